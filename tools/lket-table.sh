@@ -6,6 +6,36 @@
 cd "$(dirname "$0")/.." || exit 2
 
 sed '/^## /,$d' docs/lket.md
+# How many hooks each kernel records, tests fire, and have values that are compared
+awk '
+/^#/ || /^unfired/ { next }
+$1 == "kernel" {
+	for (n = 2; n <= NF; n++) title[n] = $n
+	next
+}
+{
+	for (k = 2; k < n; k++) {
+		recorded[k] += $k != "-"
+		fired[k] += $k ~ "/"
+		compared[k] += $k ~ "/v"
+	}
+}
+function row(name, of,    k, text) {
+	text = "| " name " |"
+	for (k = 2; k < n; k++) text = text " " of[k] " |"
+	print text
+}
+END {
+	printf "## Counts of hooks\n\n"
+	row("kernel", title)
+	line = "|---|"
+	for (k = 2; k < n; k++) line = line "---|"
+	print line
+	row("recorded", recorded)
+	row("of these fired by a test", fired)
+	row("of these with values compared", compared)
+	print ""
+}' data/lket-kernels.txt
 for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -k2n | cut -d' ' -f1); do
 	awk '
 	BEGIN {
@@ -19,7 +49,8 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 			} else if (line !~ /^#/) found[word[1]] = line
 		}
 	}
-	# What each kernel has of the alternatives: their numbers, and stars for those that are fired
+	# What each kernel has of the alternatives: their numbers; a star for those that are fired and
+	# their values compared, a plus for those that are fired
 	function on_kernels(hook, alternatives,    word, way, part, k, i, n, text) {
 		split(found[hook], word, " ")
 		n = split(alternatives, way, ", else ")
@@ -28,7 +59,7 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 			text = text " | "
 			for (i = 1; i <= n; i++)
 				if (index(way[i], "`" part[1] "`")) break
-			text = text (i > n ? "-" : i (part[2] == "f" ? "*" : ""))
+			text = text (i > n ? "-" : i (part[2] == "v" ? "*" : part[2] == "f" ? "+" : ""))
 		}
 		return text
 	}
@@ -58,7 +89,14 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 		gone = key = fields = ""
 	}
 	function value() { sub(/^[^=]*= ?/, ""); return $0 }
-	function patterns(text) { gsub(/[^ ]+/, "`&`", text); return text }
+	# Patterns, and perhaps `with` extra data
+	function patterns(text,    at, with) {
+		at = index(text, " with ")
+		with = at ? " with `" substr(text, at + 6) "`" : ""
+		text = at ? substr(text, 1, at - 1) : text
+		gsub(/[^ ]+/, "`&`", text)
+		return text with
+	}
 	/^; LKET group/ {
 		sub(/^; LKET group /, "")
 		printf "## %s\n\n| hook | number | fields | recorded by", $0

@@ -160,7 +160,7 @@ static void check_usdt(int fd)
 	if (dynamic_event_parse("usdt:/x:prov:one", &d, &err))
 		fail("a good rule is refused");
 	d.fd = fd;
-	if (!dynamic_event_resolve(&d, &err)) {
+	if (!dynamic_event_resolve(&d, NULL, &err)) {
 		for (size_t i = 0; i < d.place_count; i++)
 			if (dynamic_event_define(&d, i, "trailfs_test", "x", &b, &err))
 				fail("a place has no definition");

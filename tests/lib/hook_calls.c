@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <arpa/inet.h>
@@ -27,81 +29,107 @@
 static char buffer[8192];
 static int fd;
 
-static void say(const char *hook, const char *format, long a, long b, long c)
+/* An address, as export/lket.txt has it. */
+static long at(const void *p)
+{
+	return (long)(intptr_t)p;
+}
+
+static void say_list(const char *hook, const char *format, va_list values)
 {
 	printf("%s ", hook);
-	printf(format, a, b, c);
+	vprintf(format, values);
 	putchar('\n');
 }
 
+static void __attribute__((format(printf, 2, 3))) say(const char *hook, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	say_list(hook, format, values);
+	va_end(values);
+}
+
 /* The hook's entry with these fields, and its return with the result of the call. */
-static void pair(const char *hook, long result, const char *format, long a, long b, long c)
+static void __attribute__((format(printf, 3, 4)))
+pair(const char *hook, long result, const char *format, ...)
 {
 	char name[64];
+	va_list values;
+	long code = result < 0 ? -(long)errno : result;
 
+	va_start(values, format);
 	snprintf(name, sizeof(name), "%s.entry", hook);
-	say(name, format, a, b, c);
+	say_list(name, format, values);
+	va_end(values);
 	snprintf(name, sizeof(name), "%s.return", hook);
-	say(name, "ret:%ld,", result < 0 ? -(long)errno : result, 0, 0);
+	say(name, "ret:%ld,", code);
 }
 
 static void call_files(const char *path)
 {
 	struct iovec v[3] = { { buffer, 10 }, { buffer + 10, 11 }, { buffer + 21, 12 } };
-	off_t at = 5;
+	off_t from = 5;
 	long r;
 
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0640);
-	pair("iosyscall.open", fd, "flags:%ld,mode:%ld,", O_RDWR | O_CREAT | O_TRUNC, 0640, 0);
+	/* A kernel that records no text of system calls has its address. */
+	pair("iosyscall.open", fd, "filename:\\(%s\\|0x%lx\\),flags:%d,mode:%d,", path, at(path),
+	     O_RDWR | O_CREAT | O_TRUNC, 0640);
 	r = write(fd, buffer, 4321);
-	pair("iosyscall.write", r, "fd:%ld,.*count:%ld,", fd, 4321, 0);
+	pair("iosyscall.write", r, "fd:%d,buf:%ld,count:4321,", fd, at(buffer));
 	r = lseek(fd, 7, SEEK_SET);
-	pair("iosyscall.lseek", r, "fd:%ld,offset:%ld,whence:%ld,", fd, 7, SEEK_SET);
+	pair("iosyscall.lseek", r, "fd:%d,offset:7,whence:%d,", fd, SEEK_SET);
 	r = read(fd, buffer, 1234);
-	pair("iosyscall.read", r, "fd:%ld,.*count:%ld,", fd, 1234, 0);
+	pair("iosyscall.read", r, "fd:%d,buf:%ld,count:1234,", fd, at(buffer));
 	r = readv(fd, v, 3);
-	pair("iosyscall.readv", r, "fd:%ld,.*vlen:%ld,", fd, 3, 0);
+	pair("iosyscall.readv", r, "fd:%d,vec:%ld,vlen:3,", fd, at(v));
 	r = writev(fd, v, 2);
-	pair("iosyscall.writev", r, "fd:%ld,.*vlen:%ld,", fd, 2, 0);
+	pair("iosyscall.writev", r, "fd:%d,vec:%ld,vlen:2,", fd, at(v));
 	r = pread(fd, buffer, 321, 77);
-	pair("iosyscall.pread64", r, "fd:%ld,.*count:%ld,pos:%ld,", fd, 321, 77);
+	pair("iosyscall.pread64", r, "fd:%d,buf:%ld,count:321,pos:77,", fd, at(buffer));
 	r = pwrite(fd, buffer, 322, 78);
-	pair("iosyscall.pwrite64", r, "fd:%ld,.*count:%ld,pos:%ld,", fd, 322, 78);
+	pair("iosyscall.pwrite64", r, "fd:%d,buf:%ld,count:322,pos:78,", fd, at(buffer));
 	r = readahead(fd, 4096, 8192);
-	pair("iosyscall.readahead", r, "fd:%ld,offset:%ld,count:%ld,", fd, 4096, 8192);
-	r = sendfile(fd, fd, &at, 3);
-	pair("iosyscall.sendfile", r, "out_fd:%ld,in_fd:%ld,.*count:%ld,", fd, fd, 3);
+	pair("iosyscall.readahead", r, "fd:%d,offset:4096,count:8192,", fd);
+	r = sendfile(fd, fd, &from, 3);
+	pair("iosyscall.sendfile", r, "out_fd:%d,in_fd:%d,offset:%ld,count:3,", fd, fd, at(&from));
 	r = fsync(fd);
-	pair("iosyscall.fsync", r, "fd:%ld,", fd, 0, 0);
+	pair("iosyscall.fsync", r, "fd:%d,", fd);
 	r = fdatasync(fd);
-	pair("iosyscall.fdatasync", r, "fd:%ld,", fd, 0, 0);
+	pair("iosyscall.fdatasync", r, "fd:%d,", fd);
 	r = flock(fd, LOCK_SH);
-	pair("iosyscall.flock", r, "fd:%ld,cmd:%ld,", fd, LOCK_SH, 0);
+	pair("iosyscall.flock", r, "fd:%d,cmd:%d,", fd, LOCK_SH);
 	sync();
-	pair("iosyscall.sync", 0, "", 0, 0, 0);
+	pair("iosyscall.sync", 0, "%s", "");
 }
 
 static void call_aio(void)
 {
 	aio_context_t ctx = 0;
 	struct iocb one = { .aio_fildes = (uint32_t)fd, .aio_lio_opcode = IOCB_CMD_PREAD,
-			    .aio_buf = (uintptr_t)buffer, .aio_nbytes = 100 };
+			    .aio_buf = (uintptr_t)buffer, .aio_nbytes = 100, .aio_offset = 33 };
 	struct iocb *list[1] = { &one };
+	struct timespec wait = { 60, 0 };
 	struct io_event event;
 	long r;
 
 	r = syscall(SYS_io_setup, 9, &ctx);
-	pair("aio.io_setup", r, "nr_events:%ld,", 9, 0, 0);
+	pair("aio.io_setup", r, "nr_events:9,ctxp:%ld,", at(&ctx));
 	r = syscall(SYS_io_submit, ctx, 1, list);
-	pair("aio.io_submit", r, "ctx_id:%ld,nr:%ld,", (long)ctx, 1, 0);
-	say("aio.io_submit_one.entry", "", 0, 0, 0);
-	say("aio.io_submit_one.return", "", 0, 0, 0);
-	r = syscall(SYS_io_getevents, ctx, 1, 1, &event, NULL);
-	pair("aio.io_getevents", r, "ctx_id:%ld,min_nr:%ld,nr:%ld,", (long)ctx, 1, 1);
+	pair("aio.io_submit", r, "ctx_id:%lu,nr:1,iocbpp:%ld,", ctx, at(list));
+	pair("aio.io_submit_one", 0,
+	     "ctx:%lu,user_iocb_uaddr:%ld,aio_lio_opcode:%d,aio_reqprio:0,aio_fildes:%d,"
+	     "aio_buf:%ld,aio_nbytes:100,aio_offset:33,",
+	     ctx, at(&one), IOCB_CMD_PREAD, fd, at(buffer));
+	r = syscall(SYS_io_getevents, ctx, 1, 1, &event, &wait);
+	pair("aio.io_getevents", r, "ctx_id:%lu,min_nr:1,nr:1,events:%ld,timeout:%ld,", ctx,
+	     at(&event), at(&wait));
 	r = syscall(SYS_io_cancel, ctx, &one, &event);
-	pair("aio.io_cancel", r, "ctx_id:%ld,", (long)ctx, 0, 0);
+	pair("aio.io_cancel", r, "ctx_id:%lu,iocb:%ld,result:%ld,", ctx, at(&one), at(&event));
 	r = syscall(SYS_io_destroy, ctx);
-	pair("aio.io_destroy", r, "ctx:%ld,", (long)ctx, 0, 0);
+	pair("aio.io_destroy", r, "ctx:%lu,", ctx);
 }
 
 static void on_signal(int number)
@@ -113,23 +141,27 @@ static void call_signals(void)
 {
 	long pid = getpid(), tid = syscall(SYS_gettid), r;
 	struct sigaction action = { .sa_handler = on_signal };
-	sigset_t set;
+	uint64_t set = 1u << (SIGUSR2 - 1), old, kernel_action[4];
 
-	r = sigaction(SIGUSR1, &action, NULL);
-	pair("signal.do_action", r, "sig:%ld,", SIGUSR1, 0, 0);
+	/* As the kernel has it, and the same again from a known place */
+	sigaction(SIGUSR1, &action, NULL);
+	syscall(SYS_rt_sigaction, SIGUSR1, NULL, kernel_action, sizeof(set));
+	r = syscall(SYS_rt_sigaction, SIGUSR1, kernel_action, kernel_action, sizeof(set));
+	pair("signal.do_action", r, "sig:%d,act:%ld,oact:%ld,sigsetsize:8,", SIGUSR1,
+	     at(kernel_action), at(kernel_action));
 	r = kill((pid_t)pid, SIGUSR1);
-	pair("signal.syskill", r, "pid:%ld,sig:%ld,", pid, SIGUSR1, 0);
-	say("signal.send.entry", "sig:%ld,", SIGUSR1, 0, 0);
+	pair("signal.syskill", r, "pid:%ld,sig:%d,", pid, SIGUSR1);
+	say("signal.send.entry", "sig:%d,errno:0,code:%d,comm:hook_calls,pid:%ld,group:1,result:0,",
+	    SIGUSR1, SI_USER, pid);
 	r = syscall(SYS_tgkill, pid, tid, SIGUSR1);
-	pair("signal.systgkill", r, "tgid:%ld,pid:%ld,sig:%ld,", pid, tid, SIGUSR1);
+	pair("signal.systgkill", r, "tgid:%ld,pid:%ld,sig:%d,", pid, tid, SIGUSR1);
 	r = syscall(SYS_tkill, tid, SIGUSR1);
-	pair("signal.systkill", r, "pid:%ld,sig:%ld,", tid, SIGUSR1, 0);
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR2);
-	r = sigprocmask(SIG_BLOCK, &set, NULL);
-	pair("signal.procmask", r, "how:%ld,", SIG_BLOCK, 0, 0);
-	r = sigpending(&set);
-	pair("signal.pending", r, "sigsetsize:%ld,", 8, 0, 0);
+	pair("signal.systkill", r, "pid:%ld,sig:%d,", tid, SIGUSR1);
+	r = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
+	pair("signal.procmask", r, "how:%d,nset:%ld,oset:%ld,sigsetsize:8,", SIG_BLOCK, at(&set),
+	     at(&old));
+	r = syscall(SYS_rt_sigpending, &set, sizeof(set));
+	pair("signal.pending", r, "uset:%ld,sigsetsize:8,", at(&set));
 }
 
 static void call_processes(char *program)
@@ -141,8 +173,9 @@ static void call_processes(char *program)
 		_exit(1);
 	}
 	waitpid(child, NULL, 0);
-	say("process.fork", "child_tid:%ld,.*child_pid:%ld,", child, child, 0);
-	say("process.execve", "filename:%s,tid:%ld,", (long)program, child, 0);
+	say("process.fork", "parent_comm:hook_calls,parent_tid:%d,child_comm:hook_calls,"
+	    "child_tid:%d,.*child_pid:%d,", getpid(), child, child);
+	say("process.execve", "filename:%s,tid:%d,old_tid:%d,", program, child, child);
 }
 
 static void call_memory(void)
@@ -151,9 +184,9 @@ static void call_memory(void)
 
 	if (p == MAP_FAILED)
 		return;
-	for (int i = 0; i < 1 << 16; i += 4096)
-		p[i] = 1;
-	say("pagefault", "", 0, 0, 0);
+	/* (A user's write to a page that is not there) */
+	*p = 1;
+	say("pagefault", "address:%ld,ip:[1-9][0-9]*,error_code:6,", at(p));
 }
 
 /* A datagram of 777 bytes: 805 with the headers of IP and UDP, 819 with that of Ethernet. */
@@ -166,8 +199,8 @@ static void call_network(void)
 	if (s < 0 || sendto(s, buffer, 777, 0, (struct sockaddr *)&to, sizeof(to)) != 777)
 		return;
 	close(s);
-	say("netdev.transmit", "len:%ld,name:lo,", 819, 0, 0);
-	say("netdev.receive", "len:%ld,name:lo,", 805, 0, 0);
+	say("netdev.transmit", "len:%d,name:lo,", 819);
+	say("netdev.receive", "len:%d,name:lo,", 805);
 }
 
 int main(int argc, char **argv)
@@ -186,12 +219,13 @@ int main(int argc, char **argv)
 	call_memory();
 	call_network();
 	r = close(fd);
-	pair("iosyscall.close", r, "fd:%ld,", fd, 0, 0);
+	pair("iosyscall.close", r, "fd:%d,", fd);
 	usleep(1000);
-	r = getppid();
-	say("syscall.entry", "", 0, 0, 0);
-	say("syscall.return", "ret:%ld,", r, 0, 0);
-	say("tskdispatch.ctxswitch", "prev_tid:%ld,", getpid(), 0, 0);
+	/* (System calls that no other hook has, with arguments) */
+	r = dup2(0, 777);
+	say("syscall.entry", "oldfd:%d,newfd:%ld,", 0, r);
+	say("syscall.return", "ret:%ld,", r);
+	say("tskdispatch.ctxswitch", "prev_comm:hook_calls,prev_tid:%d,", getpid());
 	printf("%ld\n", (long)getpid());
 	return fflush(stdout) != 0;
 }

@@ -15,7 +15,8 @@ hook_session() {
 
 # fire_hooks NAME [COMMAND]: two sessions record hooks while hook_calls does what they stand for, and
 # the command, which prints lines as hook_calls does. Each hook that this kernel records must have
-# these values; $work/fired has their names, $work/groups how each hook is recorded.
+# these values; $work/fired has their names, and v, or f if no value of the hook was known;
+# $work/groups how each hook is recorded.
 fire_hooks() {
 	hook_session "$1" '@*'
 	echo $$ >"$S/$1/kernel/track/pid"
@@ -46,7 +47,9 @@ fire_hooks() {
 			*) who= ;;
 			esac
 			if grep -qs "$who.* EVT_NAME:$hook .*$fields" "$work/lines of/$hook"; then
-				echo "$hook" >>"$work/fired"
+				# (The address of a probe's function is none.)
+				values=${fields#ip:*),}
+				echo "$hook ${values:+v}" | sed 's/ $/ f/' >>"$work/fired"
 			else
 				echo "$hook: nothing has '$fields':" \
 					"$(head -n 1 "$work/lines of/$hook" 2>&1)"
@@ -56,10 +59,10 @@ fire_hooks() {
 	rmdir "$S/$1" "$S/$1b"
 }
 
-# hook_table: after fire_hooks, lines `HOOK PATTERN` with what records each hook, or -; `f` after it:
-# it was fired.
+# hook_table: after fire_hooks, lines `HOOK PATTERN` with what records each hook, or -; `v` after it:
+# it was fired and its values compared; `f`: fired.
 hook_table() {
 	awk -v fired="$work/fired" '
-	BEGIN { while ((getline hook <fired) > 0) done[hook] = 1 }
-	{ print $1, $3 (done[$1] ? " f" : "") }' "$work/groups" | LC_ALL=C sort
+	BEGIN { while ((getline <fired) > 0) done[$1] = " " $2 }
+	{ print $1, $3 done[$1] }' "$work/groups" | LC_ALL=C sort
 }

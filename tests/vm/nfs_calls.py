@@ -3,10 +3,11 @@
 
 Exports a directory by what exportfs(8), rpc.nfsd(8) and rpc.mountd(8) write, mounts it by NFS 4.2
 and 3, and does what LKET's hooks of sunrpc, nfs and nfsd stand for. Prints a line `HOOK FIELDS` for
-each that GROUPS (available/kernel/groups) has, as tests/lib/hook_calls.c does: the address of a
-probe's function, and the values of a tracepoint's fields. Nothing of these services' programs is
-needed: RPCs of rpcbind and mountd are answered here.
+each that GROUPS (available/kernel/groups) has, as tests/lib/hook_calls.c does: the values of its
+fields, and the address of a probe's function. Nothing of these services' programs is needed: RPCs of
+rpcbind and mountd are answered here.
 """
+import ctypes
 import fcntl
 import mmap
 import os
@@ -19,6 +20,11 @@ import threading
 top = sys.argv[1]
 export, four, three = (os.path.join(top, d) for d in ("export", "nfs4", "nfs3"))
 NFSD = "/proc/fs/nfsd/"
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+buffer = ctypes.create_string_buffer(4096)
 INSECURE, NOSUBTREECHECK, CROSSMOUNT, FSID = 2, 0x400, 0x4000, 0x2000
 MOUNTD_PORT = 20048
 
@@ -35,6 +41,15 @@ def run(*command):
     subprocess.run(command, check=True)
 
 
+def handle_of(path):
+    """The server's handle of a file."""
+    fd = os.open(NFSD + "filehandle", os.O_RDWR)
+    os.write(fd, ("local %s 64\n" % path).encode())
+    handle = bytes.fromhex(os.read(fd, 4096).decode().strip().replace("\\x", ""))
+    os.close(fd)
+    return handle
+
+
 # ---- rpcbind and mountd ----
 
 def result_of(program, procedure):
@@ -43,10 +58,7 @@ def result_of(program, procedure):
         return b""
     if program != 100005:
         return struct.pack(">I", 1)
-    fd = os.open(NFSD + "filehandle", os.O_RDWR)
-    os.write(fd, ("local %s 64\n" % export).encode())
-    handle = bytes.fromhex(os.read(fd, 4096).decode().strip().replace("\\x", ""))
-    os.close(fd)
+    handle = handle_of(export)
     pad = b"\0" * (-len(handle) % 4)
     return struct.pack(">II", 0, len(handle)) + handle + pad + struct.pack(">II", 1, 1)
 
@@ -118,17 +130,19 @@ def mount(version, directory, more):
 # ---- what the hooks stand for ----
 
 def use_files(top):
+    """Returns what the test cannot know before: inode, device, memory."""
     os.listdir(top)
     fd = os.open(top + "/read", os.O_RDONLY)
     os.lseek(fd, 4321, os.SEEK_SET)
-    os.read(fd, 4000)
-    memory = mmap.mmap(fd, 4096, prot=mmap.PROT_READ)
-    memory.close()
+    libc.read(fd, buffer, 4000)
+    memory = libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+    libc.munmap(memory, 4096)
     os.sendfile(os.open("/dev/null", os.O_WRONLY), fd, 0, 100)
     os.close(fd)
 
     fd = os.open(top + "/changed", os.O_RDWR)
-    os.pwrite(fd, b"x", 10)                     # reads the rest of its page first
+    os.lseek(fd, 10, os.SEEK_SET)
+    libc.write(fd, buffer, 1)                   # reads the rest of its page first
     os.fsync(fd)
     os.close(fd)
 
@@ -146,7 +160,8 @@ def use_files(top):
     os.unlink(top + "/moved")
     os.unlink(top + "/node")
     os.rmdir(top + "/new dir")
-    return number
+    device = os.stat(top).st_dev
+    return number, os.major(device) << 20 | os.minor(device), memory
 
 
 def recall():
@@ -163,7 +178,94 @@ def recall():
 
 # ---- what is recorded of it ----
 
-def values(made):
+def known_handle(path, prefix="fh_size", name="fhandle"):
+    """Its first 8 bytes; a size that is at least 16 has the next, too."""
+    handle = handle_of(path)
+    words = struct.unpack("<%dQ" % (len(handle) // 8), handle[:len(handle) // 8 * 8])
+    return "".join("%s:%d," % pair for pair in
+                   [(prefix, len(handle))] + [("%s%d" % (name, i), w) for i, w in enumerate(words)])
+
+
+def probe_values(made, device, memory):
+    """Of probes' extra data; after the address of the function."""
+    read, changed = (os.stat(os.path.join(export, name)).st_ino for name in ("read", "changed"))
+    on = "device:%d,fileid:%%d," % device
+    address = ctypes.addressof(buffer)
+    root = known_handle(export)
+    client = "servername:127.0.0.1,prog:100003,vers:3,"
+    result = {hook: "ret:0," for hook in (
+        "nfs.fop.mmap nfs.fop.open nfs.fop.flush nfs.fop.release nfs.fop.lock nfs.fop.checkflags "
+        "nfs.aop.writepages nfs.proc.read_done nfs.proc.write_done nfs.proc.open nfsd.open "
+        "nfsd.lookup nfsd.commit nfsd.create nfsd.createv3 nfsd.unlink nfsd.rename "
+        "nfsd.proc.lookup nfsd.proc.read nfsd.proc.write nfsd.proc.commit nfsd.proc.remove "
+        "nfsd.proc.rename nfsd.proc.create sunrpc.clnt.call_sync sunrpc.clnt.call_async "
+        "sunrpc.svc.register").split()}
+    result.update({
+        "nfs.fop.llseek": "ret:4321,",
+        "nfs.fop.read": "ret:4000,",
+        "nfs.fop.write": "ret:1,",
+        "nfs.fop.sendfile": "ret:100,",
+        "nfs.aop.set_page_dirty": "ret:1,",
+        "nfsd.dispatch": "ret:1,",
+        "sunrpc.clnt.restart_call": "ret:1,",
+        "sunrpc.svc.authorise": "ret:5,",     # SVC_OK
+    })
+    # Pointers to what was made
+    for hook in "create_client", "clone_client", "bind_new_program":
+        result["sunrpc.clnt." + hook] = "ret:18[0-9]*,"
+    for hook in "sunrpc.sched.new_task", "sunrpc.svc.create":
+        result[hook] = "ret:18[0-9]*,"
+    # Procedures of NFS 3; hooks on a function that is recorded by another's name have those of 4.
+    procedures = {"lookup": 3, "read": 6, "write": 7, "commit": 21, "remove": 12, "rename": 14}
+    entries = {"nfsd.proc.%s" % name: "version:3,xid:[1-9][0-9]*,proc:%d," % number
+               for name, number in procedures.items()}
+    entries.update({
+        "nfs.fop.llseek": on % read + "offset:4321,origin:0,",
+        "nfs.fop.read": on % read + "buf_addr:%d,count:4000,offset:4321," % address,
+        "nfs.fop.write": on % changed + "buf_addr:%d,count:1,offset:10," % address,
+        "nfs.fop.mmap": on % read + "vm_start:%d,vm_end:%d," % (memory, memory + 4096),
+        "nfs.fop.open": "fileid:%d,flag:32768,filename:read," % read,
+        "nfs.fop.flush": on % made,
+        "nfs.fop.release": on % read + "mode:[1-9]",
+        "nfs.fop.lock": on % made + "fl_start:0,fl_end:9223372036854775807,fl_type:1,.*cmd:7,",
+        "nfs.fop.sendfile": on % read + "count:100,ppos:0,",
+        "nfs.fop.checkflags": "flag:%d," % os.O_APPEND,
+        "nfs.aop.writepages": "fileid:%d,nr_to_write:[1-9]" % changed,
+        "nfs.aop.set_page_dirty": "page_address:[1-9].*fileid:%d," % changed,
+        "nfs.proc.read_setup": on % read + "count:4096,offset:8192,",
+        "nfs.proc.write_setup": on % made + "how:[02],count:4096,offset:8192,",
+        "nfs.proc.commit_setup": on % made + "count:0,offset:0,",
+        "nfs.proc.open": on % read + "filename:read,flag:32768,mode:[1-9]",
+        "nfs.proc.release": on % read + "filename:read,flag:32768,mode:[1-9]",
+        "nfsd.dispatch": "proto:6,version:3,xid:[1-9][0-9]*,proc:3,",
+        "nfsd.open": known_handle(export + "/read") + ".*access:[1-9]",
+        "nfsd.lookup": root + ".*filename:sub,len:3,",
+        "nfsd.commit": "fh_size:20,.*count:0,offset:0,",
+        "nfsd.create": root + r".*filename:new dir,flen:7,type:16384,.*iap_mode:\(511\|493\),",
+        "nfsd.createv3": "version:3,xid:[1-9][0-9]*,proc:8,",
+        "nfsd.proc.create": "version:4,xid:[1-9][0-9]*,proc:1,",
+        "nfsd.unlink": root + ".*filename:moved,flen:5,type:-16384,",
+        "nfsd.rename": known_handle(export, "old_fhsize", "old_fh") + ".*old_name:made.*old_len:4," +
+                       known_handle(export, "new_fhsize", "new_fh") + ".*new_name:moved,new_len:5,",
+        "sunrpc.clnt.clone_client": "servername:127.0.0.1,prog:100003,vers:4,prot:6,authflavor:1,",
+        "sunrpc.clnt.bind_new_program":
+            "servername:127.0.0.1,old_prog:100003,old_vers:3,prog:100227,vers:3,",
+        "sunrpc.clnt.call_sync": client + "proc:4,flags:0,",
+        "sunrpc.clnt.call_async": "servername:127.0.0.1,prog:1073741824,vers:1,proc:1,",
+        "sunrpc.clnt.restart_call": "tk_pid:[1-9][0-9]*,tk_flags:[1-9]",
+        "sunrpc.sched.execute": "prog:100003,vers:3,prot:6,",
+        "sunrpc.sched.delay": "xid:[1-9][0-9]*,prog:100003,tk_pid:[1-9][0-9]*,.*delay:[1-9]",
+        "sunrpc.svc.authorise": "sv_name:nfsd,rq_xid:[1-9][0-9]*,rq_prog:100003,rq_vers:3,rq_proc:3,",
+        "sunrpc.svc.create": "prog:100021,pg_nvers:5,bufsize:[1-9]",
+        "sunrpc.svc.recv": "sv_name:nfsd,",
+    })
+    all_hooks = {hook + ".return": text for hook, text in result.items()}
+    all_hooks.update({hook + ".entry": text for hook, text in entries.items()})
+    all_hooks.update({hook: text for hook, text in entries.items() if hook.endswith("_setup")})
+    return all_hooks
+
+
+def values(made, device, memory):
     read, changed = (os.stat(os.path.join(export, name)).st_ino for name in ("read", "changed"))
     return {
         "nfs.fop.fsync.entry": "fileid:%d," % changed,
@@ -217,7 +319,7 @@ LEFT = ("nfs.aop.release_page.", "nfs.aop.writepage.")
 SAME = ("nfs.proc.read_done.entry", "nfs.proc.write_done.entry", "nfs.proc.commit_done.entry")
 
 
-def report(groups, known):
+def report(groups, known, of_probes):
     places = {}
     with open("/proc/kallsyms") as f:
         for line in f:
@@ -233,7 +335,8 @@ def report(groups, known):
         elif not hook.startswith(LEFT):
             # (A function may begin with an instruction that only marks it.)
             at = [str(a + n) for p in probes for a in places.get(p, ()) for n in (0, 4)]
-            print(hook, r"ip:\(%s\)," % r"\|".join(at))
+            more = ".*" + of_probes[hook] if hook in of_probes else ""
+            print(hook, r"ip:\(%s\)," % r"\|".join(at) + more)
 
 
 serve(111)
@@ -244,13 +347,13 @@ mount("3", three, "nolock,mountaddr=127.0.0.1,mountport=%d,mountproto=tcp,mountv
       MOUNTD_PORT)
 os.stat(four + "/sub/inner")
 use_files(four)
-made = use_files(three)
+seen = use_files(three)
 recall()
 # No call, but an answer: it is dropped
 socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(struct.pack(">2I8x", 1, 1),
                                                         ("127.0.0.1", 2049))
 with open(sys.argv[2]) as f:
-    report(f, values(made))
+    report(f, values(*seen), probe_values(*seen))
 run("umount", three)
 run("umount", four)
 put(NFSD + "threads", "0\n")

@@ -65,7 +65,9 @@ struct kprobe_planned {
 	char *pattern, *text;           /* of the rule */
 	int line;
 	bool ready;
-	int refused;                    /* -errno of the kernel's refusal, or 0 */
+	bool optional;                  /* only rules on hooks need it */
+	/* -errno of the kernel's refusal; of an optional one also if it cannot be made; or 0 */
+	int refused;
 	struct dynamic_event event;
 };
 
@@ -220,12 +222,9 @@ bool kprobe_is_rule(const struct rule *r);      /* the rule needs a probe or a t
 bool kprobe_is_tracepoint(const struct kevent *e, const char *pattern);
 /* The pattern of a probe's rule; NULL: no rule has it. Caller holds kernel.lock. */
 const char *kprobe_pattern(const struct kernel *k, const char *name);
-/* Makes the probes of one rule, or of a pattern that it stands for; as kernel_check_rules. */
+/* Makes the probes of one rule, or of its hooks; as kernel_check_rules. */
 int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
-		const char *pattern, struct tr_err *err);
-/* … those of a rule on hooks. A probe that the kernel refuses is no error: rule/hook.h. */
-int kprobe_make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
-		      struct tr_err *err);
+		struct tr_err *err);
 bool kprobe_pending(const struct kprobe_plan *plan);   /* a probe must be prepared */
 /* Opens the files of the plan with the owner's rights, and reads them. Caller holds no lock. */
 int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err);
@@ -234,6 +233,11 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err);
 void kprobe_plan_deinit(struct kprobe_plan *plan);
 void kprobes_restore(struct tracer *t);         /* before channels are adopted */
 void kprobes_free(struct kernel *k);
+/* Forgets a probe of the table. Caller holds kernel.making, or no other thread runs. */
+void kprobe_unregister(struct kernel *k, size_t i);
+
+/* ---- probes_gc.c ---- */
+
 /* Removes probes without rules. Caller holds neither tracer.lock nor kernel.making. */
 void kernel_probes_gc(struct tracer *t);
 

@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Dynamic events that rules make: probes (probe/probe.h) and traced functions. A probe
- * exists in the kernel while some channel of this daemon has a rule for it, enabled or not, so that
- * the write of a wrong rule fails. All such channels share it. Whether it is in use is found from
- * the rules.
+ * Dynamic events that rules make: probes (probe/probe.h) and traced functions. A probe exists in
+ * the kernel while some channel of this daemon has a rule for it, enabled or not, so that the write
+ * of a wrong rule fails. All such channels share it. Whether it is in use is found from the rules.
  *
  * Probes are in a group of this daemon. Their names identify their rules, so the next daemon finds
  * them again and removes those without a rule.
- *
- * Removing a probe: the rule goes, which disables the event in the channel's buffers. Records that
- * are left are drained while the format can be read. Then the probe is removed, and what is known
- * about its id is forgotten, because the kernel may reuse the id. The removal empties all buffers
- * that ever had the event, so it waits until none of them records. A disabled probe costs nothing.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/probe/btf_files.h"
 #include "tracer/probe/probe.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/rule/hook.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/os/open_as.h"
-#include "tracer/ring/reader.h"
 
 /* ---- the table of probes ---- */
 
@@ -67,7 +61,7 @@ out:
 	return ret;
 }
 
-static void unregister_probe(struct kernel *k, size_t i)
+void kprobe_unregister(struct kernel *k, size_t i)
 {
 	pthread_mutex_lock(&k->lock);
 	free(k->probes[i].name);
@@ -79,7 +73,7 @@ static void unregister_probe(struct kernel *k, size_t i)
 void kprobes_free(struct kernel *k)
 {
 	while (k->probe_count)
-		unregister_probe(k, k->probe_count - 1);
+		kprobe_unregister(k, k->probe_count - 1);
 	free(k->probes);
 	k->probes = NULL;
 }
@@ -88,7 +82,7 @@ void kprobes_free(struct kernel *k)
 
 bool kprobe_is_rule(const struct rule *r)
 {
-	return dynamic_event_is_rule(r->key) || krule_is_function(r->key);
+	return dynamic_event_is_rule(r->keys[0]) || krule_is_function(r->keys[0]);
 }
 
 void kprobe_plan_deinit(struct kprobe_plan *plan)
@@ -125,6 +119,7 @@ static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const char 
 	*p = (struct kprobe_planned){ .pattern = strdup(pattern),
 				      .text = strdup(r->text),
 				      .line = r->line,
+				      .optional = hook_is_rule(r->pattern),
 				      .event.fd = -1 };
 	return p->pattern && p->text ? -EAGAIN : -ENOMEM;
 }
@@ -181,7 +176,7 @@ static int find_tracepoint(struct kernel *k, struct dynamic_event *d, struct tr_
 }
 
 static int resolve_event(struct kernel *k, struct dynamic_event *d, const char *pattern,
-			 uid_t owner, struct tr_err *err)
+			 uid_t owner, struct btf_files *types, struct tr_err *err)
 {
 	int ret = dynamic_event_parse(pattern, d, err);
 
@@ -191,7 +186,8 @@ static int resolve_event(struct kernel *k, struct dynamic_event *d, const char *
 		return ret;
 	if (dynamic_event_has_file(d))
 		d->fd = ownerfile_open(owner, d->path, err);
-	return dynamic_event_has_file(d) && d->fd < 0 ? d->fd : dynamic_event_resolve(d, err);
+	return dynamic_event_has_file(d) && d->fd < 0 ? d->fd
+						      : dynamic_event_resolve(d, types, err);
 }
 
 /* Maps errors of the kernel to the few that users get. */
@@ -228,6 +224,7 @@ static int fail_at_rule(struct tr_err *err, int ret, const char *text, int line)
 
 int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err)
 {
+	struct btf_files types = BTF_FILES_INIT(BTF_FILE);
 	int ret = 0;
 
 	for (size_t i = 0; i < plan->count && !ret; i++) {
@@ -238,18 +235,24 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, stru
 			continue;
 		ret = krule_is_function(p->pattern)
 			      ? check_function(k, p->pattern, &why)
-			      : resolve_event(k, &p->event, p->pattern, owner, &why);
+			      : resolve_event(k, &p->event, p->pattern, owner, &types, &why);
+		if (p->optional && ret != -ENOMEM) {
+			p->refused = ret;
+			ret = 0;
+		}
 		p->ready = !ret;
 		if (ret)
 			ret = fail_at_rule(&why, ret, p->text, p->line);
 		if (ret && err)
 			*err = why;
 	}
+	btf_files_deinit(&types);
 	return ret;
 }
 
-int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
-		const char *pattern, struct tr_err *err)
+/* Makes the probes for one key, of the rule or of its hooks. As kprobe_make. */
+static int make_probes(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+		       const char *pattern, struct tr_err *err)
 {
 	struct md_buf names = MD_BUF_INIT;
 	struct tr_err why = TR_ERR_INIT;
@@ -261,8 +264,12 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 			p = &plan->items[i];
 	if (!p)
 		return plan_rule(plan, r, pattern);
+	/* It is known before the first is prepared which rules need it. */
+	p->optional = p->optional && hook_is_rule(r->pattern);
 	if (!p->ready)
 		return -EAGAIN;
+	if (p->optional && p->refused)
+		return p->refused;
 	if (krule_is_function(p->pattern))
 		return 0;
 	ret = k->ops->probe_create(k->backend, k->group, &p->event, &names, &why);
@@ -282,7 +289,8 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 	return ret;
 }
 
-int kprobe_make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+/* A probe that the kernel refuses is no error: rule/hook.h. */
+static int make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
 		      struct tr_err *err)
 {
 	bool refused = true, pending = false;
@@ -293,7 +301,7 @@ int kprobe_make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct r
 		refused = false;
 		for (size_t at = 0; (pattern = hook_next_probe(r->pattern, &at));) {
 			struct tr_err why = TR_ERR_INIT;
-			int ret = kprobe_make(k, plan, r, pattern, &why);
+			int ret = make_probes(k, plan, r, pattern, &why);
 
 			if (ret == -ENOMEM)
 				return tr_fail(err, ret, "out of memory");
@@ -305,6 +313,21 @@ int kprobe_make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct r
 		}
 	}
 	return pending ? -EAGAIN : 0;
+}
+
+int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
+		struct tr_err *err)
+{
+	int ret = 0;
+
+	if (hook_is_rule(r->pattern))
+		return make_hooks(k, plan, r, err);
+	for (size_t i = 0; i < RULE_KEYS && r->keys[i] && (!ret || ret == -EAGAIN); i++) {
+		int one = make_probes(k, plan, r, r->keys[i], err);
+
+		ret = one ? one : ret;
+	}
+	return ret;
 }
 
 int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
@@ -326,46 +349,36 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 
 /* ---- restart of the daemon ---- */
 
-/*
- * Finds the probes that an earlier daemon made for a rule's pattern; makes new ones if the file at
- * its path was replaced.
- */
-static void restore_probes_of(struct channel *c, const struct rule *r, const char *pattern)
+/* The probes that an earlier daemon made for a rule's key, perhaps in another file of its path. */
+static void claim_probes(struct kernel *k, const char *key)
 {
-	struct tracer *t = c->session->tracer;
+	struct dynamic_event d;
+	int ret = dynamic_event_parse(key, &d, NULL);
+
+	for (size_t i = 0; i < k->probe_count && !ret; i++)
+		if (!k->probes[i].pattern && dynamic_event_made(&d, k->probes[i].name))
+			k->probes[i].pattern = strdup(key);
+	dynamic_event_deinit(&d);
+}
+
+/* Finds the probes of a rule; makes new ones if the file at its path was replaced. */
+static void restore_rule(struct channel *c, const struct rule *r)
+{
+	struct kernel *k = c->session->tracer->kernel;
 	struct kprobe_plan plan = { 0 };
 	struct tr_err err = TR_ERR_INIT;
-	struct dynamic_event d;
-	int ret;
+	int ret = 0;
 
-	if (!dynamic_event_is_rule(pattern))
+	if (!hook_is_rule(r->pattern) && !dynamic_event_is_rule(r->keys[0]))
 		return;
-	ret = dynamic_event_parse(pattern, &d, &err);
-	for (size_t i = 0; i < t->kernel->probe_count && !ret; i++)
-		if (!t->kernel->probes[i].pattern &&
-		    dynamic_event_made(&d, t->kernel->probes[i].name))
-			t->kernel->probes[i].pattern = strdup(pattern);
-	dynamic_event_deinit(&d);
-	while (!ret && (ret = kprobe_make(t->kernel, &plan, r, pattern, &err)) == -EAGAIN &&
-	       kprobe_pending(&plan))
-		ret = kprobe_prepare(t->kernel, &plan, c->session->uid, &err);
+	for (size_t i = 0; i < RULE_KEYS && r->keys[i]; i++)
+		if (dynamic_event_is_rule(r->keys[i]))
+			claim_probes(k, r->keys[i]);
+	while (!ret && (ret = kprobe_make(k, &plan, r, &err)) == -EAGAIN && kprobe_pending(&plan))
+		ret = kprobe_prepare(k, &plan, c->session->uid, &err);
 	kprobe_plan_deinit(&plan);
 	if (ret)
 		session_failed(c->session, "channel %s: %s: %s", c->name, r->pattern, err.sentence);
-}
-
-static void restore_rule(struct channel *c, const struct rule *r)
-{
-	const char *pattern;
-
-	if (!hook_is_rule(r->pattern)) {
-		restore_probes_of(c, r, r->key);
-		if (r->return_key)
-			restore_probes_of(c, r, r->return_key);
-		return;
-	}
-	for (size_t at = 0; (pattern = hook_next_probe(r->pattern, &at));)
-		restore_probes_of(c, r, pattern);
 }
 
 void kprobes_restore(struct tracer *t)
@@ -388,106 +401,4 @@ void kprobes_restore(struct tracer *t)
 				restore_rule(c, &c->rules.rules[i]);
 	/* The list of events is read again later, because it may have unknown probes. */
 	kcatalog_free(t->kernel);
-}
-
-/* ---- removing probes ---- */
-
-static bool has_rule(const struct session *s, const char *pattern)
-{
-	struct channel *c;
-
-	cds_list_for_each_entry(c, &s->channels, node)
-		for (size_t i = 0; c->kernel && i < c->rules.count; i++) {
-			const struct rule *r = &c->rules.rules[i];
-
-			if (krule_match(r->key, pattern) ||
-			    (r->return_key && krule_match(r->return_key, pattern)))
-				return true;
-		}
-	return false;
-}
-
-/* A rule has it, or a channel still records. */
-static bool is_used(struct tracer *t, const struct kprobe *p)
-{
-	struct session *s;
-
-	if (kernel_records(t, t->kernel->group, p->name))
-		return true;
-	cds_list_for_each_entry(s, &t->sessions, node)
-		if (p->pattern && has_rule(s, p->pattern))
-			return true;
-	cds_list_for_each_entry(s, &t->drafts, node)
-		if (p->pattern && has_rule(s, p->pattern))
-			return true;
-	return false;
-}
-
-/* Caller holds kernel.making. */
-static bool is_unused(struct tracer *t, const struct kprobe *p)
-{
-	bool unused;
-
-	pthread_mutex_lock(&t->lock);
-	/* While rules are written nothing is removed. The last writer calls this again. */
-	unused = !t->kernel->rule_writes && !is_used(t, p);
-	pthread_mutex_unlock(&t->lock);
-	return unused;
-}
-
-static bool has_unused_probe(struct tracer *t)
-{
-	struct kernel *k = t->kernel;
-	bool some = false;
-
-	pthread_mutex_lock(&k->making);
-	for (size_t i = 0; i < k->probe_count && !some; i++)
-		some = is_unused(t, &k->probes[i]);
-	pthread_mutex_unlock(&k->making);
-	return some;
-}
-
-static void drain_sessions(struct tracer *t)
-{
-	struct md_buf names = MD_BUF_INIT;
-
-	sessions_list(t, &names);
-	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1) {
-		struct session *s = session_get(t, names.data + at);
-
-		if (s)
-			kernel_drain(s);
-		session_put(s);
-	}
-	md_buf_deinit(&names);
-}
-
-/* Caller holds kernel.making. */
-static void remove_probe(struct tracer *t, size_t i)
-{
-	struct kernel *k = t->kernel;
-	int ret = k->ops->probe_remove(k->backend, k->group, k->probes[i].name);
-
-	if (ret && ret != -ENOENT) {
-		tracer_report(t, "the kernel's event %s cannot be removed: %s", k->probes[i].name,
-			      strerror(-ret));
-		return;
-	}
-	kernel_forget(k, k->group, k->probes[i].name);
-	unregister_probe(k, i);
-}
-
-void kernel_probes_gc(struct tracer *t)
-{
-	struct kernel *k = t->kernel;
-
-	if (!k || !has_unused_probe(t))
-		return;
-	drain_sessions(t);
-	/* No rule gets a probe of the table meanwhile. */
-	pthread_mutex_lock(&k->making);
-	for (size_t i = k->probe_count; i-- > 0;)
-		if (is_unused(t, &k->probes[i]))
-			remove_probe(t, i);
-	pthread_mutex_unlock(&k->making);
 }

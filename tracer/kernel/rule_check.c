@@ -225,7 +225,7 @@ static int check_tracepoint(struct kernel *k, const struct rule *r, struct tr_er
 	size_t matches = 0;
 	int ret = 0;
 
-	if (dynamic_event_is_rule(r->pattern) || !dynamic_event_is_rule(r->key))
+	if (dynamic_event_is_rule(r->pattern) || !dynamic_event_is_rule(r->keys[0]))
 		return 0;
 	ret = kernel_refresh(k);
 	if (ret)
@@ -247,17 +247,6 @@ static int check_tracepoint(struct kernel *k, const struct rule *r, struct tr_er
 	return ret;
 }
 
-static int make_rule_probes(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
-			    struct tr_err *err)
-{
-	int ret = kprobe_make(k, plan, r, r->key, err), other;
-
-	if (!r->return_key || (ret && ret != -EAGAIN))
-		return ret;
-	other = kprobe_make(k, plan, r, r->return_key, err);
-	return other ? other : ret;
-}
-
 /* Makes the probes of new rules. One call requests the preparation of all that need it. */
 static int make_probes(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err)
@@ -267,15 +256,11 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
 		if (!l->rules[i].line)
 			continue;
-		if (hook_is_rule(l->rules[i].pattern)) {
-			one = kprobe_make_hooks(k, plan, &l->rules[i], err);
-		} else if (kprobe_is_rule(&l->rules[i])) {
-			one = check_tracepoint(k, &l->rules[i], err);
-			if (!one)
-				one = make_rule_probes(k, plan, &l->rules[i], err);
-		} else {
+		if (!hook_is_rule(l->rules[i].pattern) && !kprobe_is_rule(&l->rules[i]))
 			continue;
-		}
+		one = check_tracepoint(k, &l->rules[i], err);
+		if (!one)
+			one = kprobe_make(k, plan, &l->rules[i], err);
 		ret = one ? one : ret;
 	}
 	return ret;

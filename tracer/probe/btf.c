@@ -24,12 +24,14 @@ enum kind {
 };
 
 struct btf {
+	const struct btf *base; /* of a module's types: the kernel's; it has none */
 	uint8_t *data;
 	const uint8_t *types;
 	const char *strings;    /* the last byte is NUL */
 	uint32_t types_len, strings_len;
-	uint32_t *at;           /* by type: where it begins in types */
-	uint32_t count;         /* of types, with void */
+	uint32_t first;         /* the number of its first type; without a base 0, void */
+	uint32_t *at;           /* by type less first: where it begins in types */
+	uint32_t count;         /* of types, with void and those of the base */
 };
 
 struct record {
@@ -69,9 +71,11 @@ static bool get_record(const struct btf *b, uint32_t type, struct record *r)
 	const uint8_t *p;
 	uint32_t info;
 
+	if (type < b->first)
+		b = b->base;
 	if (!type || type >= b->count)
 		return false;
-	p = b->types + b->at[type];
+	p = b->types + b->at[type - b->first];
 	info = get_u32(p + 4);
 	*r = (struct record){ .name = get_u32(p), .kind = info >> 24 & 31, .vlen = info & 0xffff,
 			      .size = get_u32(p + 8), .flag = info >> 31, .more = p + 12 };
@@ -80,6 +84,9 @@ static bool get_record(const struct btf *b, uint32_t type, struct record *r)
 
 static const char *get_name(const struct btf *b, uint32_t at)
 {
+	if (b->base && at < b->base->strings_len)
+		return b->base->strings + at;
+	at -= b->base ? b->base->strings_len : 0;
 	return at < b->strings_len ? b->strings + at : "";
 }
 
@@ -95,7 +102,8 @@ static int index_types(struct btf *b)
 {
 	uint32_t room = 0, info, tail;
 
-	b->count = 1;
+	b->first = b->base ? b->base->count : 0;
+	b->count = b->base ? b->first : 1;
 	for (uint32_t p = 0; p < b->types_len; p += 12 + tail) {
 		if (b->types_len - p < 12 || b->count >= TYPES_MAX)
 			return -EINVAL;
@@ -103,7 +111,7 @@ static int index_types(struct btf *b)
 		tail = tail_length(info >> 24 & 31, info & 0xffff);
 		if (tail > b->types_len - p - 12)
 			return -EINVAL;
-		if (b->count >= room) {
+		if (b->count - b->first >= room) {
 			uint32_t *more;
 
 			room = room ? 2 * room : 4096;
@@ -112,7 +120,7 @@ static int index_types(struct btf *b)
 				return -ENOMEM;
 			b->at = more;
 		}
-		b->at[b->count++] = p;
+		b->at[b->count++ - b->first] = p;
 	}
 	return 0;
 }
@@ -137,7 +145,7 @@ static int set_sections(struct btf *b, size_t len)
 	return b->strings[b->strings_len - 1] ? -EINVAL : 0;
 }
 
-int btf_parse(uint8_t *data, size_t len, struct btf **out)
+int btf_parse(uint8_t *data, size_t len, const struct btf *base, struct btf **out)
 {
 	struct btf *b = calloc(1, sizeof(*b));
 	int ret;
@@ -147,6 +155,7 @@ int btf_parse(uint8_t *data, size_t len, struct btf **out)
 		return -ENOMEM;
 	}
 	b->data = data;
+	b->base = base;
 	ret = set_sections(b, len);
 	if (!ret)
 		ret = index_types(b);
@@ -166,7 +175,7 @@ void btf_free(struct btf *b)
 	free(b);
 }
 
-int btf_load(const char *path, struct btf **out)
+int btf_load(const char *path, const struct btf *base, struct btf **out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t room = 0, len = 0;
@@ -195,7 +204,7 @@ int btf_load(const char *path, struct btf **out)
 		free(data);
 		return (int)n;
 	}
-	return btf_parse(data, len, out);
+	return btf_parse(data, len, base, out);
 }
 
 /* ---- functions ---- */
@@ -216,7 +225,7 @@ uint32_t btf_function(const struct btf *b, const char *name, size_t len)
 	uint32_t found = 0;
 	struct record r;
 
-	for (uint32_t i = 1; i < b->count; i++) {
+	for (uint32_t i = b->first ? b->first : 1; i < b->count; i++) {
 		if (!get_record(b, i, &r) || r.kind != K_FUNC || !has_name(b, r.name, name, len))
 			continue;
 		if (found && !is_same_proto(b, found, r.size))

@@ -3,7 +3,8 @@
  * The kernel's types (BTF): functions with their arguments, and members of structures. The data is
  * not trusted: each offset and each type number is checked, chains of types have bounds.
  *
- * Types are numbers; 0 is void. A struct btf does not change after it was parsed.
+ * Types are numbers; 0 is void. A module's types are numbered after those of the kernel, its base,
+ * which they refer to and which must live longer. A struct btf does not change after it was parsed.
  */
 #ifndef TRACER_PROBE_BTF_H
 #define TRACER_PROBE_BTF_H
@@ -32,13 +33,16 @@ struct btf_member {
 	uint64_t offset;        /* bits */
 };
 
-/* Reads a file. 0, -errno of the file, -EINVAL: not BTF, -EFBIG, -ENOMEM. */
-int btf_load(const char *path, struct btf **out);
+/* Reads a file. base: NULL, or the kernel's. 0, -errno of it, -EINVAL: not BTF, -EFBIG, -ENOMEM. */
+int btf_load(const char *path, const struct btf *base, struct btf **out);
 /* Takes over data, which malloc gave, in any case. 0, -EINVAL, -ENOMEM. */
-int btf_parse(uint8_t *data, size_t len, struct btf **out);
+int btf_parse(uint8_t *data, size_t len, const struct btf *base, struct btf **out);
 void btf_free(struct btf *b);   /* NULL is allowed */
 
-/* The prototype of the function of this name; 0: there is none, or several that differ. */
+/*
+ * The prototype of the function of this name; 0: there is none, or several that differ. Those of
+ * the base do not count.
+ */
 uint32_t btf_function(const struct btf *b, const char *name, size_t len);
 /* The structure or union of this name; 0. */
 uint32_t btf_structure(const struct btf *b, const char *name, size_t len);

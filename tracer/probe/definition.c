@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
-#include "tracer/probe/btf.h"
+#include "tracer/probe/btf_files.h"
 #include "tracer/probe/probe.h"
 #include "tracer/probe/elf_symbol.h"
 #include "tracer/probe/event_field.h"
@@ -317,8 +317,9 @@ static int resolve_symbol(struct dynamic_event *d, struct tr_err *err)
 	return 0;
 }
 
-int dynamic_event_resolve(struct dynamic_event *d, struct tr_err *err)
+int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, struct tr_err *err)
 {
+	struct btf_files own = BTF_FILES_INIT(BTF_FILE);
 	int ret = 0;
 
 	if (d->place_count)
@@ -327,7 +328,10 @@ int dynamic_event_resolve(struct dynamic_event *d, struct tr_err *err)
 		return tr_fail(err, -EBADF, "%s is not open", d->path);
 	if (dynamic_event_has_file(d))
 		ret = d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
-	return ret ? ret : extra_resolve(d, BTF_FILE, err);
+	if (!ret)
+		ret = extra_resolve(d, types ? types : &own, err);
+	btf_files_deinit(&own);
+	return ret;
 }
 
 /* ---- definitions ---- */

@@ -85,12 +85,12 @@ int extra_fail(const struct extra *x, const struct extra_item *i, size_t at, int
 	       struct tr_err *err, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 struct dynamic_event;
+struct btf_files;
 /*
- * Turns the items of a rule into places for tracefs. types: the file of the kernel's types
- * (BTF_FILE). -EINVAL: no such place here, or no such member; -EOPNOTSUPP: the types are not known;
- * -ENOMEM.
+ * Turns the items of a rule into places for tracefs. types: those of the kernel. -EINVAL: no such
+ * place here, or no such member; -EOPNOTSUPP: the types are not known; -ENOMEM.
  */
-int extra_resolve(struct dynamic_event *d, const char *types, struct tr_err *err);
+int extra_resolve(struct dynamic_event *d, struct btf_files *types, struct tr_err *err);
 /* Appends ` NAME=FETCH:TYPE`; from: the place, NULL: the item's own. */
 void extra_put(const struct extra_item *i, const char *from, const char *type,
 	       struct md_buf *out);

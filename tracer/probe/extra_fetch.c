@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tracer/base/base.h"
-#include "tracer/probe/btf.h"
+#include "tracer/probe/btf_files.h"
 #include "tracer/probe/event_field.h"
 #include "tracer/probe/probe.h"
 
@@ -15,9 +15,9 @@ enum { NAMES_MAX = 1024 };
 struct resolver {
 	struct dynamic_event *d;
 	struct extra_item *item;
-	const char *types;      /* path of the kernel's types */
-	struct btf *btf;        /* NULL: not loaded yet */
-	uint32_t proto;         /* of the probed function */
+	struct btf_files *types;
+	const struct btf *btf;  /* the one that has the probed function; NULL: not looked for yet */
+	uint32_t proto;         /* of the function */
 	struct tr_err *err;
 };
 
@@ -96,18 +96,19 @@ static int load_types(struct resolver *r)
 	static const char *const functions[] = { "", "__traceiter_", "__probestub_" };
 	bool event = dynamic_event_has_record(r->d);
 	const char *symbol = event ? r->d->name : r->d->symbol;
-	int ret = r->btf ? 0 : btf_load(r->types, &r->btf), len = (int)strcspn(symbol, "+");
+	int ret = 0, len = (int)strcspn(symbol, "+");
 
-	if (ret)
-		return FAIL(r, r->item->root, -EOPNOTSUPP,
-			    "the kernel's types are not known (%.60s: %s); $argN, %%REG and "
-			    "+OFF(EXPR) do without", r->types, strerror(-ret));
-	for (int i = event ? 1 : 0; i <= (event ? 2 : 0) && !r->proto; i++) {
+	for (int i = event ? 1 : 0; i <= (event ? 2 : 0) && !r->proto && !ret; i++) {
 		char name[256];
 		int n = snprintf(name, sizeof(name), "%s%.*s", functions[i], len, symbol);
 
-		r->proto = btf_function(r->btf, name, (size_t)n < sizeof(name) ? (size_t)n : 0);
+		ret = btf_files_find(r->types, name, (size_t)n < sizeof(name) ? (size_t)n : 0,
+				     &r->btf, &r->proto);
 	}
+	if (ret)
+		return FAIL(r, r->item->root, -EOPNOTSUPP,
+			    "the kernel's types are not known (%.60s: %s); $argN, %%REG and "
+			    "+OFF(EXPR) do without", r->types->path, strerror(-ret));
 	if (!r->proto)
 		return FAIL(r, r->item->root, -EINVAL,
 			    "the kernel's types have no %s '%.*s', or several; %s do without",
@@ -479,7 +480,7 @@ static int resolve_item(struct resolver *r)
 	return resolve_plain(r);
 }
 
-int extra_resolve(struct dynamic_event *d, const char *types, struct tr_err *err)
+int extra_resolve(struct dynamic_event *d, struct btf_files *types, struct tr_err *err)
 {
 	struct resolver r = { .d = d, .types = types, .err = err };
 	int ret = 0;
@@ -489,7 +490,6 @@ int extra_resolve(struct dynamic_event *d, const char *types, struct tr_err *err
 		ret = resolve_item(&r);
 		d->lacking = ret == -EAGAIN ? i : d->lacking;
 	}
-	btf_free(r.btf);
 	if (ret == -ENOMEM)
 		tr_fail(err, ret, "out of memory");
 	if (ret != -EAGAIN)

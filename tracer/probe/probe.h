@@ -22,6 +22,7 @@
  *   extra_pointer.c  … the pointers on the way to them
  *   event_field.h    fields of a tracepoint's record
  *   btf.h            the kernel's types
+ *   btf_files.h      … and those of its modules
  *
  * No lock: each object belongs to its caller. Any thread may call these functions.
  *
@@ -102,10 +103,11 @@ bool dynamic_event_has_record(const struct dynamic_event *d);
 int dynamic_event_set_tracepoint(struct dynamic_event *d, const char *system, const char *name,
 				 const char *format);
 /*
- * Finds the places in the open file; may take seconds. Errors of probe/elf_symbol.h; -ENOENT: no
- * such probe; -EFBIG.
+ * Finds the places in the open file, and of extra data; may take seconds. types: those of the
+ * kernel, which other rules share; NULL: reads them for this rule. Errors of probe/elf_symbol.h;
+ * -ENOENT: no such probe; -EFBIG.
  */
-int dynamic_event_resolve(struct dynamic_event *d, struct tr_err *err);
+int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, struct tr_err *err);
 
 /*
  * The definition of one place (0 for kernel symbols), a line for tracefs. event: its name. -EINVAL,

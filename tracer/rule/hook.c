@@ -55,9 +55,10 @@ static void choose(struct hook *h)
 {
 	int way = -1;
 
-	for (size_t i = 0; i < h->count && way < 0; i++)
-		if (is_present(&h->patterns[i]))
-			way = h->patterns[i].way;
+	for (int bare = 0; bare < 2; bare++)
+		for (size_t i = 0; i < h->count && way < 0; i++)
+			if (is_present(&h->patterns[i]) && h->patterns[i].bare == bare)
+				way = h->patterns[i].way;
 	__atomic_store_n(&h->chosen, way, __ATOMIC_RELAXED);
 }
 
@@ -73,13 +74,13 @@ void hooks_choose(bool (*has)(void *arg, const char *pattern), void *arg)
 	}
 }
 
-void hook_refuse(const char *pattern)
+void hook_refuse(const char *key)
 {
 	for (size_t i = 0; i < hook_table.count; i++) {
 		struct hook *h = &hook_table.hooks[i];
 
 		for (size_t n = 0; n < h->count; n++) {
-			if (strcmp(h->patterns[n].text, pattern) != 0)
+			if (strcmp(h->patterns[n].key, key) != 0)
 				continue;
 			__atomic_store_n(&h->patterns[n].refused, true, __ATOMIC_RELAXED);
 			choose(h);
@@ -109,8 +110,8 @@ static bool pattern_match(const struct hook_pattern *p, const char *key)
 
 	if (!p->exact)
 		return krule_match(p->text, key);
-	n = strlen(p->text);
-	return !strncmp(p->text, key, n) && (!key[n] || key[n] == '/');
+	n = strlen(p->key);
+	return !strncmp(p->key, key, n) && (!key[n] || key[n] == '/');
 }
 
 bool hook_match(const char *pattern, const char *key)
@@ -142,7 +143,7 @@ const char *hook_next_probe(const char *pattern, size_t *at)
 			if (seen >= *at && is_chosen(h, &h->patterns[n]) &&
 			    dynamic_event_is_rule(h->patterns[n].text)) {
 				*at = seen + 1;
-				return h->patterns[n].text;
+				return h->patterns[n].key;
 			}
 	}
 	return NULL;
@@ -185,8 +186,9 @@ static char *suggest(const char *word)
 
 static void print_patterns(const struct hook *h, struct md_buf *out)
 {
-	for (size_t i = 0; i < h->count; i++)
-		md_buf_printf(out, "%s%s", i ? ", " : "", h->patterns[i].text);
+	for (size_t i = 0, some = 0; i < h->count; i++)
+		if (!h->patterns[i].bare)
+			md_buf_printf(out, "%s%s", some++ ? ", " : "", h->patterns[i].text);
 }
 
 /* Why nothing records the hook. */
@@ -242,13 +244,20 @@ int hook_explain(const char *pattern, const char *text, struct tr_err *err)
 
 void hooks_print(struct md_buf *out)
 {
+	const char *with;
+
 	for (size_t i = 0; i < hook_table.count; i++) {
 		const struct hook *h = &hook_table.hooks[i];
 
 		md_buf_printf(out, "%s %u.%u", h->name, h->group, h->id);
+		with = NULL;
 		for (size_t n = 0; n < h->count; n++)
-			if (is_chosen(h, &h->patterns[n]))
+			if (is_chosen(h, &h->patterns[n])) {
 				md_buf_printf(out, " %s", h->patterns[n].text);
+				with = strchr(h->patterns[n].key, EXTRA_MARK);
+			}
+		if (with)
+			md_buf_printf(out, " with %s", with + 1);
 		if (h->chosen < 0) {
 			md_buf_puts(out, " - ");
 			print_reason(h, out);

@@ -5,8 +5,9 @@
  *	@NAME       one hook, or all hooks of a group: @process.execve, @nfs, @nfs.fop, @*
  *
  * What a hook stands for is data (data/groups/): alternatives in order of preference, each of
- * one or more patterns of kernel_pattern.h. A rule @NAME records the first alternative that this
- * kernel has, of each of its hooks.
+ * one or more patterns of kernel_pattern.h, and perhaps `with` extra data (probe/extra.h) of each
+ * of its probes. A rule @NAME records the first alternative that this kernel has, of each of its
+ * hooks. If none can be recorded as it is, probes are recorded without their extra data.
  *
  * The table is filled before the program has threads, and never shrinks or moves afterwards. What
  * changes later are the choices, which are atomic words. Any thread may read the table.
@@ -22,9 +23,11 @@
 #include "tracer/base/lexer.h"
 
 struct hook_pattern {
-	char *text;
+	char *text;             /* without extra data */
+	char *key;              /* of its rule: the text, or with extra data after EXTRA_MARK */
 	int way;                /* the alternative that it belongs to, 0 … */
 	bool exact;             /* it is spelled as the keys of its events */
+	bool bare;              /* another alternative is the same with extra data */
 	bool present;           /* atomic: this kernel has it */
 	bool refused;           /* atomic: the kernel refuses such a probe */
 };
@@ -73,8 +76,8 @@ bool hooks_wanted(void);
 void hooks_want(void);
 /* Chooses the alternative of each hook; has: whether the kernel has the pattern. One thread. */
 void hooks_choose(bool (*has)(void *arg, const char *pattern), void *arg);
-/* The kernel refuses the probe: chooses other alternatives. */
-void hook_refuse(const char *pattern);
+/* The kernel refuses the probe with this key: chooses other alternatives. */
+void hook_refuse(const char *key);
 
 /* ---- rules ---- */
 
@@ -83,7 +86,7 @@ bool hook_is_rule(const char *pattern);
 int hook_check(struct scan *s, struct word *w);
 /* Whether an alternative that is chosen has the event. The key: kernel_pattern.h. */
 bool hook_match(const char *pattern, const char *key);
-/* The next probe (from *at on, first 0) that the rule's hooks need; NULL: no more. */
+/* The key of the next probe (from *at on, first 0) that the rule's hooks need; NULL: no more. */
 const char *hook_next_probe(const char *pattern, size_t *at);
 /* Sets a sentence that says why the rule matches nothing. text: the rule. -ENOENT. */
 int hook_explain(const char *pattern, const char *text, struct tr_err *err);

@@ -26,8 +26,11 @@ const struct hook *hook_at(size_t i)
 
 static void empty(struct hook *h)
 {
-	for (size_t i = 0; i < h->count; i++)
+	for (size_t i = 0; i < h->count; i++) {
+		if (h->patterns[i].key != h->patterns[i].text)
+			free(h->patterns[i].key);
 		free(h->patterns[i].text);
+	}
 	free(h->patterns);
 	free(h->fields);
 	free(h->gone);
@@ -102,21 +105,46 @@ static bool is_exact(const char *pattern)
 	       (strncmp(pattern, "syscall:", 8) != 0 || strchr(colon + 1, ':'));
 }
 
-static int add_pattern(struct hook *h, const char *text, size_t len, int way, struct tr_err *err)
+/* Checks the pattern as a rule, with the extra data; with NULL: none. Sets the key. */
+static int set_key(struct hook_pattern *p, const char *with, struct tr_err *err)
+{
+	struct md_buf line = MD_BUF_INIT;
+	struct rule r;
+	int ret = -ENOMEM;
+
+	md_buf_printf(&line, "%s%s%s", p->text, with ? " with " : "", with ? with : "");
+	md_buf_str(&line);
+	if (!line.failed)
+		ret = rule_parse(line.data, 0, DOMAIN_KERNEL, &r, err);
+	md_buf_deinit(&line);
+	if (ret)
+		return ret;
+	if (with) {
+		p->key = r.keys[0];
+		r.keys[0] = NULL;
+	}
+	rule_deinit(&r);
+	return 0;
+}
+
+static int add_pattern(struct hook *h, const char *text, size_t len, const char *with, int way,
+		       bool bare, struct tr_err *err)
 {
 	struct hook_pattern *more = realloc(h->patterns, (h->count + 1) * sizeof(*more));
-	struct rule r;
-	int ret;
 
 	if (!more)
 		return -ENOMEM;
 	h->patterns = more;
 	more += h->count;
-	*more = (struct hook_pattern){ .text = strndup(text, len), .way = way };
+	*more = (struct hook_pattern){ .text = strndup(text, len), .way = way, .bare = bare };
 	if (!more->text)
 		return -ENOMEM;
+	more->key = more->text;
 	more->exact = is_exact(more->text);
 	h->count++;
+	if (with && !dynamic_event_is_rule(more->text))
+		return tr_fail_at(err, -EINVAL, more->text, 0,
+				  "only probes of a hook have extra data");
 	if (hook_is_rule(more->text) || !strncmp(more->text, "uprobe:", 7) ||
 	    !strncmp(more->text, "uretprobe:", 10) || !strncmp(more->text, "usdt:", 5) ||
 	    dynamic_event_is_call(more->text) ||
@@ -124,24 +152,31 @@ static int add_pattern(struct hook *h, const char *text, size_t len, int way, st
 		return tr_fail_at(err, -EINVAL, more->text, 0,
 				  "a hook stands for tracepoints, system calls and probes of the "
 				  "kernel");
-	ret = rule_parse(more->text, 0, DOMAIN_KERNEL, &r, err);
-	if (!ret)
-		rule_deinit(&r);
-	return ret;
+	return set_key(more, with, err);
 }
 
-/* One alternative: patterns separated by blanks. */
-static int add_way(struct hook *h, const char *text, struct tr_err *err)
+/* Patterns separated by blanks, up to `end`. */
+static int add_patterns(struct hook *h, const char *text, const char *end, const char *with,
+			bool bare, struct tr_err *err)
 {
 	int way = h->count ? h->patterns[h->count - 1].way + 1 : 0, ret = 0;
 
-	while (!ret && *(text += strspn(text, " \t"))) {
+	while (!ret && (text += strspn(text, " \t")) < end) {
 		size_t len = strcspn(text, " \t");
 
-		ret = add_pattern(h, text, len, way, err);
+		ret = add_pattern(h, text, len, with, way, bare, err);
 		text += len;
 	}
 	return ret;
+}
+
+/* One alternative: PATTERN… [with EXPR…]; with extra data, there is one without it, too. */
+static int add_way(struct hook *h, const char *text, struct tr_err *err)
+{
+	const char *with = strstr(text, " with "), *end = with ? with : text + strlen(text);
+	int ret = with ? add_patterns(h, text, end, with + 6, false, err) : 0;
+
+	return ret ? ret : add_patterns(h, text, end, NULL, with, err);
 }
 
 static int set_number(unsigned int *out, const char *value, struct tr_err *err)

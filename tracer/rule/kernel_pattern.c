@@ -203,7 +203,7 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 
 	if (!dynamic_event_is_rule(r->pattern))
 		return fail_at(s, w, 0, "only probes get a name by 'as'");
-	if (strlen(r->key) != strlen(r->pattern))
+	if (strlen(r->keys[0]) != strlen(r->pattern))
 		return fail_at(s, w, 0, "'as' comes once, right after the pattern");
 	scan_blanks(s);
 	ret = scan_at_end(s) ? fail_at(s, w, 2, "a name is missing") : scan_word(s, false, w);
@@ -215,10 +215,10 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 		return fail_at(s, w, n, "a name has letters, '_', and then also digits");
 	if (n > EVENT_NAME_MAX)
 		return fail_at(s, w, 0, "the name is too long");
-	if (asprintf(&key, "%s%c%s", r->key, EVENT_NAME_MARK, word_text(w)) < 0)
+	if (asprintf(&key, "%s%c%s", r->keys[0], EVENT_NAME_MARK, word_text(w)) < 0)
 		return -ENOMEM;
-	free(r->key);
-	r->key = key;
+	free(r->keys[0]);
+	r->keys[0] = key;
 	return 0;
 }
 
@@ -234,7 +234,7 @@ static const char *find_name(const char *key, int *len)
 void krule_print_name(const struct rule *r, struct md_buf *out)
 {
 	int len;
-	const char *name = find_name(r->key, &len);
+	const char *name = find_name(r->keys[0], &len);
 
 	if (name)
 		md_buf_printf(out, " as %.*s", len, name);
@@ -248,7 +248,7 @@ static char *make_half(const struct rule *r, const struct extra *x, bool is_retu
 	size_t count = 0;
 	int len;
 
-	name = find_name(r->key, &len);
+	name = find_name(r->keys[0], &len);
 	if (!name) {
 		name = strrchr(r->pattern, ':') + 1;
 		len = (int)strnlen(name, EVENT_NAME_MAX);
@@ -276,24 +276,20 @@ static char *make_half(const struct rule *r, const struct extra *x, bool is_retu
 
 int krule_split_call(struct rule *r)
 {
-	const char *mark = strchr(r->key, EXTRA_MARK);
+	const char *mark = strchr(r->keys[0], EXTRA_MARK);
+	char *halves[RULE_KEYS];
 	struct extra x = { 0 };
 	size_t at = 0;
-	char *entry;
 	int ret = mark ? extra_parse(mark + 1, &at, &x, NULL) : 0;
 
 	if (ret)
 		return ret;
-	entry = make_half(r, &x, false);
-	r->return_key = make_half(r, &x, true);
+	for (size_t i = 0; i < RULE_KEYS; i++)
+		halves[i] = make_half(r, &x, i == 1);
 	extra_deinit(&x);
-	if (!entry || !r->return_key) {
-		free(entry);
-		return -ENOMEM;
-	}
-	free(r->key);
-	r->key = entry;
-	return 0;
+	free(r->keys[0]);
+	memcpy(r->keys, halves, sizeof(halves));
+	return r->keys[0] && r->keys[1] ? 0 : -ENOMEM;
 }
 
 int krule_add_names(struct rule *r, struct tr_err *err)

@@ -21,8 +21,8 @@ void rule_deinit(struct rule *r)
 	free(r->except);
 	filter_put(r->filter);
 	free(r->pattern);
-	free(r->key);
-	free(r->return_key);
+	for (i = 0; i < RULE_KEYS; i++)
+		free(r->keys[i]);
 	free(r->text);
 	*r = (struct rule){ 0 };
 }
@@ -35,12 +35,14 @@ int rule_copy(const struct rule *from, struct rule *to)
 	to->filter = from->filter ? filter_get(from->filter) : NULL;
 	to->text = strdup(from->text);
 	to->pattern = strdup(from->pattern);
-	to->key = strdup(from->key);
-	to->return_key = from->return_key ? strdup(from->return_key) : NULL;
 	to->except = calloc(from->except_count + 1, sizeof(*to->except));
 	to->except_count = 0;
-	if (!to->text || !to->pattern || !to->key || !to->except ||
-	    !to->return_key != !from->return_key)
+	for (i = 0; i < RULE_KEYS; i++)
+		to->keys[i] = from->keys[i] ? strdup(from->keys[i]) : NULL;
+	for (i = 0; i < RULE_KEYS; i++)
+		if (!to->keys[i] != !from->keys[i])
+			goto no_memory;
+	if (!to->text || !to->pattern || !to->except)
 		goto no_memory;
 	for (i = 0; i < from->except_count; i++) {
 		to->except[i] = strdup(from->except[i]);
@@ -166,8 +168,8 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	if (ret)
 		return ret;
 	r->pattern = strdup(word_text(w));
-	r->key = strdup(word_text(w));
-	return r->pattern && r->key ? 0 : -ENOMEM;
+	r->keys[0] = strdup(word_text(w));
+	return r->pattern && r->keys[0] ? 0 : -ENOMEM;
 }
 
 static int check_except(struct scan *s, struct word *w, const struct rule *r)
@@ -363,7 +365,7 @@ static int parse_with(struct scan *s, struct word *w, struct rule *r)
 
 	if (!r->kernel)
 		return fail_at(s, word_column(w, 0), "only rules of the kernel domain have 'with'");
-	if (strchr(r->key, EXTRA_MARK))
+	if (strchr(r->keys[0], EXTRA_MARK))
 		return fail_at(s, word_column(w, 0), "'with' comes once; separate its expressions "
 			       "with commas");
 	ret = krule_check_with(s, w, r);
@@ -371,7 +373,7 @@ static int parse_with(struct scan *s, struct word *w, struct rule *r)
 		ret = extra_parse(s->line, &s->at, &x, s->err);
 	if (ret)
 		return ret;
-	md_buf_printf(&key, "%s%c", r->key, EXTRA_MARK);
+	md_buf_printf(&key, "%s%c", r->keys[0], EXTRA_MARK);
 	extra_print(&x, &key);
 	extra_deinit(&x);
 	md_buf_str(&key);
@@ -379,8 +381,8 @@ static int parse_with(struct scan *s, struct word *w, struct rule *r)
 		md_buf_deinit(&key);
 		return -ENOMEM;
 	}
-	free(r->key);
-	r->key = key.data;
+	free(r->keys[0]);
+	r->keys[0] = key.data;
 	return 0;
 }
 
@@ -435,8 +437,8 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 		md_buf_puts(&text, i ? "," : " except ");
 		word_print(r->except[i], &text);
 	}
-	if (strchr(r->key, EXTRA_MARK))
-		md_buf_printf(&text, " with %s", strchr(r->key, EXTRA_MARK) + 1);
+	if (strchr(r->keys[0], EXTRA_MARK))
+		md_buf_printf(&text, " with %s", strchr(r->keys[0], EXTRA_MARK) + 1);
 	if (spec->len) {
 		md_buf_puts(&text, " loglevel ");
 		md_buf_put(&text, spec->data, spec->len);

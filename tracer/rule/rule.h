@@ -34,12 +34,16 @@
 #include "tracer/base/err.h"
 #include "tracer/filter/filter.h"
 
+#define RULE_KEYS 2u
+
 struct rule {
 	char *text;             /* normalized: single blanks, without `~` */
 	char *pattern;
-	/* the pattern; EVENT_NAME_MARK and a name, EXTRA_MARK and extra data may follow */
-	char *key;
-	char *return_key;       /* of a call, whose entry has `key`: of its return; else NULL */
+	/*
+	 * The pattern; EVENT_NAME_MARK and a name, EXTRA_MARK and extra data may follow. A call has
+	 * two, of its entry and its return; the second of others is NULL.
+	 */
+	char *keys[RULE_KEYS];
 	char **except;          /* except_count patterns */
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
@@ -65,6 +69,8 @@ uint64_t rule_list_decide(const struct rule_list *l, const char *event, int leve
 #define RULE_ALL 1u
 /* True if an enabled rule of the list has a filter. */
 bool rule_list_has_filter(const struct rule_list *l);
+/* True if one of the rule's keys matches the event, whatever its levels and exceptions. */
+bool rule_names(const struct rule *r, const char *event);
 /* True if the rule, enabled or not, matches the event, whatever its filter. */
 bool rule_match(const struct rule *r, const char *event, int level);
 /*

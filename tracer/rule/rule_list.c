@@ -12,13 +12,19 @@ static bool match_pattern(const struct rule *r, const char *pattern, const char 
 	return r->kernel ? krule_match(pattern, event) : glob_match(pattern, event);
 }
 
+bool rule_names(const struct rule *r, const char *event)
+{
+	for (size_t i = 0; i < RULE_KEYS && r->keys[i]; i++)
+		if (match_pattern(r, r->keys[i], event))
+			return true;
+	return false;
+}
+
 bool rule_match(const struct rule *r, const char *event, int level)
 {
 	size_t i;
 
-	if (level < r->level_min || level > r->level_max ||
-	    (!match_pattern(r, r->key, event) &&
-	     !(r->return_key && match_pattern(r, r->return_key, event))))
+	if (level < r->level_min || level > r->level_max || !rule_names(r, event))
 		return false;
 	/* Exceptions of functions are a part of the filter. */
 	for (i = 0; i < r->except_count; i++)

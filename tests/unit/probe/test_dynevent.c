@@ -63,7 +63,7 @@ static void rules(void)
 	CHECK(!dynamic_event_parse("kprobe:vfs_read+0x10", &d, NULL) && d.kind == DYN_KPROBE &&
 	      d.fd == -1 && !dynamic_event_has_file(&d));
 	CHECK_STR(d.symbol, "vfs_read+0x10");
-	CHECK(!dynamic_event_resolve(&d, NULL) &&
+	CHECK(!dynamic_event_resolve(&d, NULL, NULL) &&
 	      !dynamic_event_define(&d, 0, "trailfs_test", "x", &b, NULL));
 	CHECK_STR(md_buf_str(&b), "p:trailfs_test/x vfs_read+0x10\n");
 	CHECK(dynamic_event_define(&d, 0, "trailfs test", "x", &b, NULL) == -EINVAL &&
@@ -73,7 +73,7 @@ static void rules(void)
 	CHECK(!dynamic_event_parse("uprobe:/a b/c:d\\:e@@V_1.2+8", &d, NULL));
 	CHECK_STR(d.path, "/a b/c:d\\");
 	CHECK_STR(d.symbol, "e@@V_1.2+8");
-	CHECK(dynamic_event_resolve(&d, NULL) == -EBADF &&
+	CHECK(dynamic_event_resolve(&d, NULL, NULL) == -EBADF &&
 	      dynamic_event_define(&d, 0, "g", "x", &b, NULL) == -EINVAL);
 	dynamic_event_deinit(&d);
 	md_buf_reset(&b);
@@ -204,7 +204,7 @@ static char *recorded(int fs, const char *rule, void (*run)(void), struct md_buf
 
 	CHECK(!dynamic_event_parse(rule, &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	ret = dynamic_event_resolve(&d, &err);
+	ret = dynamic_event_resolve(&d, NULL, &err);
 	ret = ret ? ret : dynamic_event_create(fs, group, &d, names, &err);
 	if (ret)
 		printf("# %s: %d %s\n", rule, ret, err.sentence);
@@ -302,7 +302,7 @@ static void definitions(void)
 	hit(1);
 	CHECK(!dynamic_event_parse("usdt:/proc/self/exe:prov:hit", &d, NULL));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(!dynamic_event_resolve(&d, NULL) && d.place_count == 2 &&
+	CHECK(!dynamic_event_resolve(&d, NULL, NULL) && d.place_count == 2 &&
 	      d.places[0].offset != d.places[1].offset && d.places[0].semaphore);
 	for (size_t i = 0; i < 2; i++)
 		CHECK(!dynamic_event_define(&d, i, "g", "e", &b, NULL));
@@ -384,14 +384,14 @@ static void errors(void)
 
 	CHECK(!dynamic_event_parse("uprobe:/proc/self/exe:dynevent_targit", &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(dynamic_event_resolve(&d, &err) == -ENOENT &&
+	CHECK(dynamic_event_resolve(&d, NULL, &err) == -ENOENT &&
 	      strstr(err.sentence, "did you mean 'dynevent_target'?"));
 	CHECK(dynamic_event_create(-1, group, &d, &names, &err) < 0);
 	close(d.fd);
 	dynamic_event_deinit(&d);
 	CHECK(!dynamic_event_parse("usdt:/x:prov:hot", &d, &err));
 	d.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK(dynamic_event_resolve(&d, &err) == -ENOENT && err.sentence[0]);
+	CHECK(dynamic_event_resolve(&d, NULL, &err) == -ENOENT && err.sentence[0]);
 	close(d.fd);
 	dynamic_event_deinit(&d);
 	/* Not tracefs, or one without */

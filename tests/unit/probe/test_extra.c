@@ -2,99 +2,32 @@
 /* LINK: core */
 /*
  * Extra data of rules: which fetch arguments expressions become, by types of the test's own, and
- * what happens with expressions and types that are damaged.
+ * what happens with expressions that are damaged.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/lib/btf_types.h"
 #include "tests/lib/test.h"
-#include "tracer/probe/btf.h"
+#include "tracer/probe/btf_files.h"
 #include "tracer/probe/probe.h"
 
-/* ---- the types ---- */
-
-static uint8_t types[4096], strings[1024];
-static uint32_t types_len, strings_len = 1;
 static char path[] = "/tmp/test_extra.XXXXXX";
-
-static void word(uint32_t v)
-{
-	memcpy(types + types_len, &v, 4);
-	types_len += 4;
-}
-
-static uint32_t name(const char *text)
-{
-	uint32_t at = strings_len;
-
-	if (!*text)
-		return 0;
-	memcpy(strings + at, text, strlen(text) + 1);
-	strings_len += (uint32_t)strlen(text) + 1;
-	return at;
-}
-
-static void type(const char *text, uint32_t kind, uint32_t vlen, uint32_t size)
-{
-	word(name(text));
-	word(kind << 24 | vlen);
-	word(size);
-}
-
-/* A member of a structure; bits: of a bit field. */
-static void member(const char *text, uint32_t of, uint32_t offset, uint32_t bits)
-{
-	word(name(text));
-	word(of);
-	word(bits << 24 | offset);
-}
-
-enum { FLAG = 128, INT = 1, PTR, ARRAY, STRUCT, TYPEDEF = 8, CONST = 10, FUNC = 12, PROTO };
-
-static size_t make_types(uint8_t *out)
-{
-	uint32_t header[6] = { 0x0001eb9f, 24 };
-
-	type("u32", INT, 0, 4), word(32);                               /* 1 */
-	type("char", INT, 0, 1), word(1u << 24 | 8);                    /* 2 */
-	type("", PTR, 0, 4);                                            /* 3: to dev */
-	type("dev", STRUCT, 3, 32);                                     /* 4 */
-	member("name", 5, 0, 0), member("index", 1, 128, 0), member("parent", 3, 192, 0);
-	type("", ARRAY, 0, 0), word(2), word(1), word(16);              /* 5: char[16] */
-	type("skb", STRUCT | FLAG, 5, 40);                              /* 6 */
-	member("next", 7, 0, 0), member("dev", 3, 64, 0), member("", 8, 128, 0);
-	member("pkt", 1, 197, 3), member("self", 6, 256, 0);
-	type("", PTR, 0, 17);                                           /* 7: to const skb */
-	type("", STRUCT, 2, 8);                                         /* 8: unnamed */
-	member("mac", 9, 0, 0), member("err", 10, 32, 0);
-	type("u16", INT, 0, 2), word(16);                               /* 9 */
-	type("int", INT, 0, 4), word(1u << 24 | 32);                    /* 10 */
-	type("", PROTO, 3, 10), word(name("skb")), word(7);             /* 11 */
-	word(name("n")), word(1), word(name("label")), word(13);
-	type("xmit", FUNC, 0, 11);                                      /* 12 */
-	type("", PTR, 0, 2);                                            /* 13: to char */
-	type("loop", TYPEDEF, 0, 14);                                   /* 14: of itself */
-	type("", PROTO, 2, 7), word(name("s")), word(4), word(name("n")), word(1);      /* 15 */
-	type("byval", FUNC, 0, 15);                                     /* 16 */
-	type("skb_t", CONST, 0, 6);                                     /* 17 */
-	type("", PROTO, 4, 0), word(name("__data")), word(3), word(name("skb")), word(7);
-	word(name("n")), word(1), word(name("label")), word(3);         /* 18 */
-	type("__traceiter_xmit", FUNC, 0, 18);                          /* 19 */
-	header[3] = types_len;
-	header[4] = types_len;
-	header[5] = strings_len;
-	memcpy(out, header, sizeof(header));
-	memcpy(out + 24, types, types_len);
-	memcpy(out + 24 + types_len, strings, strings_len);
-	return 24 + types_len + strings_len;
-}
-
 static uint8_t blob[8192];
 static size_t blob_len;
 
 /* ---- expressions ---- */
+
+static int resolve_by(struct dynamic_event *d, const char *file, struct tr_err *err)
+{
+	struct btf_files files = BTF_FILES_INIT(file);
+	int ret = extra_resolve(d, &files, err);
+
+	btf_files_deinit(&files);
+	return ret;
+}
 
 static int resolve(const char *rule, const char *clause, struct dynamic_event *d,
 		   struct tr_err *err)
@@ -104,7 +37,7 @@ static int resolve(const char *rule, const char *clause, struct dynamic_event *d
 	snprintf(text, sizeof(text), "%s%c%s", rule, EXTRA_MARK, clause);
 	if (dynamic_event_parse(text, d, err))
 		return -1;
-	return extra_resolve(d, path, err);
+	return resolve_by(d, path, err);
 }
 
 static void accept(const char *rule, const char *clause, const char *want)
@@ -208,7 +141,7 @@ static void fields(void)
 		snprintf(text, sizeof(text), "net:xmit%c%s", EXTRA_MARK, good[i].clause);
 		CHECK(!dynamic_event_parse(text, &d, NULL) && d.kind == DYN_EVENT &&
 		      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
-		      !extra_resolve(&d, path, NULL) &&
+		      !resolve_by(&d, path, NULL) &&
 		      !dynamic_event_define(&d, 0, "g", "e", &b, NULL));
 		snprintf(text, sizeof(text),
 			 "e:g/e net.xmit skbaddr=$skbaddr:u64 len=$len:s32 name=$name:string "
@@ -223,7 +156,7 @@ static void fields(void)
 		snprintf(text, sizeof(text), "net:xmit%c%s", EXTRA_MARK, bad[i]);
 		CHECK(!dynamic_event_parse(text, &d, NULL) &&
 		      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
-		      extra_resolve(&d, path, &err) == -EINVAL && err.column >= 0);
+		      resolve_by(&d, path, &err) == -EINVAL && err.column >= 0);
 		dynamic_event_deinit(&d);
 	}
 }
@@ -240,7 +173,7 @@ static void arguments(void)
 	snprintf(text, sizeof(text), "net:xmit%cskb->mac, label->index, n, $comm", EXTRA_MARK);
 	CHECK(!dynamic_event_parse(text, &d, NULL) &&
 	      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
-	      !extra_resolve(&d, path, NULL) && d.kind == DYN_ARGUMENTS && d.lacking == 1 &&
+	      !resolve_by(&d, path, NULL) && d.kind == DYN_ARGUMENTS && d.lacking == 1 &&
 	      !dynamic_event_define(&d, 0, "g", "e", &b, NULL));
 	CHECK_STR(md_buf_str(&b), "t:g/e xmit mac=+16($arg1):u16 index=+16($arg3):u32 n=$arg2:u32 "
 				  "comm=$comm:string __trailfs_k0_8=$arg1:u64 "
@@ -251,7 +184,7 @@ static void arguments(void)
 	snprintf(text, sizeof(text), "net:xmit%clabel->index, len", EXTRA_MARK);
 	CHECK(!dynamic_event_parse(text, &d, NULL) &&
 	      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
-	      extra_resolve(&d, path, NULL) == -EINVAL);
+	      resolve_by(&d, path, NULL) == -EINVAL);
 	dynamic_event_deinit(&d);
 }
 
@@ -287,11 +220,11 @@ static void no_types(void)
 	struct tr_err err = TR_ERR_INIT;
 
 	CHECK(!dynamic_event_parse("kprobe:xmit\tskb->mac", &d, &err) &&
-	      extra_resolve(&d, "/no/such/file", &err) == -EOPNOTSUPP && err.column == 0);
+	      resolve_by(&d, "/no/such/file", &err) == -EOPNOTSUPP && err.column == 0);
 	CHECK(strstr(err.sentence, "types are not known"));
 	dynamic_event_deinit(&d);
 	CHECK(!dynamic_event_parse("kprobe:xmit\t$arg1,+8(%di) as b", &d, &err) &&
-	      !extra_resolve(&d, "/no/such/file", &err));
+	      !resolve_by(&d, "/no/such/file", &err));
 	dynamic_event_deinit(&d);
 }
 
@@ -370,66 +303,6 @@ static void random_expressions(void)
 	CHECK(taken > 10000 && defined > 1000);
 }
 
-static void search(const struct btf *b)
-{
-	const char *names[64];
-	uint32_t type, proto = btf_function(b, "xmit", 4);
-	struct btf_member m;
-
-	btf_structure(b, "skb", 3);
-	for (uint32_t i = 0; i < btf_param_count(b, proto) && i < 8; i++) {
-		struct btf_type t;
-
-		CHECK(btf_param(b, proto, i, &type));
-		t = btf_classify(b, type);
-		if (t.class == BTF_POINTER)
-			t = btf_classify(b, t.id);
-		btf_find_member(b, t.id, "err", 3, &m);
-		btf_find_member(b, t.id, "none", 4, &m);
-		btf_member_names(b, t.id, names, 64);
-	}
-	for (uint32_t i = 0; i < 20; i++)
-		btf_classify(b, i);
-}
-
-static void damaged_types(void)
-{
-	unsigned int good = 0;
-
-	for (int i = 0; i < 100000; i++) {
-		size_t len = random_below(8) ? blob_len : random_below((uint32_t)blob_len + 1);
-		uint8_t *copy = malloc(len + 1);
-		struct btf *b;
-
-		memcpy(copy, blob, len);
-		for (uint32_t k = random_below(4); k && len; k--)
-			copy[random_below((uint32_t)len)] = (uint8_t)random_below(256);
-		if (btf_parse(copy, len, &b))
-			continue;
-		good++;
-		search(b);
-		btf_free(b);
-	}
-	CHECK(good > 10000);
-}
-
-/* The kernel's own: its structures lead to each other. */
-static void own_kernel(void)
-{
-	struct btf_member m;
-	struct btf *b;
-
-	if (btf_load(BTF_FILE, &b))
-		SKIP("no " BTF_FILE);
-	CHECK(btf_function(b, "vfs_read", 8));
-	CHECK(btf_find_member(b, btf_structure(b, "task_struct", 11), "comm", 4, &m) &&
-	      btf_classify(b, m.type).class == BTF_TEXT);
-	CHECK(btf_find_member(b, btf_structure(b, "sk_buff", 7), "mac_len", 7, &m) &&
-	      btf_classify(b, m.type).size == 2);
-	CHECK(!btf_find_member(b, btf_structure(b, "sk_buff", 7), "none", 4, &m));
-	btf_free(b);
-}
-
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -445,8 +318,6 @@ int main(void)
 	CASE(plain);
 	CASE(no_types);
 	CASE(random_expressions);
-	CASE(damaged_types);
-	CASE(own_kernel);
 	unlink(path);
 	return test_summary();
 }

@@ -14,6 +14,9 @@ static const char *const lines[][2] = {
 	{ "return", "kretprobe:do_read" },
 	{ "disk.sync", NULL },  { "id", "7" },          { "record", "syscall:entry:sync" },
 	{ "disk.old", NULL },   { "gone", "gone since 1.0" },
+	{ "disk.data", NULL },
+	{ "record", "kprobe:do_a kprobe:do_b with file->f_flags as flags, $arg2:s32 as n" },
+	{ "record", "kprobe:do_c" },
 };
 
 static const char *kernel_has;  /* words */
@@ -51,7 +54,7 @@ static void choices(void)
 	size_t at = 0;
 
 	fill(&s);
-	CHECK(hooks_count() == 4);
+	CHECK(hooks_count() == 5);
 	CHECK_STR(hook_at(0)->fields, "n:INT64");
 	CHECK_STR(hook_at(1)->fields, "return:INT8");
 	choose("blk:begin kprobe:do_read kretprobe:do_read");
@@ -59,7 +62,9 @@ static void choices(void)
 	CHECK_STR(md_buf_str(&list),
 		  "disk.read.entry 20.5 blk:begin\ndisk.read.return 20.6 kretprobe:do_read\n"
 		  "disk.sync 20.7 - this kernel does not have syscall:entry:sync\n"
-		  "disk.old 20.0 - gone since 1.0\n");
+		  "disk.old 20.0 - gone since 1.0\n"
+		  "disk.data 20.0 - this kernel does not have kprobe:do_a, kprobe:do_b, "
+		  "kprobe:do_c\n");
 	md_buf_deinit(&list);
 	CHECK(krule_match("@disk", "blk:begin"));
 	CHECK(krule_match("@disk.read.entry", "blk:begin/other"));
@@ -81,12 +86,44 @@ static void choices(void)
 	CHECK(krule_match("@disk", "kretprobe:do_read"));
 }
 
+/* Probes with extra data; if the kernel has no such data, others; at last without. */
+static void extra_data(void)
+{
+	static const char data[] = "\tfile->f_flags as flags, $arg2:s32 as n";
+	struct md_buf list = MD_BUF_INIT;
+	char a[100], b[100];
+	const char *probe;
+	size_t at = 0;
+
+	snprintf(a, sizeof(a), "kprobe:do_a%s", data);
+	snprintf(b, sizeof(b), "kprobe:do_b%s", data);
+	choose("kprobe:do_a kprobe:do_b kprobe:do_c");
+	hooks_print(&list);
+	CHECK(strstr(md_buf_str(&list), "disk.data 20.0 kprobe:do_a kprobe:do_b with "
+					"file->f_flags as flags, $arg2:s32 as n\n"));
+	md_buf_deinit(&list);
+	probe = hook_next_probe("@disk.data", &at);
+	CHECK_STR(probe ? probe : "", a);
+	probe = hook_next_probe("@disk.data", &at);
+	CHECK_STR(probe ? probe : "", b);
+	CHECK(!hook_next_probe("@disk.data", &at));
+	CHECK(krule_match("@disk.data", a) && !krule_match("@disk.data", "kprobe:do_a"));
+	hook_refuse(a);
+	CHECK(!krule_match("@disk.data", a) && krule_match("@disk.data", b));
+	hook_refuse(b);
+	CHECK(krule_match("@disk.data", "kprobe:do_c"));
+	hook_refuse("kprobe:do_c");
+	CHECK(krule_match("@disk.data", "kprobe:do_a") && krule_match("@disk.data", "kprobe:do_b"));
+}
+
 static void mistakes(void)
 {
 	static const char *const wrong[][3] = {
 		{ "a b", NULL, "letters" },             { "x", "record", "uprobe:/a:b" },
 		{ "x", "record", "@disk" },             { "x", "id", "256" },
 		{ "x", "record", "kprobe:" },           { "x", "what", "1" },
+		{ "x", "record", "a:b with c" },        { "x", "record", "kprobe:a with b-c" },
+		{ "x", "record", "kprobe:a with " },
 	};
 	struct tr_err err = TR_ERR_INIT;
 
@@ -105,6 +142,7 @@ static void mistakes(void)
 int main(void)
 {
 	CASE(choices);
+	CASE(extra_data);
 	CASE(mistakes);
 	hooks_free();
 	CHECK(hooks_count() == 0);

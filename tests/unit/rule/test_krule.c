@@ -120,8 +120,8 @@ static const char *keys(const char *line)
 
 	if (rule_list_apply(NULL, DOMAIN_KERNEL, line, true, &l, NULL))
 		return "refused";
-	snprintf(out, sizeof(out), "%s|%s", l.rules[0].key,
-		 l.rules[0].return_key ? l.rules[0].return_key : "");
+	snprintf(out, sizeof(out), "%s|%s", l.rules[0].keys[0],
+		 l.rules[0].keys[1] ? l.rules[0].keys[1] : "");
 	for (char *p = out; *p; p++)
 		*p = *p == '\v' ? '=' : *p == '\t' ? ' ' : *p;
 	rule_list_deinit(&l);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * For tests/vm/members.sh: reads members of structures as the kernel's compiler does, where rules
- * of trailfs have probes. /proc/witness has a line `FUNCTION NAME = VALUE, …, unavailable = "…"` for
- * each function of members.h, of the last call that concerns the test. A write to it forgets them,
- * and calls wake_up_process() for the module's own thread.
+ * of trailfs have probes. /proc/witness has a line `FUNCTION NAME = VALUE, …, unavailable = "…"`
+ * for each function of members.h, of the last call that concerns the test. A write to it forgets
+ * them, and calls wake_up_process() for the module's own thread.
  */
 #include <linux/cred.h>
 #include <linux/fdtable.h>
