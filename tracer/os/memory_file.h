@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes that are written once, in order, and read at any place: a file in memory of this process.
- * Unlike a memfd it is backed by large pages, where the system has them, and is written without
- * system calls: that takes a fifth of the time.
+ * Unlike a memfd it has large pages, where the system has them, and is written without system
+ * calls, which takes far less time.
  *
  * No locks: a file belongs to one thread at a time.
  */
