@@ -91,17 +91,20 @@ int output_stopped(struct session *s)
 	return err;
 }
 
-/* Bytes that neither files nor the relay have, also before the writer's first pass. */
-static uint64_t count_unwritten(struct session *s)
+uint64_t output_pending(struct session *s)
 {
-	struct stream_set set = { 0 };
+	struct region **regions;
+	size_t n = session_regions(s, &regions);
 	uint64_t sum = 0;
 
-	if (session_streams(s, NULL, &set))
-		return 0;
-	for (size_t i = 0; i < set.count; i++)
-		sum += ring_unconsumed(&set.streams[i]);
-	stream_set_deinit(&set);
+	while (n) {
+		struct stream st = { .region = regions[--n] };
+
+		for (; st.ring < st.region->geo.ring_count; st.ring++)
+			sum += ring_unconsumed(&st);
+		region_put(st.region);
+	}
+	free(regions);
 	return sum;
 }
 
@@ -121,7 +124,7 @@ int output_removable(struct session *s)
 	after = o->bytes;
 	pthread_mutex_unlock(&o->lock);
 	/* A slow relay gets more time when the session ends; a silent one would lose the events. */
-	return err || !o->net || before != after || !count_unwritten(s) ? err : -EIO;
+	return err || !o->net || before != after || !output_pending(s) ? err : -EIO;
 }
 
 void output_finish(struct session *s)
@@ -144,7 +147,7 @@ void output_finish(struct session *s)
 	pending = o->error ? o->pending : 0;
 	pthread_mutex_unlock(&o->lock);
 	if (o->net)
-		pending = done && !o->error ? 0 : count_unwritten(s);
+		pending = done && !o->error ? 0 : output_pending(s);
 	if (pending)
 		tracer_report(s->tracer,
 			      "session %s: %llu bytes could not be written before it ended",

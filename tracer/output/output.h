@@ -181,6 +181,11 @@ int output_stopped(struct session *s);
  * nothing of what it does not have yet.
  */
 int output_removable(struct session *s);
+/*
+ * Bytes that neither the files nor the relay have, now; without memory: 0. Any thread, takes
+ * lists_lock. An application can change it for its own user's rings.
+ */
+uint64_t output_pending(struct session *s);
 bool output_flush(struct session *s);
 void output_finish(struct session *s);
 void output_suspend(struct session *s);

@@ -24,11 +24,12 @@ static void show_pending(const struct output *o, struct md_buf *out)
 void output_show_status(struct session *s, struct md_buf *out)
 {
 	struct output *o = output_runs(s) ? s->output : NULL;
-	uint64_t syncing;
+	uint64_t syncing, pending;
 	char when[TIME_TEXT_MAX];
 
 	if (!o)
 		return;
+	pending = output_pending(s);
 	pthread_mutex_lock(&o->lock);
 	/*
 	 * Whether an earlier daemon's files are synced is unknown until its directory is open
@@ -39,8 +40,8 @@ void output_show_status(struct session *s, struct md_buf *out)
 	md_buf_printf(out,
 		      "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
 		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n",
-		      o->bytes, o->packets, o->pending,
-		      o->pending ? 100 * o->bytes / (o->bytes + o->pending) : 100, syncing);
+		      o->bytes, o->packets, pending,
+		      pending ? 100 * o->bytes / (o->bytes + pending) : 100, syncing);
 	if (s->compression && o->sink == &file_sink)
 		md_buf_printf(out, "output_compression %s\noutput_plain_bytes %" PRIu64 "\n",
 			      s->compression == MD_COMPRESSION_XZ ? "xz" : "gzip", o->plain_bytes);

@@ -74,6 +74,16 @@ static uint64_t hash_stream_name(const struct stream *st)
 	return h ? h : 1;
 }
 
+/* The earlier daemon may have been killed after its checkpoint, before the ring said the same. */
+static void catch_up(struct stream_writer *os)
+{
+	const struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+
+	if (__atomic_load_n(&ring->consumed, __ATOMIC_RELAXED) < os->at.pos &&
+	    os->at.pos <= region_head(os->st.region, os->st.ring))
+		stream_writer_consume(os, 0);
+}
+
 /* Finds the stream's checkpoint slot of an earlier daemon, or takes a new one. */
 static int take_slot(struct output *o, struct stream_writer *os)
 {
@@ -86,6 +96,7 @@ static int take_slot(struct output *o, struct stream_writer *os)
 			continue;
 		if (old.key == os->at.key && old.ring == os->at.ring) {
 			os->at = old;
+			catch_up(os);
 			return o->sink->restore(o, os, false);
 		}
 		/* The region is lost, but its files exist: continue them with the new region. */
