@@ -33,6 +33,7 @@ void link_close(struct relay_link *l)
 		close(l->data);
 	l->control = l->data = -1;
 	l->first = l->count = l->in_len = 0;
+	l->unacknowledged = false;
 	md_buf_deinit(&l->out);
 	l->out = (struct md_buf)MD_BUF_INIT;
 }
@@ -161,34 +162,50 @@ static int check_time(const struct relay_link *l)
  * After a read: acknowledges at once. The relay's kernel holds a small reply back while an earlier
  * one is not acknowledged, and this one would wait 40 ms for something to send with it.
  */
-static void acknowledge(const struct relay_link *l)
+static void acknowledge(struct relay_link *l)
 {
 	int one = 1;
 
 	setsockopt(l->control, IPPROTO_TCP, TCP_QUICKACK, &one, sizeof(one));
+	l->unacknowledged = false;
 }
 
-/* One reply, or a part of it. 1: a reply was handled; 0: there is no more; -errno. */
-static int take_reply(struct relay_link *l)
+/* Handles all replies that were read as a whole. 0 or -errno. */
+static int handle_replies(struct relay_link *l)
 {
-	struct relay_wait w;
-	ssize_t n = recv(l->control, l->in + l->in_len, sizeof(l->in) - l->in_len, 0);
+	uint32_t at = 0;
+	int err = 0;
+
+	for (; !err && l->in_len - at >= RELAY_REPLY_CODE; at += RELAY_REPLY_CODE) {
+		struct relay_wait w = l->waits[l->first];
+
+		l->first = (l->first + 1) % LINK_WAITS;
+		l->count--;
+		err = l->replied(l->arg, &w, relay_get_u32(l->in + at));
+	}
+	l->in_len -= at;
+	memmove(l->in, l->in + at, l->in_len);
+	return err;
+}
+
+/*
+ * Reads outstanding replies in one call, and nothing behind them. 1: some bytes were there; 0: none
+ * were; -errno.
+ */
+static int take_replies(struct relay_link *l)
+{
+	size_t due = (size_t)l->count * RELAY_REPLY_CODE - l->in_len;
+	ssize_t n = recv(l->control, l->in + l->in_len, due, 0);
 	int err;
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -ECONNRESET;
-	acknowledge(l);
+	l->unacknowledged = true;
 	l->progress = monotonic_now();
 	l->in_len += (uint32_t)n;
-	if (l->in_len < sizeof(l->in))
-		return 0;
-	l->in_len = 0;
-	w = l->waits[l->first];
-	l->first = (l->first + 1) % LINK_WAITS;
-	l->count--;
-	err = l->replied(l->arg, &w, relay_get_u32(l->in));
+	err = handle_replies(l);
 	return err ? err : 1;
 }
 
@@ -206,14 +223,20 @@ static int check_silence(const struct relay_link *l)
 int link_poll(struct relay_link *l)
 {
 	short revents;
-	int n = wait_slice(l, l->control, 0, 0, &revents);
+	int n;
 
+	/* The next command is an acknowledgement, too, and costs less. None came. */
+	if (l->unacknowledged)
+		acknowledge(l);
+	n = wait_slice(l, l->control, 0, 0, &revents);
 	if (n)
 		return n;
+	if (!revents)
+		return l->count ? check_progress(l) : 0;
 	if (!l->count)
 		return check_silence(l);
-	while (l->count && (n = take_reply(l)) > 0)
-		;
+	while (l->count && (n = take_replies(l)) > 0 && l->prompt)
+		acknowledge(l);
 	if (n < 0 || !l->count)
 		return n < 0 ? n : 0;
 	/* The relay owes replies. */
@@ -235,6 +258,8 @@ int link_wait(struct relay_link *l, unsigned int ms)
 	if (!revents)
 		return -EAGAIN;
 	err = link_poll(l);
+	if (!err && l->unacknowledged)
+		acknowledge(l);
 	return err ? err : l->count < before ? 0 : -EAGAIN;
 }
 
@@ -306,6 +331,7 @@ int link_flush(struct relay_link *l)
 	if (!l->out.len)
 		return 0;
 	err = send_all(l, l->control, &v, 1);
+	l->unacknowledged = false;
 	md_buf_reset(&l->out);
 	return err;
 }

@@ -40,8 +40,10 @@ struct relay_link {
 	struct md_buf out;              /* commands that were not sent yet */
 	struct relay_wait waits[LINK_WAITS];
 	uint32_t first, count;          /* of waits: a ring */
-	uint8_t in[RELAY_REPLY_CODE];   /* of the reply to the first of them */
+	uint8_t in[LINK_WAITS * RELAY_REPLY_CODE];      /* the beginning of their replies */
 	uint32_t in_len;
+	bool unacknowledged;            /* replies were read, and nothing was sent since */
+	bool prompt;                    /* acknowledges replies at once, to get the next ones */
 	uint64_t progress;              /* when a byte was last moved, ns */
 	uint32_t stall_ms;              /* LINK_STALL_MS, or what the daemon's options say */
 	bool begins;                    /* the session is not set up yet: less patience */

@@ -8,7 +8,7 @@
 #include "tracer/session/streams.h"
 
 #define BATCH 16                /* packets that are sent at once */
-#define BATCH_BYTES (1u << 20)  /* of a batch: then the relay is asked, to make room early */
+#define BATCH_BYTES (UINT64_C(1) << 20) /* of a batch; if there is room, an eighth of the ring */
 #define CONFIRM_PAUSE_MS 1      /* before the relay is asked again about missing packets */
 
 struct batch {
@@ -17,6 +17,7 @@ struct batch {
 	uint8_t headers[BATCH][RELAY_DATA_HEADER];
 	struct iovec iov[3 * BATCH];
 	uint64_t bytes;
+	uint64_t most;                          /* bytes after which no packet is added */
 	int count, iovs;
 };
 
@@ -175,6 +176,7 @@ int relay_ask_all(struct output *o)
 	size_t left;
 	int err = ask_all(o, &left);
 
+	r->unasked = 0;
 	err = err ? err : link_flush(&r->link);
 	err = err ? err : link_poll(&r->link);
 	return err ? relay_broken(r, err) : 0;
@@ -208,9 +210,22 @@ int relay_confirm_all(struct output *o)
 
 /* ---- packets ---- */
 
+/*
+ * Each send and each question costs the relay and us about as much as 64 KiB of packets. So few are
+ * made while there is room.
+ */
+static uint64_t batch_bytes(const struct relay *r, const struct stream_writer *os)
+{
+	const struct region_geometry *g = &os->st.region->geo;
+	uint64_t part = g->subbuf_size * g->subbuf_count / 8;
+
+	return part > BATCH_BYTES && !r->link.prompt ? part : BATCH_BYTES;
+}
+
 static void batch_init(struct output *o, const struct stream_writer *os, struct batch *b)
 {
 	b->bytes = 0;
+	b->most = batch_bytes(relay_of(o), os);
 	b->count = b->iovs = 0;
 	b->cut = (struct packetizer){
 		.stream = &os->st, .mark = os->mark, .base = ring_cleared_lost(&os->st),
@@ -264,7 +279,7 @@ static int fill_batch(struct relay *r, struct stream_writer *os, struct batch *b
 
 	if (!os->net->begun && packetizer_lead(&b->cut, &b->packets[0]))
 		return add_packet(r, os, b);
-	while (!err && more && b->count < most && b->bytes < BATCH_BYTES) {
+	while (!err && more && b->count < most && b->bytes < b->most) {
 		more = packetizer_next(&b->cut, all, &b->packets[b->count]);
 		if (more)
 			err = add_packet(r, os, b);
@@ -318,7 +333,10 @@ static void count_resent(struct relay *r, const struct stream_writer *os, const 
 	pthread_mutex_unlock(&r->output->lock);
 }
 
-/* Sends the batch and asks whether the relay has it. */
+/*
+ * Sends the batch. Its indexes and the question whether the relay has it go with those of other
+ * streams, at the latest at the end of the pass.
+ */
 static int send_batch(struct relay *r, struct stream_writer *os, struct batch *b)
 {
 	struct relay_stream *net = os->net;
@@ -339,8 +357,12 @@ static int send_batch(struct relay *r, struct stream_writer *os, struct batch *b
 	net->sent = b->cut.at;
 	net->sent_bytes += b->bytes;
 	net->missed += b->cut.missed;
+	r->unasked += b->bytes;
 	err = ask_pending(r, os);
-	err = err ? err : link_flush(&r->link);
+	if (err || (r->unasked < b->most && !r->link.prompt))
+		return err;
+	r->unasked = 0;
+	err = link_flush(&r->link);
 	return err ? err : link_poll(&r->link);
 }
 

@@ -215,10 +215,25 @@ int relay_streams_sent(struct relay *r)
 	return relay_run(&r->link);
 }
 
+/* A ring is filling: room is worth more than CPU time. */
+static bool is_late(const struct output *o)
+{
+	for (size_t i = 0; i < o->count; i++) {
+		const struct region_geometry *g = &o->streams[i]->st.region->geo;
+
+		if (stream_writer_pending(o->streams[i]) > g->subbuf_size * g->subbuf_count / 4)
+			return true;
+	}
+	return false;
+}
+
 static int sink_begin(struct output *o)
 {
 	struct relay *r = relay_of(o);
-	int err = r->connected ? link_poll(&r->link) : 0;
+	int err;
+
+	r->link.prompt = is_late(o);
+	err = r->connected ? link_poll(&r->link) : 0;
 
 	if (err)
 		return relay_broken(r, err);

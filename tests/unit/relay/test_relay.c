@@ -352,6 +352,17 @@ static void hostile(void)
 	CHECK(link_wait(&l, 10) == -EREMOTEIO);
 	close_link(&l);
 
+	/* A byte that no command asked for, behind replies that are read at once. */
+	open_link(&l);
+	for (int i = 0; i < 2; i++)
+		CHECK(!link_expect(&l, &w));
+	say_u32(RELAY_OK);
+	say_u32(RELAY_OK);
+	say("?", 1);
+	CHECK(!link_poll(&l) && l.count == 0 && code_count == 2);
+	CHECK(link_poll(&l) == -EPROTO);
+	close_link(&l);
+
 	open_link(&l);
 	close(peer);
 	peer = -1;
