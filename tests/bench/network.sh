@@ -124,6 +124,10 @@ network_cost_rows() {
 	network_costs 4e6 "${SECONDS_COST:-20}" "${ROUNDS_RECORD:-4}"
 	verdict "  CPU time of the sender, ns per event, at 4 M/s" "$(least "$a" 1)" \
 		"$(least "$b" 1)" "$(ratio "$(least "$a" 1)" "$(least "$b" 1)")" 0.5
+	# (An event has 25 bytes: record.sh.)
+	g=$("$bin/plain_send" 100e6 "${SECONDS_COST:-20}" | awk '{ printf "%.2f", 25 * $1 }')
+	row "  … to send as many bytes to a reader, nothing else" "$g" "$g" \
+		"$(ratio "$g" "$(least "$b" 1)")"
 	row "  … of the relay meanwhile" "$(least "$a" 7)" "$(least "$b" 7)" \
 		"$(ratio "$(least "$a" 7)" "$(least "$b" 7)")"
 	row "  … events lost meanwhile" "$(least "$a" 4)" "$(least "$b" 4)" ""
