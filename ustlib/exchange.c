@@ -108,7 +108,7 @@ static bool say_hello(struct question *q, unsigned int lane)
 		.version = TRAIL_ABI_VERSION,
 		.word_bits = 8 * sizeof(void *),
 		.lane = lane,
-		.flags = rseq_usable ? 0 : TRAIL_HELLO_NO_RSEQ,
+		.flags = TRAIL_HELLO_INLINE | (rseq_usable ? 0 : TRAIL_HELLO_NO_RSEQ),
 	};
 	size_t size = sizeof(hello);
 
@@ -125,19 +125,46 @@ static bool say_hello(struct question *q, unsigned int lane)
 	return send(q->fd, msg, size, MSG_NOSIGNAL) == (ssize_t)size;
 }
 
+/*
+ * A message of the daemon. Static: a thread that attaches may have a small stack. The plan, if it
+ * is in the message, is aligned as in a memfd.
+ */
+static struct message {
+	_Alignas(64) uint8_t plan[TRAIL_PLAN_INLINE_MAX];
+	struct trail_answer answer;
+	bool has_plan;
+	int fds[TRAIL_REGION_MAX + 1], count;
+} message;
+
 enum heard { HEARD_ANSWER, HEARD_LIFE, HEARD_NOTHING, HEARD_END };
 
-/* One message, without waiting. An answer comes with descriptors, as many as *count says. */
-static enum heard hear(int fd, struct trail_answer *answer, int *fds, int *count)
+static bool is_answer(const struct message *m, size_t size)
+{
+	const struct trail_answer *a = &m->answer;
+
+	return size >= sizeof(*a) && a->magic == TRAIL_ANSWER_MAGIC && !a->error &&
+	       size == sizeof(*a) + (m->has_plan ? a->plan_size : 0) &&
+	       m->count == (int)a->region_count + !m->has_plan;
+}
+
+static void close_fds(struct message *m)
+{
+	while (m->count > 0)
+		close(m->fds[--m->count]);
+}
+
+/* One message into `message`, without waiting. The caller closes the descriptors of an answer. */
+static enum heard hear(int fd)
 {
 	union {
 		char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))];
 		struct cmsghdr align;
 	} control;
-	struct iovec iov = { answer, sizeof(*answer) };
+	struct message *m = &message;
+	struct iovec iov[] = { { &m->answer, sizeof(m->answer) }, { m->plan, sizeof(m->plan) } };
 	struct msghdr msg = {
-		.msg_iov = &iov,
-		.msg_iovlen = 1,
+		.msg_iov = iov,
+		.msg_iovlen = 2,
 		.msg_control = control.buf,
 		/*
 		 * CMSG_SPACE() rounds up, and the kernel fills it: one descriptor more than fds has
@@ -147,7 +174,7 @@ static enum heard hear(int fd, struct trail_answer *answer, int *fds, int *count
 	struct cmsghdr *c;
 	ssize_t n;
 
-	*count = 0;
+	m->count = 0;
 	do
 		n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
@@ -156,33 +183,43 @@ static enum heard hear(int fd, struct trail_answer *answer, int *fds, int *count
 	for (c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		*count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(c), (size_t)*count * sizeof(int));
+		m->count = (int)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(m->fds, CMSG_DATA(c), (size_t)m->count * sizeof(int));
 	}
-	if (n == (ssize_t)sizeof(*answer) && answer->magic == TRAIL_ALIVE_MAGIC && !*count)
+	m->has_plan = n > (ssize_t)sizeof(m->answer);
+	if (n == (ssize_t)sizeof(m->answer) && m->answer.magic == TRAIL_ALIVE_MAGIC && !m->count)
 		return HEARD_LIFE;
-	if (n == (ssize_t)sizeof(*answer) && answer->magic == TRAIL_ANSWER_MAGIC &&
-	    !answer->error && !(msg.msg_flags & MSG_CTRUNC) &&
-	    *count == (int)answer->region_count + 1)
+	if (!(msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) && is_answer(m, (size_t)n))
 		return HEARD_ANSWER;
-	while (*count > 0)
-		close(fds[--*count]);
+	close_fds(m);
 	return HEARD_END;
 }
 
 /* ---- taking a plan over ---- */
 
-static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, const int *fds)
+/* The plan of `message`; NULL: it is none. */
+static const uint8_t *plan_of(const struct message *m)
 {
+	const uint8_t *base;
+
+	if (m->has_plan)
+		return m->plan;
+	if (!memfd_is_sealed(m->fds[0], m->answer.plan_size, F_SEAL_SHRINK | F_SEAL_WRITE))
+		return NULL;
+	base = mmap(NULL, m->answer.plan_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, m->fds[0], 0);
+	return base == MAP_FAILED ? NULL : base;
+}
+
+static bool map_plan(struct taken_plan *p, const struct message *m)
+{
+	const struct trail_answer *answer = &m->answer;
+	const int *fds = m->fds + !m->has_plan; /* of the regions */
 	uint64_t need;
 	const uint8_t *base;
 
 	p->size = answer->plan_size;
-	if (p->size < sizeof(struct trail_plan) ||
-	    !memfd_is_sealed(fds[0], p->size, F_SEAL_SHRINK | F_SEAL_WRITE))
-		return false;
-	base = mmap(NULL, p->size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fds[0], 0);
-	if (base == MAP_FAILED)
+	base = p->size < sizeof(struct trail_plan) ? NULL : plan_of(m);
+	if (!base)
 		return false;
 	p->head = (const struct trail_plan *)base;
 	p->regions = (const struct trail_plan_region *)(p->head + 1);
@@ -196,7 +233,7 @@ static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, co
 	p->slots = (const struct trail_plan_slot *)(p->contexts + p->head->context_count);
 	p->blob = (const uint8_t *)(p->slots + p->head->slot_count);
 	for (uint32_t i = 0; i < answer->region_count; i++) {
-		p->mapped[i] = mapping_get(&p->regions[i], fds[i + 1]);
+		p->mapped[i] = mapping_get(&p->regions[i], fds[i]);
 		if (p->mapped[i])
 			__atomic_store_n(&p->mapped[i]->blocking, p->regions[i].blocking,
 					 __ATOMIC_RELAXED);
@@ -204,8 +241,8 @@ static bool map_plan(struct taken_plan *p, const struct trail_answer *answer, co
 	return true;
 }
 
-static enum outcome take(const struct question *q, unsigned int lane,
-			 const struct trail_answer *answer, int *fds, int count)
+/* Takes over the answer in `message`. */
+static enum outcome take(const struct question *q, unsigned int lane)
 {
 	static struct taken_plan plan; /* large; under the lock */
 	enum outcome outcome = FAILED;
@@ -213,15 +250,14 @@ static enum outcome take(const struct question *q, unsigned int lane,
 	memset(&plan, 0, sizeof(plan));
 	memcpy(plan.objects, q->objects, sizeof(plan.objects));
 	plan.object_count = q->object_count;
-	if (map_plan(&plan, answer, fds)) {
+	if (map_plan(&plan, &message)) {
 		attach_apply(&plan, lane);
 		if (send(q->fd, "", 1, MSG_NOSIGNAL) == 1)
 			outcome = TAKEN;
 	}
-	if (plan.head)
+	if (plan.head && !message.has_plan)
 		munmap((void *)plan.head, plan.size);
-	while (count > 0)
-		close(fds[--count]);
+	close_fds(&message);
 	return outcome;
 }
 
@@ -279,8 +315,6 @@ bool exchange_due(unsigned int lane, int64_t now)
 enum outcome exchange_look(unsigned int lane)
 {
 	struct question *q = &questions[lane];
-	int fds[TRAIL_REGION_MAX + 1], count;
-	struct trail_answer answer;
 	int64_t now = now_us();
 	enum heard heard;
 	enum outcome outcome;
@@ -290,13 +324,13 @@ enum outcome exchange_look(unsigned int lane)
 		return FAILED;
 	}
 	do
-		heard = hear(q->fd, &answer, fds, &count);
+		heard = hear(q->fd);
 	while (heard == HEARD_LIFE);
 	if (heard == HEARD_NOTHING) {
 		__atomic_store_n(&q->look, now + (now - q->asked) / 32, __ATOMIC_RELAXED);
 		return LATE;
 	}
-	outcome = heard == HEARD_ANSWER ? take(q, lane, &answer, fds, count) : FAILED;
+	outcome = heard == HEARD_ANSWER ? take(q, lane) : FAILED;
 	exchange_drop(lane);
 	return outcome;
 }
@@ -339,9 +373,7 @@ static enum outcome leave_open(struct question *q)
 static enum outcome wait_for_answer(struct question *q, unsigned int lane, int64_t silence,
 				    int64_t end)
 {
-	int fds[TRAIL_REGION_MAX + 1], count;
 	struct pollfd pfd = { .fd = q->fd, .events = POLLIN };
-	struct trail_answer answer;
 	enum outcome outcome;
 	enum heard heard;
 
@@ -353,7 +385,7 @@ static enum outcome wait_for_answer(struct question *q, unsigned int lane, int64
 		/* Late ourselves, we still take an answer that is there. */
 		if (ppoll(&pfd, 1, left > 0 ? &timeout : &(struct timespec){ 0 }, NULL) <= 0)
 			return leave_open(q);
-		heard = hear(q->fd, &answer, fds, &count);
+		heard = hear(q->fd);
 		if (heard == HEARD_LIFE) {
 			silence = now_us() + (int64_t)attach_ms * 1000;
 			silence = silence < end ? silence : end;
@@ -361,7 +393,7 @@ static enum outcome wait_for_answer(struct question *q, unsigned int lane, int64
 			break;
 		}
 	}
-	outcome = heard == HEARD_ANSWER ? take(q, lane, &answer, fds, count) : FAILED;
+	outcome = heard == HEARD_ANSWER ? take(q, lane) : FAILED;
 	close(q->fd);
 	return outcome;
 }

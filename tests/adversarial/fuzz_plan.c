@@ -279,11 +279,12 @@ static void answer(int conn, uint32_t objects)
 	static uint8_t plan[1 << 20] __attribute__((aligned(8)));
 	uint32_t n = 1 + (uint32_t)(rnd() % REGIONS);
 	struct trail_answer a = { .magic = TRAIL_ANSWER_MAGIC, .region_count = n };
-	struct iovec iov = { &a, sizeof(a) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf,
+	struct iovec iov[] = { { &a, sizeof(a) }, { plan, 0 } };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 1, .msg_control = control.buf,
 			      .msg_controllen = CMSG_SPACE(sizeof(int) * (n + 1)) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int fds[REGIONS + 1];
+	bool within = one_in(2); /* the plan is in the message */
 	size_t size;
 
 	for (uint32_t i = 0; i < REGIONS; i++)
@@ -307,8 +308,13 @@ static void answer(int conn, uint32_t objects)
 		fds[i + 1] = one_in(60) ? fds[0] : regions[i]->fd;
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int) * (n + 1));
-	memcpy(CMSG_DATA(c), fds, sizeof(int) * (n + 1));
+	if (within) {
+		iov[1].iov_len = one_in(30) ? size / 2 : size;
+		msg.msg_iovlen = 2;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * n);
+	}
+	c->cmsg_len = CMSG_LEN(sizeof(int) * (n + !within));
+	memcpy(CMSG_DATA(c), fds + within, sizeof(int) * (n + !within));
 	if (one_in(30))
 		scribble((uint8_t *)&a, sizeof(a), 1);
 	sendmsg(conn, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);

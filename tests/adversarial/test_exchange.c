@@ -230,8 +230,10 @@ static int question(uint32_t *index, uint32_t *lane)
 	return -1;
 }
 
+/* Every second answer has its plan in the message. */
 static void answer(int conn, uint32_t object)
 {
+	static bool within;
 	union {
 		char buf[CMSG_SPACE(sizeof(int) * 2)];
 		struct cmsghdr align;
@@ -251,11 +253,11 @@ static void answer(int conn, uint32_t object)
 	struct trail_answer a = { .magic = TRAIL_ANSWER_MAGIC,
 				  .region_count = 1,
 				  .plan_size = sizeof(plan) };
-	struct iovec iov = { &a, sizeof(a) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
+	struct iovec iov[] = { { &a, sizeof(a) }, { &plan, sizeof(plan) } };
+	struct msghdr msg = { .msg_iov = iov,
+			      .msg_iovlen = within ? 2 : 1,
 			      .msg_control = control.buf,
-			      .msg_controllen = sizeof(control.buf) };
+			      .msg_controllen = CMSG_SPACE(sizeof(int) * (within ? 1 : 2)) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 	int fds[2] = { memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING), region->fd };
 
@@ -264,11 +266,12 @@ static void answer(int conn, uint32_t object)
 		fail("plan");
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fds));
-	memcpy(CMSG_DATA(c), fds, sizeof(fds));
+	c->cmsg_len = CMSG_LEN(sizeof(int) * (within ? 1 : 2));
+	memcpy(CMSG_DATA(c), fds + within, sizeof(int) * (within ? 1 : 2));
 	if (sendmsg(conn, &msg, MSG_NOSIGNAL) < 0)
 		fail("the question is not open any more");
 	close(fds[0]);
+	within = !within;
 }
 
 static void taken(int conn)

@@ -45,8 +45,10 @@
  * Attach. The application connects to a SOCK_SEQPACKET socket in the state directory, and sends
  * trail_hello: to `sockets/UID`, which root's daemon makes for a user who has registered an
  * application, or if there is none to `socket`. The daemon answers with trail_answer, whose
- * SCM_RIGHTS are the plan (a sealed memfd) and the regions that it names, in that order. A daemon
- * that needs some time first sends a trail_answer with TRAIL_ALIVE_MAGIC every few milliseconds.
+ * SCM_RIGHTS are the plan (a sealed memfd) and the regions that it names, in that order. With
+ * TRAIL_HELLO_INLINE, a small plan follows trail_answer in the same message, and the descriptors
+ * are the regions alone. A daemon that needs some time first sends a trail_answer with
+ * TRAIL_ALIVE_MAGIC every few milliseconds.
  * When the application has taken over the plan, however late, it sends one byte and closes the
  * connection. A daemon that does not receive the byte counts the attempt as failed and changes the
  * generations, so that the application tries again.
@@ -199,6 +201,8 @@ struct trail_reg_label {
 
 #define TRAIL_HELLO_MAGIC 0x4f4c4854u   /* "THLO" */
 #define TRAIL_HELLO_NO_RSEQ 1u          /* asks for rings per thread instead of per CPU */
+#define TRAIL_HELLO_INLINE 2u           /* takes a plan within the message */
+#define TRAIL_PLAN_INLINE_MAX 4096u     /* bytes of it */
 
 struct trail_hello {
 	uint32_t magic;
@@ -217,7 +221,7 @@ struct trail_answer {
 	uint32_t magic;
 	int32_t error;                  /* 0, or -errno: nothing follows */
 	uint32_t plan_size;             /* bytes */
-	uint32_t region_count;          /* descriptors after the plan's */
+	uint32_t region_count;          /* their descriptors, after the plan's if it has one */
 };
 
 #define TRAIL_PLAN_MAGIC 0x4e4c5054u    /* "TPLN" */

@@ -137,7 +137,7 @@ static int send_answer(struct server *sv, struct conn *cn, const struct trail_he
 		attach_reply_app(p, t, a, i, hello->flags & TRAIL_HELLO_NO_RSEQ);
 	}
 	if (p)
-		err = attach_reply_send(p, cn->fd);
+		err = attach_reply_send(p, cn->fd, hello->flags & TRAIL_HELLO_INLINE);
 	pthread_mutex_unlock(&t->lock);
 	attach_reply_destroy(p);
 	return err;

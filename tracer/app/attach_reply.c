@@ -197,7 +197,8 @@ void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, u
 		      p->slot_count - first, sizeof(struct trail_plan_slot), compare_slots);
 }
 
-static int attach_reply_memfd(const struct attach_reply *p, uint32_t *size)
+/* Puts the whole plan into `all`. */
+static int assemble(const struct attach_reply *p, struct md_buf *all)
 {
 	struct trail_plan head = {
 		.magic = TRAIL_PLAN_MAGIC,
@@ -208,54 +209,71 @@ static int attach_reply_memfd(const struct attach_reply *p, uint32_t *size)
 		.blob_size = (uint32_t)p->blob.len,
 		.statedump = p->statedump,
 	};
-	struct md_buf all = MD_BUF_INIT;
-	int fd;
 
-	md_buf_put(&all, &head, sizeof(head));
-	md_buf_put(&all, p->regions, p->region_count * sizeof(p->regions[0]));
-	md_buf_put(&all, p->contexts.data, p->contexts.len);
-	md_buf_put(&all, p->slots.data, p->slots.len);
-	md_buf_put(&all, p->blob.data, p->blob.len);
-	*size = (uint32_t)all.len;
-	fd = all.failed || p->slots.failed || p->contexts.failed || p->blob.failed ? -1 :
-		memfd_create("trail-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd >= 0 && (write(fd, all.data, all.len) != (ssize_t)all.len ||
+	md_buf_put(all, &head, sizeof(head));
+	md_buf_put(all, p->regions, p->region_count * sizeof(p->regions[0]));
+	md_buf_put(all, p->contexts.data, p->contexts.len);
+	md_buf_put(all, p->slots.data, p->slots.len);
+	md_buf_put(all, p->blob.data, p->blob.len);
+	return all->failed || p->slots.failed || p->contexts.failed || p->blob.failed ? -ENOMEM : 0;
+}
+
+static int plan_memfd(const struct md_buf *all)
+{
+	int fd = memfd_create("trail-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && (write(fd, all->data, all->len) != (ssize_t)all->len ||
 			fcntl(fd, F_ADD_SEALS,
 			      F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)) {
 		close(fd);
 		fd = -1;
 	}
-	md_buf_deinit(&all);
 	return fd;
 }
 
-int attach_reply_send(const struct attach_reply *p, int to)
+/* plan: its descriptor; -1: it is in the message. */
+static int send_plan(const struct attach_reply *p, const struct md_buf *all, int plan, int to)
 {
 	union {
 		char buf[CMSG_SPACE(sizeof(int) * (TRAIL_REGION_MAX + 1))];
 		struct cmsghdr align;
 	} control = { 0 };
 	struct trail_answer answer = { .magic = TRAIL_ANSWER_MAGIC,
+				       .plan_size = (uint32_t)all->len,
 				       .region_count = p->region_count };
-	struct iovec iov = { &answer, sizeof(answer) };
-	size_t fds_size = sizeof(int) * (p->region_count + 1);
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control.buf,
-			      .msg_controllen = CMSG_SPACE(fds_size) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
-	int fds[TRAIL_REGION_MAX + 1], err;
+	struct iovec iov[] = { { &answer, sizeof(answer) }, { all->data, all->len } };
+	int fds[TRAIL_REGION_MAX + 1], count = 0;
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = plan < 0 ? 2 : 1 };
+	struct cmsghdr *c = &control.align;
 
-	fds[0] = attach_reply_memfd(p, &answer.plan_size);
-	if (fds[0] < 0)
-		return -ENOMEM;
+	if (plan >= 0)
+		fds[count++] = plan;
 	for (uint32_t i = 0; i < p->region_count; i++)
-		fds[i + 1] = p->held[i]->fd;
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(fds_size);
-	memcpy(CMSG_DATA(c), fds, fds_size);
-	err = sendmsg(to, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
-	close(fds[0]);
+		fds[count++] = p->held[i]->fd;
+	if (count) {
+		msg.msg_control = control.buf;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
+		memcpy(CMSG_DATA(c), fds, sizeof(int) * (size_t)count);
+	}
+	return sendmsg(to, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int attach_reply_send(const struct attach_reply *p, int to, bool may_inline)
+{
+	struct md_buf all = MD_BUF_INIT;
+	int err = assemble(p, &all), plan = -1;
+
+	if (!err && (!may_inline || all.len > TRAIL_PLAN_INLINE_MAX)) {
+		plan = plan_memfd(&all);
+		err = plan < 0 ? -ENOMEM : 0;
+	}
+	if (!err)
+		err = send_plan(p, &all, plan, to);
+	if (plan >= 0)
+		close(plan);
+	md_buf_deinit(&all);
 	return err;
 }

@@ -21,8 +21,11 @@ struct attach_reply *attach_reply_create(void);                 /* NULL: memory 
  */
 void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object,
 		      bool threads);
-int attach_reply_send(const struct attach_reply *p,
-		      int fd); /* with the regions' descriptors; 0 or -errno */
+/*
+ * With the regions' descriptors. may_inline: a small plan goes with the message, else in a memfd.
+ * 0 or -errno.
+ */
+int attach_reply_send(const struct attach_reply *p, int fd, bool may_inline);
 void attach_reply_destroy(struct attach_reply *p);              /* NULL is allowed */
 
 #endif
