@@ -184,12 +184,15 @@ TRAIL_EXPORT void trail__record_pieces(struct trail__tp *tp, const struct trail_
 #include <emmintrin.h>
 #endif
 
-TRAIL_EXPORT unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s)
+/*
+ * Copies a string up to its NUL, or if it is bounded, up to `max` bytes, and ends it with a NUL.
+ * Returns what follows, or NULL: no room. bounded is a constant, so each caller has its own loop.
+ */
+static inline __attribute__((always_inline)) unsigned char *
+copy_text(unsigned char *at, unsigned char *end, const char *s, bool bounded, size_t max)
 {
-	size_t n;
+	size_t n, room;
 
-	if (unlikely(!s))
-		s = "(null)";
 #ifdef __x86_64__
 	/*
 	 * Sixteen bytes at a time, tested and stored from one load each, so that a string that
@@ -203,25 +206,32 @@ TRAIL_EXPORT unsigned char *trail__put_string(unsigned char *at, unsigned char *
 			(unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));
 
 		_mm_storeu_si128((__m128i *)at, bytes);
+		if (bounded && max < 16) {
+			n = (size_t)__builtin_ctz(zero | 1u << max);
+			at[n] = 0;
+			return at + n + 1;
+		}
 		if (zero)
 			return at + __builtin_ctz(zero) + 1;
 		at += 16;
 		s += 16;
+		max -= 16;
 	}
 #endif
 	if (at >= end)
 		return NULL;
-	n = strnlen(s, (size_t)(end - at));
-	if (n == (size_t)(end - at))
-		return NULL;
-	return put_measured(at, s, n);
+	room = (size_t)(end - at);
+	n = strnlen(s, bounded && max < room ? max : room);
+	return n < room ? put_measured(at, s, n) : NULL;
+}
+
+TRAIL_EXPORT unsigned char *trail__put_string(unsigned char *at, unsigned char *end, const char *s)
+{
+	return copy_text(at, end, unlikely(!s) ? "(null)" : s, false, 0);
 }
 
 TRAIL_EXPORT unsigned char *trail__put_text(unsigned char *at, unsigned char *end, const char *s,
 					    size_t max)
 {
-	size_t room = at < end ? (size_t)(end - at) : 0,
-	       n = s ? strnlen(s, max < room ? max : room) : 0;
-
-	return n < room ? put_measured(at, s, n) : NULL;
+	return copy_text(at, end, unlikely(!s) ? "" : s, true, max);
 }

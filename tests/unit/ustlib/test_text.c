@@ -57,6 +57,16 @@ static void lengths(void)
 	munmap(map, 8192);
 }
 
+/* The copy that reads 16 bytes at a time, never beyond a page, and writes nothing beyond `end`. */
+static void pieces_of_16(void)
+{
+	bool saved = rseq_usable;
+
+	rseq_usable = true;
+	lengths();
+	rseq_usable = saved;
+}
+
 /* A string of n bytes is cut after it was measured: the copy ends there. */
 static void cuts(void)
 {
@@ -78,6 +88,7 @@ static void cuts(void)
 int main(void)
 {
 	CASE(lengths);
+	CASE(pieces_of_16);
 	CASE(cuts);
 	return test_summary();
 }
