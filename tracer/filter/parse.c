@@ -191,7 +191,8 @@ static struct filter_node *fail_operand(struct filter_parse *p)
 			return filter_fail(p, p->at, "a value is missing before '%s'", name);
 	}
 	if (*s > ' ' && *s < 0x7f)
-		return filter_fail(p, p->at, "no value begins with '%c'", *s);
+		return filter_fail(p, p->at, "no value begins with '%c'; texts are in double "
+				   "quotes", *s);
 	return filter_fail(p, p->at, "a value such as a field's name is missing here");
 }
 

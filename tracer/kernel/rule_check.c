@@ -77,14 +77,14 @@ static int fail_no_system(struct kernel *k, const struct rule *r, const char *sy
 			  struct tr_err *err)
 {
 	const char *near = suggest_system(k, system, strlen(system));
+	const char *and = near ? ", did you mean '" : "";
 
-	if (near)
-		return fail_no_such(r, "system", r->pattern, (int)strlen(system), near, err);
 	if (err)
 		err->line = r->line;
 	return tr_fail_at(err, -ENOENT, r->text, 0,
-			  "the kernel has no system '%s'; rules on events of programs belong into "
-			  "user/events", system);
+			  "the kernel has no system '%s'%s%s%s; rules on events of programs belong "
+			  "in user/events",
+			  system, and, near ? near : "", near ? "'?" : "");
 }
 
 /* Sets a sentence that says why no event matches the rule. */
@@ -107,9 +107,17 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 		return fail_no_such(r, "system call", word, (int)strlen(word),
 			       suggest_event(k, "syscalls", "sys_enter_", word), err);
 	}
-	if (!colon)
+	if (!colon) {
+		word = suggest_event(k, "syscalls", "sys_enter_", p);
+		if (word && !strcmp(word, p)) {
+			if (err)
+				err->line = r->line;
+			return tr_fail_at(err, -ENOENT, r->text, 0,
+					  "no such tracepoint; the system call is syscall:%s", p);
+		}
 		return fail_no_such(r, "tracepoint", p, (int)strlen(p),
 				    suggest_event(k, NULL, "", p), err);
+	}
 	snprintf(system, sizeof(system), "%.*s", (int)(colon - p), p);
 	if (!strchr(system, '*') && !kevent_find(k, system, NULL, 0))
 		return fail_no_system(k, r, system, err);

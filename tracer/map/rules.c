@@ -314,6 +314,8 @@ static int no_operator(struct parse *p, const struct token *t)
 
 	for (size_t i = 0; i < OPERATORS; i++)
 		names[i] = operators[i].name;
+	if (token_is(*t, "if"))
+		return fail(p, p->at, "'if' stands after the event, before 'by'; a pair has none");
 	near = nearest(t->text, t->len, names, OPERATORS);
 	return tr_fail_at(p->err, -EINVAL, p->line, (int)p->at,
 			  near ? "no such operator; did you mean '%s'?"
@@ -402,7 +404,8 @@ static int parse_rule(const char *line, struct map_rule *r, struct tr_err *err)
 	if (!ret && !r->op_count)
 		ret = add_default(r);
 	if (!ret && look(&p).len)
-		ret = fail(&p, p.at, "expected a comma, or the end");
+		ret = fail(&p, p.at, token_is(look(&p), "by") ?
+			   "'by' stands before the operators" : "expected a comma, or the end");
 	if (ret)
 		deinit_rule(r);
 	return ret;

@@ -219,7 +219,8 @@ int output_dir_make(const char *path, const struct output_owner *of, bool unused
 			   strerror(-ret));
 	} else if (fd >= 0 && unused && has_trace(fd)) {
 		ret = tr_fail_at(err, -EEXIST, path, -1,
-				 "there is a trace in this directory already");
+				 "there is a trace in this directory already: "
+				 "name another one, or remove the trace");
 	}
 	cred_leave(&cred);
 	cred_deinit(&cred);

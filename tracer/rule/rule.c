@@ -131,10 +131,13 @@ static int check_pattern(struct scan *s, struct word *w, bool kernel)
 		return fail_at(s, word_column(w, 0), "the pattern is empty; '*' matches any event");
 	if (!colon && has_star(text))
 		return check_part(s, w, 0, strlen(text), "pattern");
+	if (!colon && *text == '@')
+		return fail_at(s, word_column(w, 0), "hooks belong in rules of kernel/events");
 	if (!colon)
 		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
 				  "no provider in '%.60s': events of applications are "
-				  "provider:name, so a pattern is for instance '%.60s:*'",
+				  "provider:name, so a pattern is for instance '%.60s:*'; "
+				  "tracepoints of the kernel belong in kernel/events",
 				  text, text);
 	ret = check_part(s, w, 0, (size_t)(colon - text), "provider");
 	if (!ret)

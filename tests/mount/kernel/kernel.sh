@@ -47,7 +47,7 @@ mkdir "$S/$session"
 E=$S/$session/kernel/events
 refused ENOENT "did you mean 'sched'" 'shed:sched_switch' "$E"
 refused ENOENT "did you mean 'sched_switch'" 'sched:sched_swich' "$E"
-refused ENOENT 'events of programs belong into user/events' 'hello:tick' "$E"
+refused ENOENT 'events of programs belong in user/events' 'hello:tick' "$E"
 refused ENOENT "did you mean 'openat'" 'syscall:opennat' "$E"
 refused EINVAL 'no log levels' 'sched_switch loglevel info' "$E"
 refused EINVAL 'cannot be compared' 'sched_switch if prev_comm == 1' "$E"

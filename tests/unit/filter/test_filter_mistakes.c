@@ -54,7 +54,7 @@ static void mistakes_of_operators(void)
 	CHECK_STR(mistake("a && && b", 0), "5: a value is missing before '&&'");
 	CHECK_STR(mistake("== 1", 0), "0: a value is missing before '=='");
 	CHECK_STR(mistake("a == = 1", 0), "5: a value is missing before '='");
-	CHECK_STR(mistake("a == @", 0), "5: no value begins with '@'");
+	CHECK_STR(mistake("a == @", 0), "5: no value begins with '@'; texts are in double quotes");
 	CHECK_STR(mistake("a == \xc3\xa4", 0), "5: a value such as a field's name is missing here");
 	CHECK_STR(mistake("(a == 1", 0), "0: this '(' is never closed");
 	CHECK_STR(mistake("a == (b || (c", 0), "11: this '(' is never closed");

@@ -270,10 +270,14 @@ static void mistakes_are_explained(void)
 		  "-22 line 1 column 3: a rule has one pattern; lists with commas follow 'except'");
 	CHECK_STR(apply("sched_switch"),
 		  "-22 line 1 column 0: no provider in 'sched_switch': events of applications are "
-		  "provider:name, so a pattern is for instance 'sched_switch:*'");
+		  "provider:name, so a pattern is for instance 'sched_switch:*'; tracepoints "
+		  "of the kernel belong in kernel/events");
+	CHECK_STR(apply("@process.execve"),
+		  "-22 line 1 column 0: hooks belong in rules of kernel/events");
 	CHECK_STR(apply("a\\*"),
 		  "-22 line 1 column 0: no provider in 'a\\*': events of applications are "
-		  "provider:name, so a pattern is for instance 'a\\*:*'");
+		  "provider:name, so a pattern is for instance 'a\\*:*'; tracepoints of the "
+		  "kernel belong in kernel/events");
 	CHECK_STR(apply("a:"), "-22 line 1 column 2: the name is missing; '*' matches any");
 	CHECK_STR(apply(":b"), "-22 line 1 column 0: the provider is missing; '*' matches any");
 	CHECK_STR(apply("\n\n!"), "-22 line 3 column 1: a rule is missing after '!'");
