@@ -145,6 +145,7 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 
 struct held_piece {             /* a sub-buffer */
 	uint64_t begin, begin_ts, bytes;
+	uint64_t before_ts;     /* of the last event before it in the ring */
 	size_t stream;          /* index of its cursor */
 };
 
@@ -174,7 +175,7 @@ static bool add_piece(struct held_pieces *h, struct held_piece piece)
 static bool list_pieces(struct held_pieces *h, const struct cursor *c, size_t i)
 {
 	const struct stream *s = &c->stream;
-	uint64_t size, k;
+	uint64_t size, k, before_ts = 0;
 	struct ring_piece p;
 
 	/* Only a ring says where its events of a time are, and only in ns. */
@@ -182,11 +183,14 @@ static bool list_pieces(struct held_pieces *h, const struct cursor *c, size_t i)
 		return false;
 	size = s->region->geo.subbuf_size;
 	for (k = ring_oldest(s, c->mark.head) / size; k <= c->mark.head / size; k++) {
-		if (!ring_piece(s, &c->mark, k, &p) || p.begin != k * size || p.begin == p.end)
+		if (!ring_piece(s, &c->mark, k, &p))
 			continue;
-		if (!ring_holds(s, k) ||
-		    !add_piece(h, (struct held_piece){ p.begin, p.begin_ts, p.end - p.begin, i }))
+		if (p.begin == k * size && p.begin != p.end &&
+		    (!ring_holds(s, k) ||
+		     !add_piece(h, (struct held_piece){ p.begin, p.begin_ts, p.end - p.begin,
+							before_ts, i })))
 			return false;
+		before_ts = p.end_ts;
 	}
 	return true;
 }
@@ -221,9 +225,10 @@ static bool set_places(struct maker *m, const struct merge *merge, const struct 
 		m->places[i].key = merge->cursors[i]->stream.region->key;
 		m->places[i].ring = merge->cursors[i]->stream.ring;
 	}
-	/* By time: the last one that is not later. */
+	/* By time: the last one that has nothing of that time before it. */
 	for (size_t i = 0; i < h->count && h->list[i].begin_ts <= m->from; i++)
-		m->places[h->list[i].stream].at.pos = h->list[i].begin;
+		if (h->list[i].before_ts < m->from)
+			m->places[h->list[i].stream].at.pos = h->list[i].begin;
 	return true;
 }
 
