@@ -165,6 +165,7 @@ const struct backend_ops module_backend = {
 	.compiled = list_compiled,
 	.format = print_format,
 	.probe_create = create_probe,
+	.has_kprobes = tracefs_has_kprobes,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.ids = tracefs_ids,

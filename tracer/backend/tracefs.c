@@ -128,7 +128,7 @@ static int check_tracefs(struct backend *b, struct tr_err *err)
 		 kpage_check_header_event(event.data, event.len))
 		ret = tr_fail(err, -EOPNOTSUPP,
 			      "the layout of this kernel's trace buffers is not known");
-	b->kprobes = faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
+	b->kprobes = tracefs_has_kprobes(b);
 	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
 	b->functions = can_trace_functions(b->dir);
 	b->tsc = has_word(b->dir, "trace_clock", "x86-tsc");
@@ -257,6 +257,11 @@ int tracefs_probe_create(struct backend *b, const char *group, const struct dyna
 	return dynamic_event_create(b->dir, group, d, names, err);
 }
 
+bool tracefs_has_kprobes(const struct backend *b)
+{
+	return faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
+}
+
 int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
 {
 	int ret;
@@ -347,6 +352,7 @@ const struct backend_ops tracefs_backend = {
 	.ids = tracefs_ids,
 	.format = print_format,
 	.probe_create = tracefs_probe_create,
+	.has_kprobes = tracefs_has_kprobes,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.function_check = check_function,

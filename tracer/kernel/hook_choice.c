@@ -22,6 +22,7 @@ struct choice {
 	struct kernel *k;
 	struct symbol *symbols; /* sorted, without duplicates */
 	size_t count;
+	bool kprobes;           /* the kernel has probes at functions */
 };
 
 /* The function of a probe's pattern, without +OFF; false: the pattern is no kernel probe. */
@@ -105,7 +106,7 @@ static bool has_pattern(void *choice, const char *pattern)
 	struct symbol s, *found;
 
 	if (get_symbol(pattern, &s)) {
-		found = c->k->ops->probe_create ? find_symbol(c, &s) : NULL;
+		found = c->kprobes ? find_symbol(c, &s) : NULL;
 		return found && found->found;
 	}
 	if (!strncmp(pattern, "syscall:entry:", 14) && !strchr(pattern, '*'))
@@ -138,6 +139,7 @@ void kernel_choose_hooks(struct kernel *k)
 
 	if (list == k->hooks_list)
 		return;
+	c.kprobes = k->ops->has_kprobes && k->ops->has_kprobes(k->backend);
 	collect_symbols(&c);
 	mark_symbols(&c);
 	hooks_choose(has_pattern, &c);

@@ -40,6 +40,9 @@ has "$(cat "$work/groups")" '^process.snapshot 3.1 lttng_statedump:'
 has "$(cat "$work/groups")" '^nfs.aop.prepare_write.return 16.40 - nfs_prepare_write is gone since .* replaces it$'
 has "$(cat "$work/groups")" '^iosyscall.read.return 9.6 syscall:exit:read$'
 has "$(cat "$work/groups")" '^own.parents 0.0 syscall:entry:getppid$'
+# What the list says does not depend on what was tried before.
+! grep -q '^kernel.*no kprobes' "$MNT/version" ||
+	is "hooks that are probes" "" "$(grep -E '^[^ ]* [^ ]* k(ret)?probe:' "$work/groups")"
 
 # --- mistakes
 refused ENOENT "did you mean 'process'" '@proces'
