@@ -126,8 +126,8 @@ static bool say_hello(struct question *q, unsigned int lane)
 }
 
 /*
- * A message of the daemon. Static: a thread that attaches may have a small stack. The plan, if it
- * is in the message, is aligned as in a memfd.
+ * A message of the daemon, guarded by the registration lock. Static: a thread that attaches may
+ * have a small stack. The plan, if it is in the message, is aligned as in a memfd.
  */
 static struct message {
 	_Alignas(64) uint8_t plan[TRAIL_PLAN_INLINE_MAX];

@@ -128,7 +128,6 @@ static int check_tracefs(struct backend *b, struct tr_err *err)
 		 kpage_check_header_event(event.data, event.len))
 		ret = tr_fail(err, -EOPNOTSUPP,
 			      "the layout of this kernel's trace buffers is not known");
-	b->kprobes = tracefs_has_kprobes(b);
 	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
 	b->functions = can_trace_functions(b->dir);
 	b->tsc = has_word(b->dir, "trace_clock", "x86-tsc");
@@ -180,7 +179,7 @@ static void describe_backend(const struct backend *b, struct md_buf *out)
 {
 	const char *between = "";
 
-	if (!b->kprobes)
+	if (!tracefs_has_kprobes(b))
 		between = put_part(out, between, "no kprobes");
 	if (!b->uprobes)
 		between = put_part(out, between, "no uprobes");

@@ -17,7 +17,7 @@ struct backend {
 	int device;                     /* /dev/trail, for the module backend (backend/module.h) */
 	struct modcalls *calls;         /* of the module backend (module_syscalls.h); constant */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
-	bool kprobes, uprobes, functions, tsc;  /* this kernel supports them */
+	bool uprobes, functions, tsc;   /* this kernel supports them */
 	struct tracefs_texts *texts;    /* tracefs_strings.c; constant */
 };
 

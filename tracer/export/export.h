@@ -3,7 +3,8 @@
  * The files of export/ that are made when they are opened: what the session holds, in the form of
  * another program.
  *
- *	export.c  one open: makes all events held a file in memory (os/memory_file.h), frozen
+ *	export.c  one open: writes all events held to a file in memory (os/memory_file.h), which
+ *	          counts as frozen memory
  *	row.c     one event as the values of its fields (metadata/value.h)
  *	csv.c     export/csv
  *	sql.c     export/sql; process_names.c: names of processes for it

@@ -189,8 +189,8 @@ static int handle_replies(struct relay_link *l)
 }
 
 /*
- * Reads outstanding replies in one call, and nothing behind them. 1: some bytes were there; 0: none
- * were; -errno.
+ * Reads the replies that are due by one call, and no byte after the last of them. 1: some bytes
+ * were there; 0: none were; -errno.
  */
 static int take_replies(struct relay_link *l)
 {
