@@ -69,6 +69,32 @@ char *md_escape_long(char *o, const uint8_t *p, const uint8_t *end, const uint8_
 	return o;
 }
 
+/* Piece by piece, as md_escape_long. */
+size_t md_escape_length_long(const uint8_t *p, const uint8_t *end, const uint8_t *limit,
+			     const uint8_t **stop)
+{
+	size_t length = 2;      /* the quotes */
+	char unused[MD_PIECE];
+
+	while (p < end) {
+		unsigned int n = 0;
+
+		if (limit - p >= MD_PIECE)
+			n = md_copy_plain(unused, p);
+		if (n > (size_t)(end - p))
+			n = (unsigned int)(end - p);
+		p += n;
+		length += n;
+		if (n == MD_PIECE || p == end)
+			continue;
+		if (!*p)
+			break;
+		length += (size_t)(put_byte(unused, *p++) - unused);
+	}
+	*stop = p;
+	return length;
+}
+
 void md_escape_put(const char *s, size_t n, struct md_buf *out)
 {
 	const uint8_t *p = (const uint8_t *)s, *stop;

@@ -81,6 +81,28 @@ static inline char *md_escape(char *o, const uint8_t *p, const uint8_t *end, con
 	return md_escape_long(o, p, end, limit, stop);
 }
 
+size_t md_escape_length_long(const uint8_t *p, const uint8_t *end, const uint8_t *limit,
+			     const uint8_t **stop);
+
+/* How many characters md_escape writes, and its *stop. */
+static inline size_t md_escape_length(const uint8_t *p, const uint8_t *end, const uint8_t *limit,
+				      const uint8_t **stop)
+{
+	char unused[MD_PIECE];
+	unsigned int n;
+
+	if (limit - p >= 2 * MD_PIECE) {
+		n = md_copy_plain(unused, p);
+		if (n == MD_PIECE)
+			n += md_copy_plain(unused, p + MD_PIECE);
+		if (n < 2 * MD_PIECE && n < (size_t)(end - p) && !p[n]) {
+			*stop = p + n;
+			return n + 2;
+		}
+	}
+	return md_escape_length_long(p, end, limit, stop);
+}
+
 void md_escape_put(const char *s, size_t n, struct md_buf *out);
 
 #endif

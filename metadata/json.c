@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "metadata/name.h"
-#include "metadata/run.h"
+#include "metadata/put.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -17,14 +17,6 @@
 #define TAIL_JSON (MD_TEXT_SLACK + 32)
 #define TORN ",\"torn\":true}\n"
 #define PLAIN_PIECE 16
-
-static char *put_string(char *o, const char *s)
-{
-	size_t n = strlen(s);
-
-	memcpy(o, s, n);
-	return o + n;
-}
 
 /* ---- strings ---- */
 

@@ -11,7 +11,8 @@
  *   value.h    the fields of an event as single values
  *   name.h     names of fields and events in the form that readers see
  *   program.h  the compiled form of an event's fields (form.h: its literals; mappings.c: sorted
- *              enumerations); run.h, run_steps.inc  runs it for a printer
+ *              enumerations); run.h, put.h, run_steps.inc  runs it for a printer; text_values.inc,
+ *              text_pieces.h  text that is written (text.c) or only counted (text_length.c)
  *   number.h   numbers as text
  *   escape.h   strings as text
  *   buf.h      a growable buffer

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the printers of a compiled program share (text.c, json.c): the state of a run over one
- * event, literals, values, and room in the buffer. run_steps.inc has the run itself. Private to
- * metadata/.
+ * What the printers of a compiled program share (text.c, text_length.c, json.c): the state of a run
+ * over one event, and its values. run_steps.inc has the run itself. Private to metadata/.
  */
 #ifndef METADATA_RUN_H
 #define METADATA_RUN_H
@@ -21,15 +20,6 @@ struct run {
 	uint8_t tag;            /* of the next variant */
 	bool torn;              /* the bytes changed since they were decoded */
 };
-
-/* Most literals are shorter than a piece: one load and one store, no call. */
-static inline char *put_literal(char *o, const char *s, size_t n)
-{
-	memcpy(o, s, MD_TEXT_SLACK);
-	if (__builtin_expect(n > MD_TEXT_SLACK, 0))
-		memcpy(o + MD_TEXT_SLACK, s + MD_TEXT_SLACK, n - MD_TEXT_SLACK);
-	return o + n;
-}
 
 /* The step's integer, extended to 64 bits. */
 static inline uint64_t load(const struct md_step *s, const uint8_t *p)

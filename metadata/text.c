@@ -4,20 +4,14 @@
 #include <time.h>
 
 #include "metadata/escape.h"
-#include "metadata/run.h"
+#include "metadata/put.h"
 #include "metadata/text.h"
-
-#define NS_PER_SEC 1000000000u
+#include "metadata/text_pieces.h"
 
 enum {
 	HEAD_TEXT = 96 + MD_TEXT_HOSTNAME_MAX,  /* `[…] (+18446744073.709551615) host `, cpu */
 	TAIL_TEXT = MD_TEXT_SLACK + 32,         /* for copies in pieces beyond the end; TORN */
 };
-
-#define CPU_ID_TEXT (sizeof("{ cpu_id = ") - 1)       /* the end of a title, before the number */
-#define CPU_END_TEXT (sizeof(" }, ") - 1)             /* what follows it */
-#define TORN " <torn> }\n"
-#define NO_DELTA "(+?.???" "???" "???" ") "     /* in pieces, or it would hold a trigraph */
 
 void md_text_hostname(struct md_text *t, const char *hostname)
 {
@@ -51,18 +45,10 @@ static void set_second(struct md_text *t, int64_t second)
 	t->second = second;
 }
 
-static char *put_string(char *o, const char *s)
-{
-	size_t n = strlen(s);
-
-	memcpy(o, s, n);
-	return o + n;
-}
-
 /* Times after the year 2262, which babeltrace2's clock cannot represent. */
 static __attribute__((cold, noinline)) char *put_no_time(char *o)
 {
-	return put_string(o, "[Error] " NO_DELTA);
+	return put_string(o, NO_TIME);
 }
 
 /* `(+0.000003856) ` */
@@ -117,81 +103,23 @@ static inline char *put_time(char *o, struct md_text *t, uint64_t ts)
 	return o;
 }
 
-static char *put_float(char *o, const struct md_step *s, const uint8_t *p)
+static inline place put_double(place o, double v)
 {
-	uint64_t bits = md_load_field(p, s->size, s->big_endian);
-	uint32_t low = (uint32_t)bits;
-	double d;
-	float f;
-
-	if (s->size == 4) {
-		memcpy(&f, &low, sizeof(f));
-		return md_put_double(o, f);
-	}
-	memcpy(&d, &bits, sizeof(d));
-	return md_put_double(o, d);
+	return md_put_double(o, v);
 }
 
-static inline __attribute__((always_inline)) char *
-put_enum(char *o, const struct md_program *program, const struct md_step *s, const uint8_t *p)
-{
-	const struct md_label *l = program->labels + s->labels, *end = l + s->label_count,
-			      *shown = NULL;
-	uint64_t v = load(s, p);
-
-	*o++ = '(';
-	for (; l < end; l++) {
-		/* A label is printed once, even if several of its ranges contain the value. */
-		if (!is_in_range(l, v, s->is_signed) || (shown && shown->name == l->name))
-			continue;
-		o = put_string(o, shown ? ", " : " ");
-		memcpy(o, program->text + l->text, l->text_len);
-		o += l->text_len;
-		shown = l;
-	}
-	o = put_string(o, shown ? " : container = " : " <unknown> : container = ");
-	o = md_put_int(o, v, s->size, s->base, s->is_signed);
-	*o++ = ' ';
-	*o++ = ')';
-	return o;
-}
-
-static inline char *put_int(char *o, const struct md_step *s, uint64_t v)
+static inline place put_number(place o, uint64_t v, const struct md_step *s)
 {
 	return md_put_int(o, v, s->size, s->base, s->is_signed);
 }
 
-static inline char *put_length(char *o, uint64_t n)
-{
-	return md_put_u64(o, n);
-}
-
-static inline char *put_escaped(char *o, const uint8_t *p, const uint8_t *end,
+static inline place put_escaped(place o, const uint8_t *p, const uint8_t *end,
 				const uint8_t *limit, const uint8_t **stop)
 {
 	return md_escape(o, p, end, limit, stop);
 }
 
-/* Before an element of an array: ` [0] = `, `, [1] = `. */
-static inline char *put_index(char *o, uint64_t i)
-{
-	memcpy(o, ", [", 3);
-	if (i)
-		o += 3;
-	else
-		o = put_string(o, " [");
-	o = md_put_u64(o, i);
-	memcpy(o, "] = ", 4);
-	return o + 4;
-}
-
-static char *put_tag(char *o, const struct md_program *program, const struct md_step *s,
-		     const uint8_t *tag)
-{
-	return put_enum(o, program, s, tag);
-}
-
-#include "metadata/run_steps.inc"
+#include "metadata/text_values.inc"
 
 /* Removes n characters at p from a text that ends at o. Returns its new end. */
 static __attribute__((noinline)) char *cut_text(char *p, size_t n, char *o)

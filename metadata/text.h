@@ -50,4 +50,16 @@ void md_text_init(struct md_text *t, uint64_t clock_offset, const char *hostname
 void md_text_event(struct md_text *t, const struct md_occurrence *o, const struct md_stream *stream,
 		   uint32_t cpu, struct md_buf *out);
 
+/*
+ * The length of that line, without writing it. Changes t as md_text_event does, but for the
+ * broken-down second.
+ */
+size_t md_text_length(struct md_text *t, const struct md_occurrence *o,
+		      const struct md_stream *stream, uint32_t cpu);
+/*
+ * How much longer the line at this time is after the last one of t than it is as the first line of
+ * a text; it may be negative.
+ */
+int64_t md_text_longer(const struct md_text *t, uint64_t ts);
+
 #endif

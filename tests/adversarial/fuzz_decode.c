@@ -25,6 +25,7 @@ static struct md_stream *random_stream(uint64_t *seed)
 		md_stream_create(0, below(seed, 2) ? MD_HEADER_COMPACT : MD_HEADER_LARGE);
 	uint32_t i, n = 1 + (uint32_t)below(seed, 4);
 
+	s->no_cpu = below(seed, 4) == 0;
 	if (below(seed, 2)) {
 		struct md_field *context = calloc(2, sizeof(*context));
 
@@ -63,6 +64,24 @@ static void random_input(uint64_t *seed, const struct md_stream *s, struct md_bu
 		b->len -= below(seed, b->len);
 }
 
+/* The line, as long as it was said to be. */
+static void put_line(uint64_t round, struct md_text *t, const struct md_occurrence *o,
+		     const struct md_stream *s, uint32_t cpu, struct md_buf *out)
+{
+	struct md_text first, counted = *t;
+	size_t length = md_text_length(&counted, o, s, cpu);
+	int64_t longer = md_text_longer(t, o->ts);
+
+	md_text_event(t, o, s, cpu, out);
+	if (out->len != length)
+		fail(round, "md_text_length is not the length of the line");
+	if (counted.last != t->last || counted.any != t->any)
+		fail(round, "md_text_length has another last line");
+	md_text_init(&first, t->clock_offset, t->hostname);
+	if (md_text_length(&first, o, s, cpu) + (uint64_t)longer != length)
+		fail(round, "md_text_longer is not the difference");
+}
+
 /* Reads nothing outside the event, even if it has changed. */
 static void show_values(const struct md_occurrence *o, struct md_buf *out)
 {
@@ -87,7 +106,7 @@ static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s
 
 	if (b->len)
 		memcpy(copy, b->data, b->len);
-	md_text_init(&text, rnd(seed) >> below(seed, 64), "host");
+	md_text_init(&text, rnd(seed) >> below(seed, 64), below(seed, 2) ? "host" : "");
 	while ((ret = md_decoder_next(&d, &o)) > 0) {
 		if (o.end != d.p || o.end > d.end || o.payload < o.context || o.end < o.payload)
 			fail(round, "an occurrence outside its bytes");
@@ -96,7 +115,7 @@ static void decode_all(uint64_t round, uint64_t *seed, const struct md_stream *s
 		if (below(seed, 4) == 0 && o.end > o.context)
 			*(copy + (o.context - copy) + below(seed, (uint64_t)(o.end - o.context))) =
 				(uint8_t)rnd(seed);
-		md_text_event(&text, &o, s, (uint32_t)rnd(seed), &out);
+		put_line(round, &text, &o, s, (uint32_t)(rnd(seed) >> below(seed, 64)), &out);
 		if (!out.len || out.failed || out.data[out.len - 1] != '\n' ||
 		    memchr(out.data, '\n', out.len - 1))
 			fail(round, "an event is not one line");

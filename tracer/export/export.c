@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tracer/session/session.h"
+#include "tracer/view/divide.h"
 #include "tracer/view/merge.h"
 #include "tracer/view/stack.h"
 
@@ -143,95 +144,6 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 
 #define HALVES_MIN (256u << 10) /* bytes of events that are worth a thread */
 
-struct held_piece {             /* a sub-buffer */
-	uint64_t begin, begin_ts, bytes;
-	uint64_t before_ts;     /* of the last event before it in the ring */
-	size_t stream;          /* index of its cursor */
-};
-
-struct held_pieces {
-	struct held_piece *list;        /* owned */
-	size_t count, room;
-	uint64_t bytes;
-};
-
-static bool add_piece(struct held_pieces *h, struct held_piece piece)
-{
-	struct held_piece *more;
-
-	if (h->count == h->room) {
-		more = realloc(h->list, (2 * h->room + 64) * sizeof(*more));
-		if (!more)
-			return false;
-		h->list = more;
-		h->room = 2 * h->room + 64;
-	}
-	h->list[h->count++] = piece;
-	h->bytes += piece.bytes;
-	return true;
-}
-
-/* Lists what the ring of stream i holds. False: it is not known, or no memory. */
-static bool list_pieces(struct held_pieces *h, const struct cursor *c, size_t i)
-{
-	const struct stream *s = &c->stream;
-	uint64_t size, k, before_ts = 0;
-	struct ring_piece p;
-
-	/* Only a ring says where its events of a time are, and only in ns. */
-	if (s->input || s->log || c->freq)
-		return false;
-	size = s->region->geo.subbuf_size;
-	for (k = ring_oldest(s, c->mark.head) / size; k <= c->mark.head / size; k++) {
-		if (!ring_piece(s, &c->mark, k, &p))
-			continue;
-		if (p.begin == k * size && p.begin != p.end &&
-		    (!ring_holds(s, k) ||
-		     !add_piece(h, (struct held_piece){ p.begin, p.begin_ts, p.end - p.begin,
-							before_ts, i })))
-			return false;
-		before_ts = p.end_ts;
-	}
-	return true;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-	const struct held_piece *x = a, *y = b;
-
-	return x->begin_ts < y->begin_ts ? -1 : x->begin_ts > y->begin_ts;
-}
-
-/* The time at which a sub-buffer begins that has about half of the bytes before it. */
-static uint64_t find_middle(struct held_pieces *h)
-{
-	uint64_t before = 0;
-	size_t i = 0;
-
-	qsort(h->list, h->count, sizeof(*h->list), compare_times);
-	while (i + 1 < h->count && before + h->list[i].bytes / 2 < h->bytes / 2)
-		before += h->list[i++].bytes;
-	return h->list[i].begin_ts;
-}
-
-/* Where each stream may have events from m->from on. False: no memory. */
-static bool set_places(struct maker *m, const struct merge *merge, const struct held_pieces *h)
-{
-	m->places = calloc(merge->count, sizeof(*m->places));
-	if (!m->places)
-		return false;
-	m->place_count = merge->count;
-	for (size_t i = 0; i < merge->count; i++) {
-		m->places[i].key = merge->cursors[i]->stream.region->key;
-		m->places[i].ring = merge->cursors[i]->stream.ring;
-	}
-	/* By time: the last one that has nothing of that time before it. */
-	for (size_t i = 0; i < h->count && h->list[i].begin_ts <= m->from; i++)
-		if (h->list[i].before_ts < m->from)
-			m->places[h->list[i].stream].at.pos = h->list[i].begin;
-	return true;
-}
-
 static void free_later(struct maker *m)
 {
 	if (!m->later)
@@ -246,23 +158,19 @@ static void free_later(struct maker *m)
 /* Makes m->later, if the session's rings have events for two. 0 or -ENOMEM. */
 static int divide(struct maker *m, const struct merge *merge)
 {
-	struct held_pieces h = { 0 };
-	bool all = true;
-	int err = 0;
+	struct division d;
 
-	for (size_t i = 0; all && i < merge->count; i++)
-		all = list_pieces(&h, merge->cursors[i], i);
-	if (all && h.count > 1 && h.bytes >= HALVES_MIN) {
-		m->later = calloc(1, sizeof(*m->later));
-		err = m->later ? 0 : -ENOMEM;
+	if (!merge_divide(merge, HALVES_MIN, &d))
+		return 0;
+	m->later = calloc(1, sizeof(*m->later));
+	if (!m->later) {
+		free(d.places);
+		return -ENOMEM;
 	}
-	if (m->later) {
-		*m->later = (struct maker){ .s = m->s, .limit = m->limit, .from = find_middle(&h),
-					    .clock_offset = m->clock_offset };
-		err = set_places(m->later, merge, &h) ? 0 : -ENOMEM;
-	}
-	free(h.list);
-	return err;
+	*m->later = (struct maker){ .s = m->s, .limit = m->limit, .from = d.from,
+				    .clock_offset = m->clock_offset, .places = d.places,
+				    .place_count = d.count };
+	return 0;
 }
 
 struct half {
@@ -289,7 +197,7 @@ void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), 
 	bool thread;
 
 	/* Names of code addresses are looked up by one thread. */
-	if (m->stacks || !m->later || !m->later->from) {
+	if (m->stacks || !m->later) {
 		maker_run(m, ROW_VALUES, add, arg);
 		return;
 	}

@@ -123,6 +123,20 @@ bool cursor_at_mark(const struct cursor *c)
 	return c->pos >= c->mark.head;
 }
 
+uint64_t cursor_left(const struct cursor *c)
+{
+	uint64_t end = c->mark.head, copied = (uint64_t)(c->d.end - c->d.p);
+
+	if (c->stream.input)
+		return c->ended ? copied : UINT64_MAX;
+	if (c->stream.log && !c->in_ring) {
+		if (c->serial < c->last.serial)
+			return UINT64_MAX;
+		end = c->last.size;
+	}
+	return copied + (end > c->pos ? end - c->pos : 0);
+}
+
 bool cursor_held(const struct stream *s, struct ring_place at)
 {
 	uint64_t oldest;
@@ -440,6 +454,16 @@ struct ring_place cursor_place(const struct cursor *c)
 		at.beyond = c->skip.events ? c->skip : c->beyond;
 	}
 	return at;
+}
+
+bool cursor_same_place(const struct stream *s, const struct ring_place *a,
+		       const struct ring_place *b)
+{
+	/* At the start of a packet with a time of its own, the clock before it does not matter. */
+	bool same_file = a->file == b->file || (s->input && !a->ts);
+
+	return a->pos == b->pos && a->ts == b->ts && same_file && a->beyond.ts == b->beyond.ts &&
+	       a->beyond.events == b->beyond.events;
 }
 
 void cursor_release(struct cursor *c)

@@ -103,6 +103,8 @@ struct ring_place cursor_oldest(const struct stream *s);
 void cursor_mark(struct cursor *c, bool ahead);
 /* Whether all events up to the mark were returned. */
 bool cursor_at_mark(const struct cursor *c);
+/* Bytes of events before it, up to the mark; UINT64_MAX: not known, but another file, or all. */
+uint64_t cursor_left(const struct cursor *c);
 /* Whether the bytes at the place can still be read. */
 bool cursor_held(const struct stream *s, struct ring_place at);
 /* Sets a clock reading taken after the mark: a later event is not valid. */
@@ -122,6 +124,9 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 
 /* The place of the current event; of the next one if there is none. */
 struct ring_place cursor_place(const struct cursor *c);
+/* Whether two places of a stream are before the same event, and lead to the same events. */
+bool cursor_same_place(const struct stream *s, const struct ring_place *a,
+		       const struct ring_place *b);
 /* Frees the copy; the current event will be read again. */
 void cursor_release(struct cursor *c);
 

@@ -294,6 +294,41 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 	return true;
 }
 
+bool merge_length(struct merge *m, struct md_text *t, uint64_t limit, uint64_t *length,
+		  uint64_t want)
+{
+	uint64_t missed, n = 0;
+	struct cursor *c = NULL;
+
+	if (m->count && m->uniform)
+		md_text_hostname(t, m->cursors[0]->host);
+	while (n < want) {
+		c = merge_top(m, limit);
+		if (!c)
+			break;
+		if (!m->uniform)
+			md_text_hostname(t, c->host);
+		n += md_text_length(t, &c->o, c->stream.class, c->stream.cpu);
+		missed = c->missed;
+		merge_next(m);
+		if (c->missed != missed)
+			break;
+	}
+	*length += n;
+	return c;
+}
+
+uint64_t merge_left(const struct merge *m)
+{
+	uint64_t left = 0, n;
+
+	for (size_t i = 0; i < m->count && left < UINT64_MAX; i++) {
+		n = cursor_left(m->cursors[i]);
+		left = n < UINT64_MAX - left ? left + n : UINT64_MAX;
+	}
+	return left;
+}
+
 int merge_failed(const struct merge *m)
 {
 	int failed = 0;

@@ -75,6 +75,18 @@ void merge_next(struct merge *m);
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out,
 		size_t want);
 
+/*
+ * Adds the length of such text to *length: as merge_text, but nothing is written, and it ends after
+ * `want` bytes. Only of the form TEXT_PLAIN.
+ */
+bool merge_length(struct merge *m, struct md_text *t, uint64_t limit, uint64_t *length,
+		  uint64_t want);
+/*
+ * How many bytes of events the cursors have before them, up to their marks; UINT64_MAX: it is not
+ * known, but they are many.
+ */
+uint64_t merge_left(const struct merge *m);
+
 /* -errno if an imported trace could not be read to its end; else 0. */
 int merge_failed(const struct merge *m);
 /* Number of sub-buffers that were overwritten before they were read. */

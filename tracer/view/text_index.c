@@ -47,7 +47,7 @@ static void drop_checkpoints(struct text_engine *e, size_t n)
 		e->checkpoint_count * sizeof(e->checkpoints[0]));
 }
 
-static void reset_text(struct text_engine *e)
+void text_engine_empty(struct text_engine *e)
 {
 	drop_checkpoints(e, e->checkpoint_count);
 	merge_destroy(e->m);
@@ -64,7 +64,7 @@ void text_engine_destroy(struct text_engine *e)
 {
 	if (!e)
 		return;
-	reset_text(e);
+	text_engine_empty(e);
 	md_buf_deinit(&e->tail[0]);
 	md_buf_deinit(&e->tail[1]);
 	stacks_destroy(e->stacks);
@@ -107,11 +107,8 @@ static bool is_held(const struct text_engine *e, const struct text_checkpoint *p
 	return true;
 }
 
-/*
- * Makes space in the table: removes checkpoints whose bytes are gone; if there is none, every other
- * one.
- */
-static void thin_checkpoints(struct text_engine *e)
+/* Removes checkpoints whose bytes are gone; if there is none, every other one. */
+void text_engine_thin(struct text_engine *e)
 {
 	size_t gone = 0, n = 0;
 
@@ -141,13 +138,13 @@ static bool checkpoint_due(const struct text_engine *e)
 	       e->end - e->checkpoints[e->checkpoint_count - 1].offset >= spacing;
 }
 
-/* Adds a checkpoint at the end of the text; without memory there is none. */
-static void add_checkpoint(struct text_engine *e)
+/* At the end of the text; without memory there is none. */
+void text_engine_add_checkpoint(struct text_engine *e)
 {
 	struct text_checkpoint *p;
 
 	if (e->checkpoint_count == TEXT_CHECKPOINTS)
-		thin_checkpoints(e);
+		text_engine_thin(e);
 	p = &e->checkpoints[e->checkpoint_count];
 	p->places = malloc((e->m->count + 1) * sizeof(*p->places));
 	if (!p->places)
@@ -167,8 +164,24 @@ static void publish_size(struct text_engine *e)
 	pthread_mutex_unlock(&e->shown_lock);
 }
 
-/* Formats all events up to e->limit. */
-static int format_text(struct text_engine *e)
+/* The last piece of the text is kept, so it is formatted. Text has more bytes than its events. */
+void text_engine_count(struct text_engine *e, uint64_t limit, uint64_t rest)
+{
+	bool more = true;
+
+	if (e->form != TEXT_PLAIN || merge_left(e->m) <= rest || !merge_top(e->m, limit))
+		return;
+	/* The pieces that are kept would not be the last ones. */
+	md_buf_reset(&e->tail[0]);
+	md_buf_reset(&e->tail[1]);
+	while (more && merge_left(e->m) > rest) {
+		if (checkpoint_due(e))
+			text_engine_add_checkpoint(e);
+		more = merge_length(e->m, &e->text, limit, &e->end, TEXT_TAIL_HALF / 4);
+	}
+}
+
+int text_engine_format(struct text_engine *e)
 {
 	bool more = true;
 
@@ -182,7 +195,7 @@ static int format_text(struct text_engine *e)
 			md_buf_reset(b);
 		}
 		if (checkpoint_due(e))
-			add_checkpoint(e);
+			text_engine_add_checkpoint(e);
 		before = b->len;
 		more = merge_text(e->m, &e->text, e->limit, b, before + TEXT_TAIL_HALF / 4);
 		n = b->len - before;
@@ -220,7 +233,7 @@ static void begin_chunk(struct text_engine *e, uint64_t chunk)
 		return;
 	e->chunk = chunk;
 	e->floor = e->end;
-	add_checkpoint(e);
+	text_engine_add_checkpoint(e);
 }
 
 int text_engine_advance(struct text_engine *e, struct session *s)
@@ -233,7 +246,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 	int err;
 
 	if (wanted != e->generation) {
-		reset_text(e);
+		text_engine_empty(e);
 		e->generation = wanted;
 	}
 	if (text_has_symbols(e->form) && !e->stacks) {
@@ -263,7 +276,9 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 	}
 	if (now > e->limit)
 		e->limit = now;
-	err = format_text(e);
+	text_engine_halves(e, s);
+	text_engine_count(e, e->limit, TEXT_TAIL_HALF);
+	err = text_engine_format(e);
 	e->failed = merge_failed(e->m);
 	if (!err)
 		begin_chunk(e, chunk);
@@ -304,7 +319,7 @@ void text_engine_rest(struct text_engine *e)
 {
 	/* Other names would move the offsets: with the next open, the text begins again. */
 	if (e->stacks)
-		reset_text(e);
+		text_engine_empty(e);
 	stacks_destroy(e->stacks);
 	e->stacks = NULL;
 	if (e->m)

@@ -3,10 +3,10 @@
  * The text engine of a session, one for each form, shared by all opens of it: how long the text is,
  * and where a reader can begin.
  *
- * The engine formats each event once, when it advances, to learn the offsets. It keeps the last
- * piece of the text, and a bounded number of checkpoints from which a reader can format the text
- * again. The text up to `end` consists of the events not later than `limit` that were held when the
- * engine read them.
+ * The engine counts the text of each event once, when it advances, to learn the offsets; two
+ * threads may do it (divide.c). The last piece of the text it formats and keeps. It has a bounded
+ * number of checkpoints from which a reader can format the text again. The text up to `end`
+ * consists of the events not later than `limit` that were held when the engine read them.
  */
 #ifndef TRACER_VIEW_TEXT_INDEX_H
 #define TRACER_VIEW_TEXT_INDEX_H
@@ -72,5 +72,23 @@ size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf,
 const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e, uint64_t offset);
 /* The last open was closed: frees memory. */
 void text_engine_rest(struct text_engine *e);
+
+/*
+ * Parts of an advance, for an engine with a merge that has looked. A thread may have an engine of
+ * its own for them, which no other thread knows.
+ */
+
+void text_engine_empty(struct text_engine *e);  /* Forgets the text and the merge. */
+/* Counts the text of events up to the limit, but for the last `rest` bytes of events. */
+void text_engine_count(struct text_engine *e, uint64_t limit, uint64_t rest);
+/* Formats all events up to e->limit. 0 or -ENOMEM. */
+int text_engine_format(struct text_engine *e);
+void text_engine_add_checkpoint(struct text_engine *e);
+void text_engine_thin(struct text_engine *e);   /* makes space in the table of checkpoints */
+/*
+ * Counts the text of the events up to e->limit by two threads, if they are many. All of it may be
+ * left for the caller to count.
+ */
+void text_engine_halves(struct text_engine *e, struct session *s);
 
 #endif

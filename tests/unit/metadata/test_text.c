@@ -23,6 +23,21 @@ static struct md_stream *stream_of(const char *name, struct md_type type)
 	return s;
 }
 
+/* The line, and whether it is as long as it was said to be. */
+static void put_line(struct md_text *t, const struct md_occurrence *o, const struct md_stream *s,
+		     uint32_t cpu, struct md_buf *out)
+{
+	struct md_text first, counted = *t;
+	int64_t longer = md_text_longer(t, o->ts);
+	size_t before = out->len, length = md_text_length(&counted, o, s, cpu);
+
+	md_text_event(t, o, s, cpu, out);
+	CHECK(length == out->len - before);
+	CHECK(counted.last == t->last && counted.any == t->any);
+	md_text_init(&first, t->clock_offset, t->hostname);
+	CHECK(md_text_length(&first, o, s, cpu) + (uint64_t)longer == length);
+}
+
 static void print(struct md_text *t, const struct md_stream *s, uint64_t ts, const void *payload,
 		  size_t n, struct md_buf *out)
 {
@@ -35,7 +50,7 @@ static void print(struct md_text *t, const struct md_stream *s, uint64_t ts, con
 	d.p = (uint8_t *)b.data;
 	d.end = d.p + b.len;
 	CHECK(md_decoder_next(&d, &o) == 1);
-	md_text_event(t, &o, s, 12, out);
+	put_line(t, &o, s, 12, out);
 	md_buf_deinit(&b);
 }
 

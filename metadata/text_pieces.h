@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Constant pieces of a line of text: for text.c and text_length.c. Private to metadata/. */
+#ifndef METADATA_TEXT_PIECES_H
+#define METADATA_TEXT_PIECES_H
+
+#define NS_PER_SEC 1000000000u
+#define CPU_ID_TEXT (sizeof("{ cpu_id = ") - 1)       /* the end of a title, before the number */
+#define CPU_END_TEXT (sizeof(" }, ") - 1)             /* what follows it */
+#define TORN " <torn> }\n"
+#define NO_DELTA "(+?.???" "???" "???" ") "     /* in pieces, or it would hold a trigraph */
+#define NO_TIME "[Error] " NO_DELTA     /* of an event after the year 2262 */
+
+#endif

@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 600
+#
+# The length of a long `text`, which two threads count without writing it: it is as long as what is
+# read, a reader may begin anywhere, and nothing is missing where the halves meet. So it is while
+# rings are overwritten and the session goes on.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+TICKER=${TICKER:-$BUILD/tests/lib/ticker}
+[ -x "$TICKER" ] || skip "there is no ticker"
+TZ=UTC
+export TZ
+mount_tree -o tz=UTC
+
+# make_session NAME SUBBUF_COUNT
+make_session() {
+	s=$S/$1
+	mkdir "$s" "$s/user/channels/channel0"
+	echo 65536 >"$s/user/channels/channel0/subbuf_size"
+	echo "$2" >"$s/user/channels/channel0/subbuf_count"
+	echo '*' >"$s/user/events"
+}
+
+# read_anywhere: the size is that of all that is read, and pieces are those of the whole
+read_anywhere() {
+	exec 3<"$s/text"
+	size=$(stat -L -c %s /dev/fd/3)
+	cat <&3 >"$work/text" || fail "cannot read"
+	exec 3<&-
+	is "the size of $1" "$(wc -c <"$work/text")" "$size"
+	[ "$size" -gt 4000000 ] || fail "the text of $1 is too short: $size bytes"
+	is "the lines of $1" "$(awk '$1 == "events_recorded" { print $2 }' "$s/status")" \
+		"$(wc -l <"$work/text")"
+	[ -z "$(grep -v '^\[.* }$' "$work/text" | head -n 3)" ] || fail "no line of $1"
+	at=$size
+	while [ "$at" -gt 0 ]; do
+		at=$((at - 300001 > 0 ? at - 300001 : 0))
+		is "$1 at $at" "$(tail -c +$((at + 1)) "$work/text" | head -c 5000 | cksum)" \
+			"$(dd if="$s/text" bs=5000 skip=$at count=1 iflag=skip_bytes,fullblock \
+				status=none | cksum)"
+	done
+	is "the end of $1" "$(tail -n 3 "$work/text")" "$(tail -n 3 "$s/text")"
+}
+
+make_session still 64
+put start "$s/control"
+echo "the first" >"$MNT/log"
+"$TICKER" 30000 0 4 || fail "ticker"
+echo "the last" >"$MNT/log"
+put stop "$s/control"
+read_anywhere still
+# More of it, later: the rest is counted from where the first part ends.
+put start "$s/control"
+"$TICKER" 30000 0 2 || fail "ticker"
+put stop "$s/control"
+read_anywhere more
+rmdir "$s"
+
+# Many events of one time, before and after the end of a sub-buffer, and times that are longer from
+# one event to the next: a clock that goes by steps.
+cat >"$work/steps.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <lttng/ust-clock.h>
+
+static uint64_t reads;
+
+static uint64_t read64(void)
+{
+	uint64_t n = __atomic_fetch_add(&reads, 1, __ATOMIC_RELAXED);
+
+	return UINT64_C(1000000000) + n / 20000 * 1000 + n / 60000 * 123000000000;
+}
+
+static uint64_t freq(void)
+{
+	return 1000000000;
+}
+
+static int uuid(char *out)
+{
+	strcpy(out, "0f7e2a54-91c3-4d3b-8a3a-3d0cb1f1a003");
+	return 0;
+}
+
+static const char *name(void)
+{
+	return "steps";
+}
+
+void lttng_ust_clock_plugin_init(void);
+void lttng_ust_clock_plugin_init(void)
+{
+	if (lttng_ust_trace_clock_set_read64_cb(read64) ||
+	    lttng_ust_trace_clock_set_freq_cb(freq) || lttng_ust_trace_clock_set_uuid_cb(uuid) ||
+	    lttng_ust_trace_clock_set_name_cb(name) ||
+	    lttng_ust_trace_clock_set_description_cb(name) ||
+	    lttng_ust_enable_trace_clock_override())
+		exit(1);
+}
+END
+${CC:-gcc} -O1 -w -fPIC -shared "-I$top/ustlib/lttng" "-I$top/ustlib" -o "$work/steps.so" \
+	"$work/steps.c" -L"$BUILD" -ltrail -Wl,-rpath,"$BUILD" || fail "steps.so does not build"
+make_session steps 64
+put plugin "$s/clock"
+put start "$s/control"
+LTTNG_UST_CLOCK_PLUGIN=$work/steps.so "$TICKER" 200000 0 || fail "ticker"
+put stop "$s/control"
+read_anywhere steps
+grep -q '(+12[0-9]\.' "$work/text" || fail "no time between two events is long"
+rmdir "$s"
+
+make_session busy 32
+put start "$s/control"
+"$TICKER" 0 0 3 >/dev/null &
+app=$!
+filled() {
+	[ "$(awk '$1 == "events_overwritten" { print $2 }' "$s/status")" -gt 0 ]
+}
+within 60 filled || fail "nothing is overwritten: $(cat "$s/status")"
+i=0
+while [ $i -lt 8 ]; do
+	i=$((i + 1))
+	cat "$s/text" >"$work/busy" || fail "read $i"
+	[ -z "$(grep -v '^\[.* }$' "$work/busy" | head -n 3)" ] || fail "no line while it is busy"
+	[ $((i % 4)) -ne 2 ] || put clear "$s/control"
+done
+kill $app
+wait $app
+put stop "$s/control"
+exec 3<"$s/text"
+rmdir "$s"
+cat <&3 >"$work/busy" || fail "after rmdir"
+exec 3<&-
+checks=$((checks + 1))
+echo "$checks checks"

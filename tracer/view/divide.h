@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Divides the events that a merge has before it by time, so that two threads can read them. */
+#ifndef TRACER_VIEW_DIVIDE_H
+#define TRACER_VIEW_DIVIDE_H
+
+#include "tracer/view/merge.h"
+
+struct division {
+	uint64_t from;  /* time: about half of the bytes are of events before it */
+	/* of a merge that has all events from then on, and some before; owned by the caller */
+	struct merge_place *places;
+	size_t count;
+};
+
+/*
+ * Divides the events up to the marks of the cursors. False: they have fewer bytes than `least`, or
+ * only reading them says where those of a time are; or no memory.
+ *
+ * What it finds is a guess as good as the rings' side entries, which their writers may have forged.
+ */
+bool merge_divide(const struct merge *m, uint64_t least, struct division *d);
+
+#endif
