@@ -72,7 +72,7 @@ within 60 ended || fail "the daemon does not end"
 
 # A keeper that does nothing
 get_stuck two
-kill -STOP "$keeper"
+stop_process "$keeper"
 kill_stuck
 timeout 100 "$TRAILFS" "$MNT" >"$work/second" 2>&1 && fail "two daemons use the state directory"
 killed="process $daemon, a trailfs daemon that was killed,"

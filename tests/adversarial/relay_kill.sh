@@ -115,7 +115,7 @@ put 4096 "$c/subbuf_size"
 put start "$S/stalled/control"
 emit 20
 within 20 connected stalled || fail "not connected"
-kill -STOP "$relay_pid"
+stop_process "$relay_pid"
 sleep $stall
 # The relay continues only after this: a stop that waited for it would not come to an end.
 (timeout 200 sh -c "echo stop >'$S/stalled/control'") 2>/dev/null

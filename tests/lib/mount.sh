@@ -192,6 +192,14 @@ within() {
 	done
 }
 
+# stop_process PID: SIGSTOP, and waits until none of its threads runs any more. (The signal is taken
+# by one thread, which stops the others: until it runs they go on.)
+stands() { ! sed 's/.*) //' /proc/"$1"/task/*/stat | grep -qv '^T'; }
+stop_process() {
+	kill -STOP "$1" || fail "process $1 is not there"
+	within 20 stands "$1" || fail "process $1 does not stop"
+}
+
 # all_written SESSION_DIRECTORY: waits until its output has all that was recorded. (A look at text
 # asks the output to write; what it could not write within its time is pending.)
 is_written() { head -c 1 "$1/text" >"$work/first" && grep -q '^pending_bytes 0$' "$1/status"; }

@@ -87,7 +87,7 @@ call 20000
 within 30 seen n 20000 || fail "$(cat "$G/n/status")"
 executed n 1 $(($(key hits "$G/n/status") / 1000)) || fail "every: $(cat "$G/n/status")"
 executed n 2 1 || fail "once-after: $(cat "$G/n/status")"
-kill -STOP $(daemon_pids)
+stop_process "$(daemon_pids)"
 call 200000
 kill -CONT $(daemon_pids)
 within 60 seen n 220000 || fail "$(cat "$G/n/status")"

@@ -44,7 +44,7 @@ put 4096 "$s/kernel/channels/channel0/subbuf_size"
 put 4 "$s/kernel/channels/channel0/subbuf_count"
 put syscall:getppid "$s/kernel/events"
 put start "$s/control"
-kill -STOP "$relay_pid"
+stop_process "$relay_pid"
 "$calls" 20000 >/dev/null
 kill -CONT "$relay_pid"
 "$calls" 20 >/dev/null

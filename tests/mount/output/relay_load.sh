@@ -144,7 +144,7 @@ relay_session loses
 put 4096 "$c/subbuf_size"
 put 2 "$c/subbuf_count"
 put start "$S/loses/control"
-kill -STOP "$relay_pid"
+stop_process "$relay_pid"
 "$ticker" 20000 0 || fail ticker
 kill -CONT "$relay_pid"
 put stop "$S/loses/control"

@@ -155,7 +155,7 @@ all_there "late" 200
 
 # The network stalls: the buffers fill, what does not fit is counted, and streaming continues after
 # that.
-kill -STOP "$proxy_pid"
+stop_process "$proxy_pid"
 tool open "$s/control" w write 'start\n' >/dev/null
 "$ticker" 60000 0 || fail ticker
 [ "$(key events_discarded "$s/status")" -gt 0 ] || fail "the buffers do not fill"

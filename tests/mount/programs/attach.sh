@@ -58,7 +58,7 @@ echo start >"$S/asked/control" || fail start
 "$burst" 4 100 "$work/asked" &
 app=$!
 within 20 there "$work/asked.here" || fail "burst is not there"
-kill -STOP "$pid"
+stop_process "$pid"
 : >"$work/asked"
 wait $app
 status=$?
@@ -70,7 +70,7 @@ all asked 400
 # again at the end.
 session still
 echo start >"$S/still/control" || fail start
-kill -STOP "$pid"
+stop_process "$pid"
 begin=$(date +%s)
 TRAIL_ATTACH_TIMEOUT=5000 timeout 200 "$burst" 4 100
 status=$?

@@ -71,7 +71,7 @@ for i in $(seq $channels); do
 done
 echo start >"$S/many/control"
 echo first >"$MNT/log"
-kill -STOP "$keeper"
+stop_process "$keeper"
 mkdir "$S/new" "$S/new/user/channels/c"
 echo trail:log >"$S/new/user/channels/c/events"
 echo start >"$S/new/control"

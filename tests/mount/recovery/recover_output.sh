@@ -61,7 +61,7 @@ for s in written rotated empty; do
 	key events_discarded "$S/$s/status" >"$work/discarded.$s"
 done
 [ "$(cat "$work/discarded.written")" -gt 0 ] || fail "nothing was discarded"
-kill -STOP "$keeper"
+stop_process "$keeper"
 kill -9 $(daemon_pids)
 mkdir "$work/buffers"
 n=0

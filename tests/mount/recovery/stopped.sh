@@ -22,7 +22,7 @@ sum() { awk '/^events_(recorded|discarded)/ { n += $2 } END { print n + 0 }' "$S
 app=$!
 attached() { [ "$(sum)" -gt 0 ]; }
 within 20 attached || fail "nothing is recorded"
-kill -STOP "$pid"
+stop_process "$pid"
 cat "$S/s/text" >"$work/text" &
 reader=$!
 # It ends while the daemon stands: 20000 events, each with its pause, need some seconds.
@@ -53,7 +53,7 @@ echo stop >"$S/s/control" && rmdir "$S/s" || fail "stop, rmdir"
 
 # Larger buffers would not have helped
 mkdir "$S/t" && echo 'tick:*' >"$S/t/user/events" && echo start >"$S/t/control" || fail "session t"
-kill -STOP "$pid"
+stop_process "$pid"
 "$ticker" 20 0 || fail "ticker"
 kill -CONT "$pid"
 counted() { [ "$(key events_discarded "$S/t/status")" = 20 ]; }

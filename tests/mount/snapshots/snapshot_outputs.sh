@@ -146,7 +146,7 @@ put 'snapshot five' "$s/control"
 is "no error any more" '' "$(grep '^snapshot_error' "$s/status")"
 
 # A relay that accepts and never answers; the mount works meanwhile.
-kill -STOP "$relay_pid"
+stop_process "$relay_pid"
 tool open "$s/control" w write 'snapshot six\n' >"$work/verb" &
 verb=$!
 "$ticker" 10 0 || fail ticker

@@ -210,7 +210,7 @@ exec 9>"$work/go"
 within 20 grep -q open "$work/opened" || fail "seller does not open"
 is "one event" 1 "$(key events "$s/user/maps/sales/values")"
 daemon=$(daemon_pids)
-kill -STOP $daemon
+stop_process "$daemon"
 echo >&9
 exec 9>&-
 wait $app
