@@ -2,6 +2,7 @@
 /* System calls for trail.ko: see module_syscalls.h. */
 #include "tracer/backend/module_syscalls.h"
 #include "tracer/backend/event_probe.h"
+#include "tracer/base/array.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/kevent/lttng_names.h"
 
@@ -160,19 +161,16 @@ static void set_known(uint64_t *known, uint32_t nr)
 static void add_native(struct modcalls *c, int device, const char *line, size_t len)
 {
 	struct modabi_number m = { .reserved = 0 };
-	struct named *more;
 
 	if (len >= sizeof(m.name))
 		return;
 	memcpy(m.name, line, len);
 	if (ioctl(device, MODABI_NUMBER, &m) || m.nr >= MODABI_CALLS || is_known(c->known[0], m.nr))
 		return;
-	more = realloc(c->native, (c->native_count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_room(c->native, c->native_count + 1))
 		return;
-	c->native = more;
-	more[c->native_count] = (struct named){ strdup(m.name + strlen("sys_enter_")), m.nr };
-	if (more[c->native_count].name) {
+	c->native[c->native_count] = (struct named){ strdup(m.name + strlen("sys_enter_")), m.nr };
+	if (c->native[c->native_count].name) {
 		set_known(c->known[0], m.nr);
 		c->native_count++;
 	}

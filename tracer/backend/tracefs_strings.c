@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
 #include "tracer/probe/probe.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/backend/tracefs.h"
@@ -109,22 +110,19 @@ static bool create_model(const struct backend *b, const char *event)
 static bool has_probe(const struct backend *b, const char *event)
 {
 	struct tracefs_texts *t = b->texts;
-	struct text_event *more;
 	size_t i;
 
 	for (i = 0; i < t->count; i++)
 		if (!strcmp(t->events[i].name, event))
 			return t->events[i].probed;
-	more = realloc(t->events, (t->count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_room(t->events, t->count + 1))
 		return false;
-	t->events = more;
-	more[i].name = strdup(event);
-	if (!more[i].name)
+	t->events[i].name = strdup(event);
+	if (!t->events[i].name)
 		return false;
-	more[i].probed = create_model(b, event);
+	t->events[i].probed = create_model(b, event);
 	t->count++;
-	return more[i].probed;
+	return t->events[i].probed;
 }
 
 bool tracefs_is_model(const char *system, const char *event)

@@ -9,6 +9,7 @@
  *   hash.h      the 64-bit hash of tables, digests and checksums
  *   timefmt.h   dates and times as text
  *   search.h    the search in sorted arrays
+ *   array.h     arrays that grow
  */
 #ifndef TRACER_BASE_BASE_H
 #define TRACER_BASE_BASE_H

@@ -6,6 +6,7 @@
 #include "metadata/name.h"
 #include "tracer/abi/app.h"
 #include "tracer/context/context.h"
+#include "tracer/base/array.h"
 #include "tracer/context/kernel_context.h"
 #include "tracer/base/base.h"
 #include "tracer/context/perfcounter.h"
@@ -52,14 +53,11 @@ void context_list_deinit(struct context_list *l)
 
 static int add_context(struct context_list *l, const struct context *c)
 {
-	struct context *more = realloc(l->items, (l->count + 1) * sizeof(*more));
-
-	if (!more)
+	if (!array_room(l->items, l->count + 1))
 		return -ENOMEM;
-	l->items = more;
-	more[l->count] = *c;
-	more[l->count].text = strdup(c->text);
-	if (!more[l->count].text)
+	l->items[l->count] = *c;
+	l->items[l->count].text = strdup(c->text);
+	if (!l->items[l->count].text)
 		return -ENOMEM;
 	l->count++;
 	return 0;

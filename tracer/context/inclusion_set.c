@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/lexer.h"
 #include "tracer/context/inclusion_set.h"
 
@@ -142,19 +143,16 @@ static int parse_id(struct scan *s, struct word *w, size_t skip, int attr, uint3
 static int insert_id(struct track *t, uint32_t id)
 {
 	size_t at = find_index(t, id);
-	uint32_t *more;
 
 	t->some = true;
 	if (at < t->count && t->ids[at] == id)
 		return 0;
 	if (t->count >= TRACK_MAX)
 		return -ENOSPC;
-	more = realloc(t->ids, (t->count + 2) * sizeof(*more));
-	if (!more)
+	if (!array_room(t->ids, t->count + 2))
 		return -ENOMEM;
-	t->ids = more;
-	memmove(more + at + 1, more + at, (t->count - at) * sizeof(*more));
-	more[at] = id;
+	memmove(t->ids + at + 1, t->ids + at, (t->count - at) * sizeof(*t->ids));
+	t->ids[at] = id;
 	t->count++;
 	return 0;
 }

@@ -6,39 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/session/session.h"
 
 struct export_file *export_file_add(struct maker *m, struct export_files *l, const char *path,
 				    uint64_t unit)
 {
-	struct export_file **more = realloc(l->files, (l->count + 1) * sizeof(*more)), *f;
+	struct export_file *f = array_room(l->files, l->count + 1) ? calloc(1, sizeof(*f)) : NULL;
 
-	if (more)
-		l->files = more;
-	f = more ? calloc(1, sizeof(*f)) : NULL;
 	if (!f) {
 		m->err = -ENOMEM;
 		return NULL;
 	}
 	snprintf(f->path, sizeof(f->path), "%s", path);
 	f->unit = unit;
-	more[l->count++] = f;
+	l->files[l->count++] = f;
 	return f;
 }
 
 void export_file_piece(struct maker *m, struct export_file *f, size_t begin)
 {
-	uint64_t *more = f->pieces;
-
-	/* Room grows at the powers of 2. */
-	if (!(f->count & (f->count - 1)))
-		more = realloc(more, 2 * (f->count + 1) * sizeof(*more));
-	if (!more) {
+	if (!array_double(f->pieces, f->count)) {
 		m->err = -ENOMEM;
 		return;
 	}
-	f->pieces = more;
-	more[f->count++] = m->file.size + begin;
+	f->pieces[f->count++] = m->file.size + begin;
 	f->size += m->out.len - begin;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/export/lket.h"
 
 #define PIECE (64u << 10)
@@ -139,7 +140,6 @@ static void put_kinds(struct lket_files *t)
 
 static void add_cpu(struct lket_files *t, uint32_t cpu)
 {
-	struct export_file **more;
 	char path[32];
 
 	if (cpu >= CPU_MOST) {
@@ -147,13 +147,10 @@ static void add_cpu(struct lket_files *t, uint32_t cpu)
 		return;
 	}
 	if (cpu >= t->cpu_count) {
-		more = realloc(t->cpus, (cpu + 1) * sizeof(*more));
-		if (!more) {
+		if (!array_extend(t->cpus, t->cpu_count, cpu + 1)) {
 			t->m.err = -ENOMEM;
 			return;
 		}
-		memset(more + t->cpu_count, 0, (cpu + 1 - t->cpu_count) * sizeof(*more));
-		t->cpus = more;
 		t->cpu_count = cpu + 1;
 	}
 	snprintf(path, sizeof(path), "stpd_cpu%u", cpu);

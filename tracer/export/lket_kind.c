@@ -6,6 +6,7 @@
 
 #include "metadata/name.h"
 #include "metadata/number.h"
+#include "tracer/base/array.h"
 #include "tracer/export/lket.h"
 
 #define GROUP_FIRST 128u        /* of kinds without a hook; LKET's groups are below */
@@ -43,18 +44,15 @@ static const char *type_of(const struct md_type *t)
 /* The index of a new column; -1: no memory. */
 static int32_t add_column(struct lket_kind *k, const char *name, size_t len, const char *type)
 {
-	struct lket_column *more = realloc(k->columns, (k->count + 1) * sizeof(*more));
 	char *copy = strndup(name, len);
 
-	if (more)
-		k->columns = more;
-	if (!more || !copy) {
+	if (!copy || !array_room(k->columns, k->count + 1)) {
 		free(copy);
 		return -1;
 	}
 	for (char *p = copy; *p; p++)
 		*p = *p == ':' ? '_' : *p;
-	more[k->count] = (struct lket_column){ copy, type };
+	k->columns[k->count] = (struct lket_column){ copy, type };
 	return (int32_t)k->count++;
 }
 
@@ -85,13 +83,10 @@ static void free_kind(struct lket_kind *k)
 static struct lket_kind *add_kind(struct lket_kinds *all, const struct hook *h, const char *name,
 				  int *err)
 {
-	struct lket_kind **more = realloc(all->list, (all->count + 1) * sizeof(*more)), *k;
+	struct lket_kind *k;
 
 	*err = -ENOMEM;
-	if (!more)
-		return NULL;
-	all->list = more;
-	k = calloc(1, sizeof(*k));
+	k = array_room(all->list, all->count + 1) ? calloc(1, sizeof(*k)) : NULL;
 	if (!k)
 		return NULL;
 	k->name = strdup(name);
@@ -114,7 +109,7 @@ static struct lket_kind *add_kind(struct lket_kinds *all, const struct hook *h, 
 		*err = -EOVERFLOW;
 		return NULL;
 	}
-	return more[all->count++] = k;
+	return all->list[all->count++] = k;
 }
 
 static struct lket_kind *find_kind(struct lket_kinds *all, const struct md_event *class, int *err)

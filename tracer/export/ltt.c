@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 
 #include "metadata/number.h"
+#include "tracer/base/array.h"
 #include "tracer/session/session.h"
 
 #define BLOCK_LEAST 8192u       /* bytes */
@@ -211,20 +212,15 @@ static enum set set_of(const char *name)
 
 static void add_cpu(struct ltt *t, uint32_t cpu)
 {
-	struct export_file *(*more)[SETS];
-
 	if (cpu >= CPU_MOST) {
 		t->m.err = -EOVERFLOW;
 		return;
 	}
 	if (cpu >= t->cpu_count) {
-		more = realloc(t->cpus, (cpu + 1) * sizeof(*more));
-		if (!more) {
+		if (!array_extend(t->cpus, t->cpu_count, cpu + 1)) {
 			t->m.err = -ENOMEM;
 			return;
 		}
-		memset(more + t->cpu_count, 0, (cpu + 1 - t->cpu_count) * sizeof(*more));
-		t->cpus = more;
 		t->cpu_count = cpu + 1;
 	}
 	for (int set = 0; set < SETS && !t->cpus[cpu][set]; set++) {

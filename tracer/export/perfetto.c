@@ -10,6 +10,7 @@
 
 #include "metadata/plain.h"
 #include "metadata/program.h"
+#include "tracer/base/array.h"
 #include "tracer/export/protobuf.h"
 #include "tracer/export/track.h"
 
@@ -199,11 +200,9 @@ static void add_shape(void *arg, const struct row *r, const struct track_name *e
 {
 	uint32_t contexts = r->stream->context_count, i = PART_NAMES;
 	struct perfetto *v = arg;
-	struct shape *more = realloc(v->shapes, (v->shape_count + 1) * sizeof(*more)), *s;
+	struct shape *s;
 
-	if (more)
-		v->shapes = more;
-	s = more ? &more[v->shape_count] : NULL;
+	s = array_room(v->shapes, v->shape_count + 1) ? &v->shapes[v->shape_count] : NULL;
 	if (s)
 		*s = (struct shape){ .count = PART_NAMES + contexts + r->class->field_count };
 	if (!s || !(s->at = calloc(s->count + 1, sizeof(*s->at)))) {

@@ -17,6 +17,7 @@
 #include "metadata/name.h"
 #include "metadata/number.h"
 #include "metadata/program.h"
+#include "tracer/base/array.h"
 #include "tracer/export/export.h"
 #include "tracer/export/process_names.h"
 
@@ -171,18 +172,17 @@ static const char *type_of(const struct md_type *t)
 /* Adds a column; -1: no memory. */
 static int64_t add_column(struct sql *q, struct table *t, const char *key, const char *type)
 {
-	struct column *more = realloc(t->columns, (t->count + 1) * sizeof(*more)), c;
+	struct column c;
 
-	if (!more)
+	if (!array_room(t->columns, t->count + 1))
 		return -1;
-	t->columns = more;
 	c = (struct column){ strdup(key), make_name(q, t, key), type };
 	if (!c.key || !c.name) {
 		free(c.key);
 		free(c.name);
 		return -1;
 	}
-	more[t->count] = c;
+	t->columns[t->count] = c;
 	return t->count++;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
+
 
 #define TRACKS_MAX 65536u       /* further threads are shown on the track of their CPU */
 #define LANES_MAX 256u          /* block requests at a time that have tracks */
@@ -197,16 +199,11 @@ static struct text text_of(const struct md_value *values, int i)
 
 static int32_t *current_of(struct tracks *v, uint32_t cpu)
 {
-	int32_t *more;
-
 	if (cpu > 0xffff)
 		return NULL;
 	if (cpu >= v->cpus) {
-		more = realloc(v->current, (cpu + 1) * sizeof(*more));
-		if (!more)
+		if (!array_extend(v->current, v->cpus, cpu + 1))
 			return NULL;
-		memset(more + v->cpus, 0, (cpu + 1 - v->cpus) * sizeof(*more));
-		v->current = more;
 		v->cpus = cpu + 1;
 	}
 	return &v->current[cpu];
@@ -263,15 +260,11 @@ static void describe(struct tracks *v, struct timeline *t)
 
 static struct open_slice *push(struct timeline *t)
 {
-	struct open_slice *more;
-
 	if (t->depth == t->room) {
 		uint32_t room = t->room ? 2 * t->room : 8;
 
-		more = room > DEPTH_MAX ? NULL : realloc(t->open, room * sizeof(*more));
-		if (!more)
+		if (room > DEPTH_MAX || !array_room(t->open, room))
 			return NULL;
-		t->open = more;
 		t->room = room;
 	}
 	return &t->open[t->depth++];

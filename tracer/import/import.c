@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/lexer.h"
 #include "tracer/session/session.h"
 
@@ -62,36 +63,22 @@ int import_fail(const struct import *im, struct tr_err *err, const struct import
 	return -EINVAL;
 }
 
-/* Room for one more element in an array that doubles. NULL: no memory. */
-static void *grow(void *array, size_t count, size_t size)
-{
-	if (count & (count - 1))
-		return array;
-	return realloc(array, (count ? 2 * count : 1) * size);
-}
-
 int import_own(struct import *im, void *p, void (*free_it)(void *p))
 {
-	struct owned *more = grow(im->owned, im->owned_count, sizeof(*more));
-
-	if (!more) {
+	if (!array_double(im->owned, im->owned_count)) {
 		free_it(p);
 		return -ENOMEM;
 	}
-	im->owned = more;
-	more[im->owned_count++] = (struct owned){ p, free_it };
+	im->owned[im->owned_count++] = (struct owned){ p, free_it };
 	return 0;
 }
 
 struct trace *import_add_trace(struct import *im, struct md_trace *md, const char *path,
 			       bool kernel)
 {
-	struct trace **more = grow(im->traces, im->trace_count, sizeof(*more)),
-		     *t = calloc(1, sizeof(*t));
+	struct trace *t = calloc(1, sizeof(*t));
 
-	if (more)
-		im->traces = more;
-	if (!more || !t) {
+	if (!t || !array_double(im->traces, im->trace_count)) {
 		free(t);
 		md_trace_destroy(md);
 		return NULL;
@@ -104,7 +91,7 @@ struct trace *import_add_trace(struct import *im, struct md_trace *md, const cha
 	snprintf(t->path, sizeof(t->path), "%s", path);
 	snprintf(t->owner, sizeof(t->owner), "import");
 	lock_init(&t->lock, NULL, LOCK_TRACE);
-	more[im->trace_count++] = t;
+	im->traces[im->trace_count++] = t;
 	return t;
 }
 
@@ -132,17 +119,16 @@ int import_add_stream(struct import *im, struct trace *t, const struct md_stream
 		      const struct input *in)
 {
 	const char *name = import_file_name(file);
-	struct stream *more = grow(im->streams, im->stream_count, sizeof(*more));
+	struct stream *s;
 
-	if (!more)
+	if (!array_double(im->streams, im->stream_count))
 		return -ENOMEM;
-	im->streams = more;
-	more += im->stream_count;
-	*more = (struct stream){ .trace = t, .ring = (uint32_t)im->stream_count++, .class = class,
-				 .instance_id = instance, .cpu = cpu, .input = in };
-	channel_of(name, more->channel, sizeof(more->channel));
-	snprintf(more->file, sizeof(more->file), "%s", name);
-	snprintf(more->name, sizeof(more->name), "%s", name);
+	s = &im->streams[im->stream_count];
+	*s = (struct stream){ .trace = t, .ring = (uint32_t)im->stream_count++, .class = class,
+			      .instance_id = instance, .cpu = cpu, .input = in };
+	channel_of(name, s->channel, sizeof(s->channel));
+	snprintf(s->file, sizeof(s->file), "%s", name);
+	snprintf(s->name, sizeof(s->name), "%s", name);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/import/ltt_private.h"
 
@@ -185,18 +186,14 @@ static int add_load(void *arg, uint64_t cycles, const char *name, const uint32_t
 	struct loader *l = arg;
 	struct ltt_trace *t = l->t;
 	struct ltt_facility *key = calloc(1, sizeof(*key));
-	struct ltt_load *more = t->loads;
 	uint32_t align = values[6];
 	size_t i;
 	int ret = -ENOMEM;
 
-	if (!(t->load_count & (t->load_count - 1)))
-		more = realloc(more, 2 * (t->load_count + 1) * sizeof(*more));
-	if (!key || !more) {
+	if (!key || !array_double(t->loads, t->load_count)) {
 		free(key);
 		return tr_fail(err, -ENOMEM, "out of memory");
 	}
-	t->loads = more;
 	snprintf(key->name, sizeof(key->name), "%s", name);
 	key->checksum = values[0];
 	key->sizes = (struct ltt_sizes){ (uint8_t)values[2], (uint8_t)values[3],
@@ -214,9 +211,9 @@ static int add_load(void *arg, uint64_t cycles, const char *name, const uint32_t
 	free(key);
 	if (ret < 0)
 		return ret;
-	for (i = t->load_count++; i && more[i - 1].cycles > cycles; i--)
-		more[i] = more[i - 1];
-	more[i] = (struct ltt_load){ cycles, (uint8_t)values[1], (uint8_t)ret };
+	for (i = t->load_count++; i && t->loads[i - 1].cycles > cycles; i--)
+		t->loads[i] = t->loads[i - 1];
+	t->loads[i] = (struct ltt_load){ cycles, (uint8_t)values[1], (uint8_t)ret };
 	return 0;
 }
 

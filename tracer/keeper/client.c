@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
 #include "tracer/keeper/keeper.h"
 #include "tracer/keeper/protocol.h"
 
@@ -169,7 +170,7 @@ static int get_all_held(struct keeper *k, struct held **all, size_t *count)
 {
 	for (;;) {
 		struct keeper_packet answer;
-		struct held *more, one = { NULL, -1 };
+		struct held one = { NULL, -1 };
 		int ret =
 			request_answer(k, KEEPER_GET, (int32_t)*count, NULL, -1, &answer, &one.fd);
 
@@ -182,14 +183,12 @@ static int get_all_held(struct keeper *k, struct held **all, size_t *count)
 							   : -EBADMSG;
 		}
 		one.name = strdup(answer.name);
-		more = one.name ? realloc(*all, (*count + 1) * sizeof(*more)) : NULL;
-		if (!more) {
+		if (!one.name || !array_room(*all, *count + 1)) {
 			free(one.name);
 			close(one.fd);
 			return -ENOMEM;
 		}
-		*all = more;
-		more[(*count)++] = one;
+		(*all)[(*count)++] = one;
 	}
 }
 

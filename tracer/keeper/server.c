@@ -20,6 +20,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
 #include "tracer/keeper/keeper.h"
 #include "tracer/keeper/protocol.h"
 
@@ -63,7 +64,7 @@ static struct item *find_item(struct state *s, const char *name)
 /* Takes over fd if it returns 0. */
 static int put_item(struct state *s, const char *name, int fd)
 {
-	struct item *item = find_item(s, name), *more;
+	struct item *item = find_item(s, name);
 	char *copy;
 
 	if (!*name)
@@ -78,13 +79,11 @@ static int put_item(struct state *s, const char *name, int fd)
 	if (s->item_count >= s->item_max)
 		return -EMFILE;
 	copy = strdup(name);
-	more = copy ? realloc(s->items, (s->item_count + 1) * sizeof(*more)) : NULL;
-	if (!more) {
+	if (!copy || !array_room(s->items, s->item_count + 1)) {
 		free(copy);
 		return -ENOMEM;
 	}
-	s->items = more;
-	more[s->item_count++] = (struct item){ copy, fd };
+	s->items[s->item_count++] = (struct item){ copy, fd };
 	return 0;
 }
 

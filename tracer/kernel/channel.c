@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/context/kernel_context.h"
 
@@ -167,24 +168,12 @@ void kchannel_mark_enabled(struct kchannel *kc, size_t index, bool on)
 		kc->on[index] = on;
 }
 
-/* Grows an array and sets the new part to zero. */
-static bool grow_array(void *array, size_t size, size_t have, size_t count)
-{
-	char **at = array, *more = realloc(*at, count * size);
-
-	if (!more)
-		return false;
-	memset(more + have * size, 0, (count - have) * size);
-	*at = more;
-	return true;
-}
-
 int kchannel_reserve(struct kchannel *kc, size_t count)
 {
 	if (count <= kc->on_count)
 		return 0;
-	if (!grow_array(&kc->on, 1, kc->on_count, count) ||
-	    !grow_array(&kc->filters, sizeof(*kc->filters), kc->on_count, count))
+	if (!array_extend(kc->on, kc->on_count, count) ||
+	    !array_extend(kc->filters, kc->on_count, count))
 		return -ENOMEM;
 	kc->on_count = count;
 	return 0;
@@ -200,7 +189,7 @@ void kchannel_forget_filter(struct kchannel_filter *f)
 void kchannel_note_enabled(struct kchannel *kc)
 {
 	if (kc->on_count > kc->ever_count) {
-		if (!grow_array(&kc->ever, 1, kc->ever_count, kc->on_count)) {
+		if (!array_extend(kc->ever, kc->ever_count, kc->on_count)) {
 			kc->adopted = true;     /* as if all had been enabled */
 			return;
 		}

@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/kernel/kernel.h"
 
 /* Lists the threads of the tracked processes. The kernel adds their descendants itself. */
 static int list_threads(const struct track *t, uint32_t **out, size_t *count)
 {
-	uint32_t *tids = NULL, *more;
+	uint32_t *tids = NULL;
 	size_t n = 0;
 	char path[48];
 	struct dirent *d;
@@ -26,14 +27,11 @@ static int list_threads(const struct track *t, uint32_t **out, size_t *count)
 		while (dir && (d = readdir(dir))) {
 			if (d->d_name[0] == '.')
 				continue;
-			more = (n & (n - 1)) ? tids
-					     : realloc(tids, (n ? 2 * n : 1) * sizeof(*tids));
-			if (!more) {
+			if (!array_double(tids, n)) {
 				closedir(dir);
 				free(tids);
 				return -ENOMEM;
 			}
-			tids = more;
 			tids[n++] = (uint32_t)strtoul(d->d_name, NULL, 10);
 		}
 		if (dir)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tracer/base/array.h"
 #include "tracer/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kevent/transcode.h"
@@ -164,7 +165,7 @@ static int update_coder(struct kchannel *kc, struct coder *co, uint32_t generati
 
 static struct coder *new_coder(struct kchannel *kc, uint32_t id)
 {
-	struct coder **more, *co;
+	struct coder *co;
 	struct kevent *e;
 
 	if (id >= kc->coder_count) {
@@ -172,11 +173,8 @@ static struct coder *new_coder(struct kchannel *kc, uint32_t id)
 
 		while (n <= id)
 			n *= 2;
-		more = realloc(kc->coders, n * sizeof(*more));
-		if (!more)
+		if (!array_extend(kc->coders, kc->coder_count, n))
 			return NULL;
-		memset(more + kc->coder_count, 0, (n - kc->coder_count) * sizeof(*more));
-		kc->coders = more;
 		kc->coder_count = n;
 	}
 	e = find_event(kc, id);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/rule/hook.h"
 #include "tracer/rule/kernel_pattern.h"
@@ -151,19 +152,16 @@ struct kevent *kevent_find(struct kernel *k, const char *system, const char *nam
 static int add_event(struct kernel *k, const char *line, size_t len)
 {
 	const char *colon = memchr(line, ':', len);
-	struct kevent *e, **more;
+	struct kevent *e;
 
 	if (!colon || colon == line || (size_t)(colon - line) + 1 == len || len > 400)
 		return 0;
 	e = calloc(1, sizeof(*e));
-	more = realloc(k->events, (k->event_count + 1) * sizeof(*more));
-	if (more)
-		k->events = more;
 	if (e) {
 		e->system = strndup(line, (size_t)(colon - line));
 		e->name = strndup(colon + 1, len - (size_t)(colon - line) - 1);
 	}
-	if (!e || !more || !e->system || !e->name ||
+	if (!e || !e->system || !e->name || !array_room(k->events, k->event_count + 1) ||
 	    (strcmp(e->system, k->group) ? set_names(e, false) : set_probe_names(k, e))) {
 		event_free(e);
 		return -ENOMEM;
@@ -376,7 +374,6 @@ struct kevent *kernel_find(struct kernel *k, const char *system, const char *nam
 
 static int register_id(struct kernel *k, struct kevent *e)
 {
-	struct kevent **more;
 	size_t size = k->by_id_size ? k->by_id_size : 4096;
 
 	while (size <= e->format->id && size < 65536)
@@ -384,11 +381,8 @@ static int register_id(struct kernel *k, struct kevent *e)
 	if (e->format->id >= size)
 		return -EINVAL;
 	if (size != k->by_id_size) {
-		more = realloc(k->by_id, size * sizeof(*more));
-		if (!more)
+		if (!array_extend(k->by_id, k->by_id_size, size))
 			return -ENOMEM;
-		memset(more + k->by_id_size, 0, (size - k->by_id_size) * sizeof(*more));
-		k->by_id = more;
 		k->by_id_size = size;
 	}
 	k->by_id[e->format->id] = e;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
 #include "tracer/probe/btf_files.h"
 #include "tracer/probe/probe.h"
 #include "tracer/kernel/kernel.h"
@@ -33,7 +34,7 @@ const char *kprobe_pattern(const struct kernel *k, const char *name)
 /* Adds a probe to the table, or sets the pattern of a known one. pattern NULL: not known yet. */
 static int register_probe(struct kernel *k, const char *name, const char *pattern)
 {
-	struct kprobe *more, *p = NULL;
+	struct kprobe *p = NULL;
 	int ret = -ENOMEM;
 
 	pthread_mutex_lock(&k->lock);
@@ -41,11 +42,9 @@ static int register_probe(struct kernel *k, const char *name, const char *patter
 		if (!strcmp(k->probes[i].name, name))
 			p = &k->probes[i];
 	if (!p) {
-		more = realloc(k->probes, (k->probe_count + 1) * sizeof(*more));
-		if (!more)
+		if (!array_room(k->probes, k->probe_count + 1))
 			goto out;
-		k->probes = more;
-		p = &more[k->probe_count];
+		p = &k->probes[k->probe_count];
 		*p = (struct kprobe){ .name = strdup(name) };
 		if (!p->name)
 			goto out;
@@ -110,12 +109,11 @@ bool kprobe_pending(const struct kprobe_plan *plan)
 
 static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const char *pattern)
 {
-	struct kprobe_planned *more = realloc(plan->items, (plan->count + 1) * sizeof(*more)), *p;
+	struct kprobe_planned *p;
 
-	if (!more)
+	if (!array_room(plan->items, plan->count + 1))
 		return -ENOMEM;
-	plan->items = more;
-	p = &more[plan->count++];
+	p = &plan->items[plan->count++];
 	*p = (struct kprobe_planned){ .pattern = strdup(pattern),
 				      .text = strdup(r->text),
 				      .line = r->line,

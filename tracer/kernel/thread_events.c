@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tracer/base/array.h"
 #include "tracer/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kevent/ring_page.h"
@@ -103,7 +104,7 @@ static void queue_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 {
 	struct follower *f = arg;
 	const struct clock *clock = &f->tracer->clock;
-	struct thread_record *more, *t;
+	struct thread_record *t;
 	uint64_t flags = 0;
 	int what = 0;
 
@@ -113,12 +114,10 @@ static void queue_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	if (what == KINDS)
 		return;
 	if (f->count == f->room) {
-		more = realloc(f->records, (f->room ? 2 * f->room : 256) * sizeof(*more));
-		if (!more) {
+		if (!array_room(f->records, f->room ? 2 * f->room : 256)) {
 			f->missed = true;
 			return;
 		}
-		f->records = more;
 		f->room = f->room ? 2 * f->room : 256;
 	}
 	t = &f->records[f->count++];

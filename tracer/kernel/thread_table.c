@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
+
 #define BUCKETS 8192u           /* a power of two */
 #define STATES_MAX 16u          /* of one thread id: names and lives */
 #define ENDED_MAX 16384u        /* most ended threads that are remembered */
@@ -144,16 +146,12 @@ static struct state *last_of(struct entry *e)
 
 static bool append_state(struct entry *e, uint64_t from, const struct kthread *is, bool guess)
 {
-	struct state *more;
-
 	if (e->count == STATES_MAX) {
 		memmove(e->states, e->states + 1, (STATES_MAX - 1) * sizeof(*e->states));
 		e->count--;
 	} else {
-		more = realloc(e->states, (e->count + 1) * sizeof(*more));
-		if (!more)
+		if (!array_room(e->states, e->count + 1))
 			return false;
-		e->states = more;
 	}
 	/* Events of two reads may be out of order by the time that a commit takes. */
 	if (e->count && from < last_of(e)->from)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tracer/base/array.h"
 #include "tracer/kevent/put_value.h"
 
 #define POINTERS_MAX 128u       /* the kernel's limit for the fields of a probe */
@@ -34,17 +35,15 @@ static bool parse_name(struct span name, struct kformat_pointer *out)
 
 int kpointer_add(struct kformat *f, const struct line *l)
 {
-	struct kformat_pointer p = { .offset = (uint32_t)l->offset }, *more;
+	struct kformat_pointer p = { .offset = (uint32_t)l->offset };
 
 	if (!parse_name(l->name, &p) || l->size != 8)
 		return f->pointer_count ? -EINVAL : 0;
 	if (f->pointer_count >= POINTERS_MAX)
 		return -EINVAL;
-	more = realloc(f->pointers, (f->pointer_count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_room(f->pointers, f->pointer_count + 1))
 		return -ENOMEM;
-	f->pointers = more;
-	more[f->pointer_count++] = p;
+	f->pointers[f->pointer_count++] = p;
 	return 1;
 }
 

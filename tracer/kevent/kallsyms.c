@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/array.h"
 #include "tracer/base/search.h"
 
 #define SYMBOLS_MAX (4u << 20)
@@ -40,14 +41,8 @@ static bool parse_line(char *line, uint64_t *address, char **name)
 
 static bool add_symbol(struct ksyms *s, uint64_t address, const char *name)
 {
-	struct symbol *more;
-
-	if (!(s->count & (s->count - 1))) {     /* 0, 1, 2, 4 …: full */
-		more = realloc(s->symbols, (s->count ? 2 * s->count : 1) * sizeof(*more));
-		if (!more)
-			return false;
-		s->symbols = more;
-	}
+	if (!array_double(s->symbols, s->count))
+		return false;
 	s->symbols[s->count++] = (struct symbol){ address, (uint32_t)s->names.len };
 	md_buf_put(&s->names, name, strlen(name) + 1);
 	return !s->names.failed;

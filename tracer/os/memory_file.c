@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tracer/base/array.h"
+
 #define LARGE_PAGE ((size_t)2 << 20)
 /* Large pages hold more than is written. A file has them only if it is as large as one. */
 #define FIRST LARGE_PAGE
@@ -54,13 +56,10 @@ static char *map_large(void)
 
 static int add_piece(struct memory_file *f)
 {
-	char **more = realloc(f->pieces, (f->count + 1) * sizeof(*more));
-
-	if (!more)
+	if (!array_room(f->pieces, f->count + 1))
 		return -ENOMEM;
-	f->pieces = more;
-	more[f->count] = f->count ? map_large() : map(FIRST);
-	if (!more[f->count])
+	f->pieces[f->count] = f->count ? map_large() : map(FIRST);
+	if (!f->pieces[f->count])
 		return -ENOMEM;
 	f->count++;
 	return 0;

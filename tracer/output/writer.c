@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/output/output.h"
@@ -117,15 +118,12 @@ static int take_slot(struct output *o, struct stream_writer *os)
 
 static int add_stream(struct output *o, const struct stream *st)
 {
-	struct stream_writer *os = o->sink->add(o, st), **more;
+	struct stream_writer *os = o->sink->add(o, st);
 	int err;
 
 	if (!os)
 		return -ENOMEM;
-	more = realloc(o->streams, (o->count + 1) * sizeof(*more));
-	if (more)
-		o->streams = more;
-	err = more ? take_slot(o, os) : -ENOMEM;
+	err = array_room(o->streams, o->count + 1) ? take_slot(o, os) : -ENOMEM;
 	if (err) {
 		o->sink->remove(o, os);
 		return err;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
+
 enum {
 	MAGIC = 0xeb9f,
 	DATA_MAX = 64 << 20,
@@ -112,13 +114,9 @@ static int index_types(struct btf *b)
 		if (tail > b->types_len - p - 12)
 			return -EINVAL;
 		if (b->count - b->first >= room) {
-			uint32_t *more;
-
 			room = room ? 2 * room : 4096;
-			more = realloc(b->at, room * sizeof(*more));
-			if (!more)
+			if (!array_room(b->at, room))
 				return -ENOMEM;
-			b->at = more;
 		}
 		b->at[b->count++ - b->first] = p;
 	}

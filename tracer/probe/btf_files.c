@@ -8,20 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
+
 #define KERNEL "vmlinux"        /* the name of its file */
 
 /* A module whose types cannot be read is left out. */
 static int add_module(struct btf_files *f, const char *path)
 {
-	struct btf **more = realloc(f->modules, (f->count + 1) * sizeof(*more)), *b;
+	struct btf *b;
 	int ret;
 
-	if (!more)
+	if (!array_room(f->modules, f->count + 1))
 		return -ENOMEM;
-	f->modules = more;
 	ret = btf_load(path, f->kernel, &b);
 	if (!ret)
-		more[f->count++] = b;
+		f->modules[f->count++] = b;
 	return ret == -ENOMEM ? ret : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/base.h"
 #include "tracer/probe/extra.h"
 
@@ -286,13 +287,12 @@ static int parse_name(struct input *in, struct extra_item *item)
 static int parse_item(struct input *in, struct extra *x)
 {
 	size_t begin = in->at, n = strcspn(in->line + begin, " \t\n,");
-	struct extra_item *more = realloc(x->items, (x->count + 1) * sizeof(*more)), *item;
+	struct extra_item *item;
 	int ret;
 
-	if (!more)
+	if (!array_room(x->items, x->count + 1))
 		return -ENOMEM;
-	x->items = more;
-	item = &more[x->count];
+	item = &x->items[x->count];
 	*item = (struct extra_item){ 0 };
 	in->end = begin + n;
 	ret = !n || is_word(in->line, begin, "if")

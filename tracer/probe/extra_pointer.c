@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/probe/probe.h"
 
 struct pointer {
@@ -23,22 +24,18 @@ struct pointers {
 /* Takes `fetch`. */
 static void add_pointer(struct pointers *p, char *fetch, bool user, uint32_t item)
 {
-	struct pointer *more;
-
 	for (size_t i = 0; fetch && i < p->count; i++)
 		if (p->list[i].user == user && !strcmp(p->list[i].fetch, fetch)) {
 			p->list[i].items |= item;
 			free(fetch);
 			return;
 		}
-	more = fetch ? realloc(p->list, (p->count + 1) * sizeof(*more)) : NULL;
-	if (!more) {
+	if (!fetch || !array_room(p->list, p->count + 1)) {
 		free(fetch);
 		p->failed = true;
 		return;
 	}
-	p->list = more;
-	more[p->count++] = (struct pointer){ fetch, user, item };
+	p->list[p->count++] = (struct pointer){ fetch, user, item };
 }
 
 /* Of `+8(+u16(FROM))`: `+u16(FROM)` is a pointer of the kernel, FROM one of the process. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/probe/elf_symbol.h"
 #include "tracer/probe/elf_file.h"
 
@@ -52,7 +53,7 @@ static bool add_probe(const struct elf_view *v, const struct elf_section *base, 
 {
 	size_t word = v->is64 ? 8 : 4;
 	const char *provider, *name, *args;
-	struct elfsym_probe *probe, *grown;
+	struct elfsym_probe *probe;
 	uint64_t move, semaphore;
 	int64_t at, semaphore_at = 0;
 	const uint8_t *rest;
@@ -70,13 +71,9 @@ static bool add_probe(const struct elf_view *v, const struct elf_section *base, 
 		semaphore_at = elf_view_offset(v, semaphore + move, false);
 	if (at < 0 || semaphore_at < 0)
 		return false;
-	if (!(out->count & (out->count - 1))) {         /* 0, 1, 2, 4 …: full */
-		grown = realloc(out->probes, (out->count ? 2 * out->count : 1) * sizeof(*grown));
-		if (!grown) {
-			*ret = -ENOMEM;
-			return true;
-		}
-		out->probes = grown;
+	if (!array_double(out->probes, out->count)) {
+		*ret = -ENOMEM;
+		return true;
 	}
 	probe = &out->probes[out->count++];
 	*probe = (struct elfsym_probe){ strdup(provider), strdup(name), strdup(args), (uint64_t)at,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "metadata/ctf.h"
+#include "tracer/base/array.h"
 #include "tracer/relay/internal.h"
 
 #define PIECE 60000                     /* bytes of packets that are sent at once */
@@ -66,14 +67,11 @@ void relay_traces_free(struct relay *r)
 /* Notes each stream class, so that its events can be noted. Caller holds the trace's lock. */
 static int add_streams(struct relay_trace *t, uint32_t count)
 {
-	uint8_t **more = realloc(t->events, count * sizeof(*more));
-
-	if (!more)
+	if (!array_room(t->events, count))
 		return -ENOMEM;
-	t->events = more;
 	while (t->stream_count < count) {
-		more[t->stream_count] = calloc(1, BITS_SIZE);
-		if (!more[t->stream_count])
+		t->events[t->stream_count] = calloc(1, BITS_SIZE);
+		if (!t->events[t->stream_count])
 			return -ENOMEM;
 		t->stream_count++;
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/probe/probe.h"
 #include "tracer/rule/rule.h"
 
@@ -50,23 +51,21 @@ void hooks_free(void)
 /* The hook of this name; a new one if there is none. NULL: no memory, or too many. */
 static struct hook *find_or_add(const char *name)
 {
-	struct hook *more;
+	struct hook *h;
 
 	for (size_t i = 0; i < hook_table.count; i++)
 		if (!strcmp(hook_table.hooks[i].name, name))
 			return &hook_table.hooks[i];
 	if (hook_table.count >= HOOKS_MAX)
 		return NULL;
-	more = realloc(hook_table.hooks, (hook_table.count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_room(hook_table.hooks, hook_table.count + 1))
 		return NULL;
-	hook_table.hooks = more;
-	more += hook_table.count;
-	*more = (struct hook){ .name = strdup(name), .chosen = -1 };
-	if (!more->name)
+	h = &hook_table.hooks[hook_table.count];
+	*h = (struct hook){ .name = strdup(name), .chosen = -1 };
+	if (!h->name)
 		return NULL;
 	hook_table.count++;
-	return more;
+	return h;
 }
 
 /* The three hooks that a section may have; an entry has an odd number, its return the next. */
@@ -130,29 +129,28 @@ static int set_key(struct hook_pattern *p, const char *with, struct tr_err *err)
 static int add_pattern(struct hook *h, const char *text, size_t len, const char *with, int way,
 		       bool bare, struct tr_err *err)
 {
-	struct hook_pattern *more = realloc(h->patterns, (h->count + 1) * sizeof(*more));
+	struct hook_pattern *p;
 
-	if (!more)
+	if (!array_room(h->patterns, h->count + 1))
 		return -ENOMEM;
-	h->patterns = more;
-	more += h->count;
-	*more = (struct hook_pattern){ .text = strndup(text, len), .way = way, .bare = bare };
-	if (!more->text)
+	p = &h->patterns[h->count];
+	*p = (struct hook_pattern){ .text = strndup(text, len), .way = way, .bare = bare };
+	if (!p->text)
 		return -ENOMEM;
-	more->key = more->text;
-	more->exact = is_exact(more->text);
+	p->key = p->text;
+	p->exact = is_exact(p->text);
 	h->count++;
-	if (with && !dynamic_event_is_rule(more->text))
-		return tr_fail_at(err, -EINVAL, more->text, 0,
+	if (with && !dynamic_event_is_rule(p->text))
+		return tr_fail_at(err, -EINVAL, p->text, 0,
 				  "only probes of a hook have extra data");
-	if (hook_is_rule(more->text) || !strncmp(more->text, "uprobe:", 7) ||
-	    !strncmp(more->text, "uretprobe:", 10) || !strncmp(more->text, "usdt:", 5) ||
-	    dynamic_event_is_call(more->text) ||
-	    !strncmp(more->text, "function:", 9))
-		return tr_fail_at(err, -EINVAL, more->text, 0,
+	if (hook_is_rule(p->text) || !strncmp(p->text, "uprobe:", 7) ||
+	    !strncmp(p->text, "uretprobe:", 10) || !strncmp(p->text, "usdt:", 5) ||
+	    dynamic_event_is_call(p->text) ||
+	    !strncmp(p->text, "function:", 9))
+		return tr_fail_at(err, -EINVAL, p->text, 0,
 				  "a hook stands for tracepoints, system calls and probes of the "
 				  "kernel");
-	return set_key(more, with, err);
+	return set_key(p, with, err);
 }
 
 /* Patterns separated by blanks, up to `end`. */

@@ -6,6 +6,7 @@
 
 #include "metadata/name.h"
 #include "tracer/abi/app.h"
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/probe/probe.h"
 #include "tracer/rule/kernel_pattern.h"
@@ -184,13 +185,10 @@ static int check_except(struct scan *s, struct word *w, const struct rule *r)
 
 static int add_except(struct rule *r, const char *pattern)
 {
-	char **more = realloc(r->except, (r->except_count + 1) * sizeof(*more));
-
-	if (!more)
+	if (!array_room(r->except, r->except_count + 1))
 		return -ENOMEM;
-	r->except = more;
-	more[r->except_count] = strdup(pattern);
-	if (!more[r->except_count])
+	r->except[r->except_count] = strdup(pattern);
+	if (!r->except[r->except_count])
 		return -ENOMEM;
 	r->except_count++;
 	return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/rule/kernel_pattern.h"
 #include "tracer/base/lexer.h"
 
@@ -123,21 +124,6 @@ static struct rule *find_rule(struct rule_list *l, const char *text)
 	return NULL;
 }
 
-/* Makes room for one more rule. */
-static int grow_list(struct rule_list *l)
-{
-	struct rule *more;
-
-	/* Only at powers of two, so that a long list is not copied for each line. */
-	if (l->count & (l->count - 1))
-		return 0;
-	more = realloc(l->rules, (l->count ? 2 * l->count : 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	l->rules = more;
-	return 0;
-}
-
 static int copy_list(const struct rule_list *from, struct rule_list *to)
 {
 	size_t i;
@@ -145,9 +131,9 @@ static int copy_list(const struct rule_list *from, struct rule_list *to)
 
 	*to = (struct rule_list){ 0 };
 	for (i = 0; i < from->count && !ret; i++) {
-		ret = grow_list(to);
-		if (!ret)
-			ret = rule_copy(&from->rules[i], &to->rules[to->count]);
+		ret = array_double(to->rules, to->count)
+			      ? rule_copy(&from->rules[i], &to->rules[to->count])
+			      : -ENOMEM;
 		if (!ret)
 			to->rules[to->count++].line = 0;
 	}
@@ -160,7 +146,6 @@ static int copy_list(const struct rule_list *from, struct rule_list *to)
 static int add_rule(struct rule_list *l, struct rule *r, const char *line, struct tr_err *err)
 {
 	struct rule *same = find_rule(l, r->text);
-	int ret;
 
 	if (same) {
 		same->disabled = r->disabled;
@@ -175,10 +160,9 @@ static int add_rule(struct rule_list *l, struct rule *r, const char *line, struc
 		return tr_fail_at(err, -ENOSPC, line, -1, "a channel has at most %u rules",
 				  RULE_COUNT_MAX);
 	}
-	ret = grow_list(l);
-	if (ret) {
+	if (!array_double(l->rules, l->count)) {
 		rule_deinit(r);
-		return tr_fail(err, ret, "out of memory");
+		return tr_fail(err, -ENOMEM, "out of memory");
 	}
 	l->rules[l->count++] = *r;
 	return 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "metadata/ctf.h"
+#include "tracer/base/array.h"
 #include "tracer/session/session.h"
 
 /* ---- event ids ---- */
@@ -46,17 +47,13 @@ static int id_add(struct stream_group *cl, uint64_t digest, uint32_t id)
 static int switch_room(struct stream_group *cl, uint32_t id)
 {
 	uint32_t size = cl->switch_size ? cl->switch_size : 16;
-	struct event_switch *more;
 
 	while (size <= id)
 		size *= 2;
 	if (size == cl->switch_size)
 		return 0;
-	more = realloc(cl->switches, size * sizeof(*more));
-	if (!more)
+	if (!array_extend(cl->switches, cl->switch_size, size))
 		return -ENOMEM;
-	memset(more + cl->switch_size, 0, (size - cl->switch_size) * sizeof(*more));
-	cl->switches = more;
 	cl->switch_size = size;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/session/kept.h"
+#include "tracer/base/array.h"
 #include "tracer/session/session.h"
 
 /* Filled before the first session is restored and emptied after the last; one thread uses it. */
@@ -45,11 +46,8 @@ static uint64_t written_bytes(const struct region *r)
 
 static int append_kept(uint64_t key, struct region *r, int snapshot)
 {
-	struct kept *more = realloc(kept, (kept_count + 1) * sizeof(*kept));
-
-	if (!more)
+	if (!array_room(kept, kept_count + 1))
 		return -ENOMEM;
-	kept = more;
 	kept[kept_count++] = (struct kept){ key, r, snapshot };
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/session/session.h"
 #include "tracer/ring/stream_files.h"
 #include "tracer/ring/reader.h"
@@ -32,15 +33,7 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 	struct stream_files *log = files ? buffer_files(cl->channel->session, b, ring) : NULL;
 	struct stream *st;
 
-	if ((set->count & (set->count - 1)) == 0) {
-		size_t room = set->count ? 2 * set->count : 1;
-
-		st = realloc(set->streams, room * sizeof(*st));
-		if (!st)
-			return -ENOMEM;
-		set->streams = st;
-	}
-	if (files && !log)
+	if (!array_double(set->streams, set->count) || (files && !log))
 		return -ENOMEM;
 	st = &set->streams[set->count++];
 	*st = (struct stream){

@@ -6,26 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/snapshot/image.h"
 
 bool image_reserve_file(struct trace_image *m)
 {
 	size_t n = m->file_room ? 2 * m->file_room : 16;
-	struct image_file *files;
-	struct content *contents;
 
 	if (m->file_count < m->file_room)
 		return true;
-	files = realloc(m->files, n * sizeof(*files));
-	if (files)
-		m->files = files;
-	contents = realloc(m->contents, n * sizeof(*contents));
-	if (contents)
-		m->contents = contents;
-	if (!files || !contents)
+	if (!array_extend(m->files, m->file_room, n) || !array_extend(m->contents, m->file_room, n))
 		return false;
-	memset(files + m->file_room, 0, (n - m->file_room) * sizeof(*files));
-	memset(contents + m->file_room, 0, (n - m->file_room) * sizeof(*contents));
 	m->file_room = n;
 	return true;
 }

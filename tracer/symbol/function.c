@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/search.h"
 
 #define MEMORY_MAX ((size_t)256 << 20)  /* bytes of all tables of the daemon */
@@ -35,11 +36,9 @@ bool functions_add(struct functions *f, uint64_t address, uint64_t size, const c
 		return false;
 	if (f->count == f->room) {
 		size_t room = f->room ? 2 * f->room : 64;
-		struct function *more = realloc(f->all, room * sizeof(*more));
 
-		if (!more)
+		if (!array_room(f->all, room))
 			return false;
-		f->all = more;
 		f->room = room;
 	}
 	f->all[f->count] = (struct function){

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/os/cred.h"
@@ -128,7 +129,7 @@ static struct object *create_object(const struct symbol_mapping *m, uint64_t has
 static int64_t find_object(struct symbols *s, const struct symbol_mapping *m)
 {
 	uint64_t hash = hash_bytes(hash_step(HASH_START, m->path_len), m->path, m->path_len);
-	struct object **more, *o;
+	struct object *o;
 	uint32_t *slot;
 
 	hash = hash_bytes(hash, m->id, m->id_size);
@@ -147,10 +148,8 @@ static int64_t find_object(struct symbols *s, const struct symbol_mapping *m)
 	if (s->object_count == s->object_room) {
 		uint32_t room = s->object_room ? 2 * s->object_room : 64;
 
-		more = realloc(s->objects, room * sizeof(struct object *));
-		if (!more)
+		if (!array_room(s->objects, room))
 			return -1;
-		s->objects = more;
 		s->object_room = room;
 	}
 	o = create_object(m, hash);
@@ -164,7 +163,6 @@ static int64_t find_object(struct symbols *s, const struct symbol_mapping *m)
 void symbols_add(struct symbols *s, const struct symbol_mapping *m)
 {
 	struct process *p;
-	struct mapping *more;
 	int64_t object;
 
 	if (m->pid <= 0 || !m->size || !m->path_len || m->id_size > SYMBOL_ID_MAX ||
@@ -176,12 +174,8 @@ void symbols_add(struct symbols *s, const struct symbol_mapping *m)
 	object = find_object(s, m);
 	if (object < 0)
 		return;
-	if (!(p->count & (p->count - 1))) {     /* 0, 1, 2, 4 …: full */
-		more = realloc(p->mappings, (p->count ? 2 * p->count : 1) * sizeof(*more));
-		if (!more)
-			return;
-		p->mappings = more;
-	}
+	if (!array_double(p->mappings, p->count))
+		return;
 	p->mappings[p->count++] = (struct mapping){ m->from,   m->start, m->size,
 						    m->offset, (uint32_t)object, !s->settled };
 	if (m->from > p->last)

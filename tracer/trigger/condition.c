@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/trigger/words.h"
 
 #define SESSION_NAME_MAX 200
@@ -215,20 +216,16 @@ static bool is_expression(const char *text, size_t len)
 
 static int add_capture(struct scan *s, size_t from, size_t len, struct condition *c)
 {
-	char **more;
-
 	if (!is_expression(s->line + from, len))
 		return tr_fail_at(s->err, -EINVAL, s->line, (int)from,
 				  "a capture is a field (a, a.b, a[0]), $ctx.NAME or $app.P:NAME");
 	if (c->capture_count == CAPTURES_MAX)
 		return tr_fail_at(s->err, -ENOSPC, s->line, (int)from,
 				  "a condition has at most %u captures", CAPTURES_MAX);
-	more = realloc(c->captures, (c->capture_count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_room(c->captures, c->capture_count + 1))
 		return -ENOMEM;
-	c->captures = more;
-	more[c->capture_count] = strndup(s->line + from, len);
-	if (!more[c->capture_count])
+	c->captures[c->capture_count] = strndup(s->line + from, len);
+	if (!c->captures[c->capture_count])
 		return -ENOMEM;
 	c->has_contexts = c->has_contexts || s->line[from] == '$';
 	c->capture_count++;

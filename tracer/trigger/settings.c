@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/agent/server.h"
+#include "tracer/base/array.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/hidden.h"
 #include "tracer/trigger/event.h"
@@ -21,24 +22,21 @@ void actions_free(struct action *list, size_t count)
 static int add_action(const char *line, uint64_t hits, struct action **list, size_t *count,
 		      struct tr_err *err)
 {
-	struct action *more;
 	int ret;
 
 	if (*count == ACTIONS_MAX)
 		return tr_fail_at(err, -ENOSPC, line, -1, "a trigger has at most %u actions",
 				  ACTIONS_MAX);
-	more = realloc(*list, (*count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_room(*list, *count + 1))
 		return tr_fail(err, -ENOMEM, "out of memory");
-	*list = more;
 	line += strspn(line, " \t\r");
-	ret = action_parse(line + (*line == '!'), &more[*count], err);
+	ret = action_parse(line + (*line == '!'), &(*list)[*count], err);
 	if (ret) {
-		action_deinit(&more[*count]);
+		action_deinit(&(*list)[*count]);
 		return ret;
 	}
-	more[*count].removes = *line == '!';
-	more[*count].base = hits;
+	(*list)[*count].removes = *line == '!';
+	(*list)[*count].base = hits;
 	++*count;
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
 #include "tracer/os/state_file.h"
 #include "tracer/trigger/trigger.h"
 
@@ -59,7 +60,7 @@ void trigger_forget_on_disk(struct trigger *g)
 static void restore_action(struct trigger *g, const char *value)
 {
 	uint64_t base, executed, failed;
-	struct action *list = NULL, *more;
+	struct action *list = NULL, *added;
 	size_t count = 0;
 	int n = 0;
 
@@ -68,15 +69,14 @@ static void restore_action(struct trigger *g, const char *value)
 	    !n || g->action_count == ACTIONS_MAX ||
 	    actions_parse(value + n, base, &list, &count, NULL))
 		return;
-	more = count == 1 ? realloc(g->actions, (g->action_count + 1) * sizeof(*more)) : NULL;
-	if (!more) {
+	if (count != 1 || !array_room(g->actions, g->action_count + 1)) {
 		actions_free(list, count);
 		return;
 	}
-	g->actions = more;
-	more[g->action_count] = list[0];
-	more[g->action_count].executed = executed;
-	more[g->action_count++].failed = failed;
+	added = &g->actions[g->action_count++];
+	*added = list[0];
+	added->executed = executed;
+	added->failed = failed;
 	free(list);
 }
 

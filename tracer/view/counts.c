@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/lock_order.h"
 #include "tracer/session/session.h"
 #include "tracer/view/cursor.h"
@@ -97,15 +98,11 @@ static int update_streams(struct counts *n, const struct stream_set *set)
 static bool grow_ids(struct stream_count *n, uint32_t id)
 {
 	uint32_t size = n->size ? n->size : 32;
-	uint64_t *more;
 
 	while (size <= id)
 		size *= 2;
-	more = realloc(n->by_id, size * sizeof(*more));
-	if (!more)
+	if (!array_extend(n->by_id, n->size, size))
 		return false;
-	memset(more + n->size, 0, (size - n->size) * sizeof(*more));
-	n->by_id = more;
 	n->size = size;
 	return true;
 }
@@ -178,14 +175,8 @@ static int compare_channels(const void *a, const void *b)
 /* A copy that the table owns. NULL: no memory. */
 static const char *keep_name(struct counts_table *t, const char *name)
 {
-	char **more = t->names;
-
-	if (!(t->name_count & (t->name_count - 1)))
-		more = realloc(t->names,
-			       (t->name_count ? 2 * t->name_count : 1) * sizeof(*more));
-	if (!more)
+	if (!array_double(t->names, t->name_count))
 		return NULL;
-	t->names = more;
 	t->names[t->name_count] = strdup(name);
 	return t->names[t->name_count] ? t->names[t->name_count++] : NULL;
 }
@@ -193,18 +184,14 @@ static const char *keep_name(struct counts_table *t, const char *name)
 static int add_event(struct counts_table *t, const struct channel_count *of,
 		     const struct md_event *e, uint64_t recorded)
 {
-	struct event_count *more = t->events;
+	struct event_count *added;
 
-	if (!(t->event_count & (t->event_count - 1)))
-		more = realloc(t->events,
-			       (t->event_count ? 2 * t->event_count : 1) * sizeof(*more));
-	if (!more)
+	if (!array_double(t->events, t->event_count))
 		return -ENOMEM;
-	t->events = more;
-	more += t->event_count;
-	*more = (struct event_count){ of->domain, of->channel, keep_name(t, e->name), e->loglevel,
-				      recorded };
-	if (!more->event)
+	added = &t->events[t->event_count];
+	*added = (struct event_count){ of->domain, of->channel, keep_name(t, e->name), e->loglevel,
+				       recorded };
+	if (!added->event)
 		return -ENOMEM;
 	t->event_count++;
 	return 0;
@@ -213,22 +200,20 @@ static int add_event(struct counts_table *t, const struct channel_count *of,
 static struct channel_count *find_channel(struct counts_table *t, const struct stream *s)
 {
 	enum domain domain = s->trace->uid == KERNEL_UID ? DOMAIN_KERNEL : DOMAIN_USER;
-	struct channel_count *more;
+	struct channel_count *c;
 
 	for (size_t i = 0; i < t->channel_count; i++)
 		if (t->channels[i].domain == domain &&
 		    !strcmp(t->channels[i].channel, s->channel))
 			return &t->channels[i];
-	more = realloc(t->channels, (t->channel_count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_room(t->channels, t->channel_count + 1))
 		return NULL;
-	t->channels = more;
-	more += t->channel_count;
-	*more = (struct channel_count){ .domain = domain, .channel = keep_name(t, s->channel) };
-	if (!more->channel)
+	c = &t->channels[t->channel_count];
+	*c = (struct channel_count){ .domain = domain, .channel = keep_name(t, s->channel) };
+	if (!c->channel)
 		return NULL;
 	t->channel_count++;
-	return more;
+	return c;
 }
 
 /* Adds what was counted of one ring, and the ring's own counters. 0 or -ENOMEM. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/view/tally.h"
 
@@ -184,16 +185,12 @@ void tally_add(struct tally *t, const struct stream *stream)
 struct tally_event *tally_new_event(struct tally_stream *s, const struct md_event *e)
 {
 	uint32_t size = s->size ? s->size : 32;
-	struct tally_event *more;
 
 	while (size <= e->id)
 		size *= 2;
 	if (size > s->size) {
-		more = realloc(s->events, size * sizeof(*more));
-		if (!more)
+		if (!array_extend(s->events, s->size, size))
 			return NULL;
-		memset(more + s->size, 0, (size - s->size) * sizeof(*more));
-		s->events = more;
 		s->size = size;
 	}
 	s->events[e->id].class = e;
