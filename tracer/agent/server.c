@@ -13,6 +13,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/port_file.h"
 #include "tracer/app/app.h"
+#include "tracer/os/thread.h"
 
 #define STACK (256 * 1024)
 #define LOOK_MS 2000            /* between looks at the port file */
@@ -327,7 +328,6 @@ static void *run(void *arg)
 
 static int start_thread(struct agents *a)
 {
-	pthread_condattr_t clock;
 	pthread_attr_t attr;
 	int err;
 
@@ -335,10 +335,7 @@ static int start_thread(struct agents *a)
 	if (a->wake < 0)
 		return errno;
 	pthread_mutex_init(&a->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&a->changed, &clock);
-	pthread_condattr_destroy(&clock);
+	cond_init_monotonic(&a->changed);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	err = pthread_create(&a->thread, &attr, run, a);

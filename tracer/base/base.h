@@ -17,8 +17,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tracer/base/err.h"
+
+#define SWAP(a, b)                              \
+	do {                                    \
+		__typeof__(a) former_ = (a);    \
+		(a) = (b);                      \
+		(b) = former_;                  \
+	} while (0)
+
+static inline bool begins_with(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
 
 /* Where events come from. Each domain has its own channels, rules, contexts and filters. */
 enum domain { DOMAIN_USER, DOMAIN_KERNEL, DOMAINS };

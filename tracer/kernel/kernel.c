@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tracer/context/kernel_context.h"
+#include "tracer/os/thread.h"
 #include "tracer/rule/hook.h"
 #include "tracer/statedump/statedump.h"
 
@@ -38,7 +39,6 @@ void kernel_open(struct tracer *t)
 {
 	struct tr_err err = TR_ERR_INIT;
 	struct kernel *k = calloc(1, sizeof(*k));
-	pthread_condattr_t monotonic;
 
 	if (!k)
 		return;
@@ -54,10 +54,7 @@ void kernel_open(struct tracer *t)
 	}
 	lock_init(&k->lock, NULL, LOCK_KERNEL);
 	lock_init(&k->making, NULL, LOCK_MAKING);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&k->dumped, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	cond_init_monotonic(&k->dumped);
 	kcontext_have_all(k->ops->contexts != NULL);
 	CDS_INIT_LIST_HEAD(&k->dead);
 	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", hash_state_dir(t));

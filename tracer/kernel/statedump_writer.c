@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/os/thread.h"
 #include "tracer/statedump/internal.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/statedump/statedump.h"
@@ -157,9 +158,7 @@ static void *run_dump(void *arg)
 static int start_dump(struct session *s)
 {
 	struct dump *d = malloc(sizeof(*d));
-	pthread_attr_t attr;
 	sigset_t all, before;
-	pthread_t thread;
 	int ret;
 
 	if (!d)
@@ -167,13 +166,10 @@ static int start_dump(struct session *s)
 	*d = (struct dump){ .sink.event = write_event,
 			    .session = session_ref(s),
 			    .number = s->statedump };
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = -pthread_create(&thread, &attr, run_dump, d);
+	ret = thread_start(0, run_dump, d);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
 	if (ret) {
 		session_put(s);         /* not the last reference: the caller has one */
 		free(d);

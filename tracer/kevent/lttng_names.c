@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tracer/base/base.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/kevent/lttng_names.h"
 
@@ -50,11 +51,6 @@ static const struct kname_label labels[] = {
 #include "tracer/kevent/lttng_names.def"
 #undef LABEL
 };
-
-static bool begins_with(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
 
 static const struct {
 	const char *begins, *prefix;

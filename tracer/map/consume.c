@@ -11,6 +11,7 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/map/map.h"
+#include "tracer/os/thread.h"
 #include "tracer/ring/reader.h"
 #include "tracer/view/merge.h"
 
@@ -407,15 +408,11 @@ void map_set_live(struct map *m, bool live)
 int maps_open(struct tracer *t)
 {
 	struct maps *all = calloc(1, sizeof(*all));
-	pthread_condattr_t clock;
 
 	if (!all)
 		return -ENOMEM;
 	pthread_mutex_init(&all->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&all->nudge, &clock);
-	pthread_condattr_destroy(&clock);
+	cond_init_monotonic(&all->nudge);
 	CDS_INIT_LIST_HEAD(&all->live);
 	t->maps = all;
 	return 0;

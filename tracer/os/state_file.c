@@ -15,8 +15,10 @@
 /* Guards the temporary files: two writers of one name use the same one. */
 static pthread_mutex_t writers = PTHREAD_MUTEX_INITIALIZER;
 
-static int write_all(int fd, const char *data, size_t len)
+int write_all(int fd, const void *buf, size_t len)
 {
+	const char *data = buf;
+
 	while (len) {
 		ssize_t n = write(fd, data, len);
 

@@ -12,6 +12,8 @@
 #include "metadata/buf.h"
 #include "metadata/model.h"
 
+/* Writes all of it to any descriptor. 0 or -errno. */
+int write_all(int fd, const void *buf, size_t len);
 /* Replaces the file, mode 0600. 0 or -errno. */
 int state_file_write(int dir, const char *name, const void *data, size_t len);
 /*

@@ -3,6 +3,8 @@
 
 #include <time.h>
 
+#include "tracer/os/thread.h"
+
 static void *run_worker(void *arg)
 {
 	struct worker *wk = arg;
@@ -25,14 +27,7 @@ static void *run_worker(void *arg)
 /* Caller holds wk->lock. */
 static bool start_thread(struct worker *wk)
 {
-	pthread_attr_t attr;
-	pthread_t id;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 128 * 1024);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	wk->running = pthread_create(&id, &attr, run_worker, wk) == 0;
-	pthread_attr_destroy(&attr);
+	wk->running = thread_start(128 * 1024, run_worker, wk) == 0;
 	return wk->running;
 }
 

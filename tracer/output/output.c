@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/os/thread.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 #include "tracer/session/streams.h"
@@ -240,7 +241,6 @@ const char *output_explain(const struct output *o, int err)
 struct output *output_create(struct session *s, const char *path, int dir)
 {
 	struct output *o = calloc(1, sizeof(*o));
-	pthread_condattr_t attr;
 	struct stat st = { 0 };
 
 	if (!o || !(o->path = strdup(path)) || (dir >= 0 && fstat(dir, &st) < 0)) {
@@ -256,25 +256,17 @@ struct output *output_create(struct session *s, const char *path, int dir)
 	o->sink = &file_sink;
 	o->state = -1;
 	lock_init(&o->lock, NULL, LOCK_OUTPUT);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&o->requested, &attr);
-	pthread_cond_init(&o->answered, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init_monotonic(&o->requested);
+	cond_init_monotonic(&o->answered);
 	return o;
 }
 
 static int start_thread(struct output *o)
 {
-	pthread_attr_t attr;
 	int err;
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 * 1024);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	session_ref(o->s);
-	err = -pthread_create(&o->thread, &attr, output_run, o);
-	pthread_attr_destroy(&attr);
+	err = thread_start(256 * 1024, output_run, o);
 	if (err)
 		/* the caller has another reference */
 		__atomic_fetch_sub(&o->s->refs, 1, __ATOMIC_RELAXED);

@@ -96,7 +96,6 @@ struct output {
 	ino_t ino;
 	bool by_default;                /* the user wrote `default`: the daemon chose the path */
 	bool started, finished;         /* guarded by tracer.lock */
-	pthread_t thread;
 
 	/* Only the writer's thread uses these. */
 	int state;                      /* the checkpoint file */

@@ -309,31 +309,24 @@ static void wake_for_buffers(struct session *s)
 	pthread_mutex_unlock(&o->lock);
 }
 
-static int store_rotation(struct session *s, enum session_attr attr, const char *value,
-			  struct tr_err *err)
-{
-	uint64_t v = 0;
-	int ret = attr == SESSION_ROTATE_SIZE ? units_size(value, &v, err)
-					      : units_time(value, &v, err);
-
-	if (!ret && attr == SESSION_ROTATE_PERIOD && v > PERIOD_MAX)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "must be from 0 (off) to a year");
-	if (!ret && attr == SESSION_ROTATE_PERIOD && v && v < 10000)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 10ms at least");
-	if (ret)
-		return ret;
-	return session_store_number(
-		s, attr == SESSION_ROTATE_SIZE ? &s->rotate_size : &s->rotate_period, v, err);
-}
-
 static int store_rotate_size(struct session *s, const char *value, struct tr_err *err)
 {
-	return store_rotation(s, SESSION_ROTATE_SIZE, value, err);
+	uint64_t v = 0;
+	int ret = units_size(value, &v, err);
+
+	return ret ? ret : session_store_number(s, &s->rotate_size, v, err);
 }
 
 static int store_rotate_period(struct session *s, const char *value, struct tr_err *err)
 {
-	return store_rotation(s, SESSION_ROTATE_PERIOD, value, err);
+	uint64_t v = 0;
+	int ret = units_time(value, &v, err);
+
+	if (!ret && v > PERIOD_MAX)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "must be from 0 (off) to a year");
+	if (!ret && v && v < 10000)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 10ms at least");
+	return ret ? ret : session_store_number(s, &s->rotate_period, v, err);
 }
 
 static void show_output(const struct session *s, struct md_buf *out)
@@ -390,22 +383,14 @@ static void show_rotate_period(const struct session *s, struct md_buf *out)
 static void exchange_outputs(struct session *a, struct session *b)
 {
 	struct output *o = a->output;
-	uint64_t size = a->rotate_size, period = a->rotate_period, live = a->live_period;
-	uint32_t compression = a->compression;
-	bool checksum = a->checksum;
 
-	a->compression = b->compression;
-	a->checksum = b->checksum;
-	b->compression = compression;
-	b->checksum = checksum;
-	a->live_period = b->live_period;
-	b->live_period = live;
 	set_output(a, b->output);
-	a->rotate_size = b->rotate_size;
-	a->rotate_period = b->rotate_period;
 	set_output(b, o);
-	b->rotate_size = size;
-	b->rotate_period = period;
+	SWAP(a->compression, b->compression);
+	SWAP(a->checksum, b->checksum);
+	SWAP(a->live_period, b->live_period);
+	SWAP(a->rotate_size, b->rotate_size);
+	SWAP(a->rotate_period, b->rotate_period);
 	if (a->output)
 		a->output->s = a;
 	if (b->output)

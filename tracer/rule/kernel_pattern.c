@@ -6,17 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/base.h"
 #include "tracer/probe/probe.h"
 #include "tracer/rule/hook.h"
 
 #define SYSCALL "syscall:"
 #define KEY_MAX 1024
 #define EVENT_NAME_MAX 200u      /* of a probe, in the trace; `_entry` may follow */
-
-static bool begins_with(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
 
 const char *krule_syscall_name(const char *pattern)
 {

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,12 +62,13 @@ static int parse_period(const char *value, uint64_t *period, struct tr_err *err)
 	return ret;
 }
 
-static void print_time(uint64_t us, struct md_buf *out)
+/* The largest number is the time without end. */
+static void print_number(uint64_t n, struct md_buf *out)
 {
-	if (us == UINT64_MAX)
+	if (n == UINT64_MAX)
 		md_buf_puts(out, "inf\n");
 	else
-		md_buf_printf(out, "%" PRIu64 "\n", us);
+		md_buf_printf(out, "%" PRIu64 "\n", n);
 }
 
 static void show_enabled(const struct channel *c, struct md_buf *out)
@@ -82,11 +84,6 @@ static int store_enabled(struct channel *c, const char *value, struct tr_err *er
 	if (!ret)
 		c->enabled = i;
 	return ret;
-}
-
-static void show_subbuf_size(const struct channel *c, struct md_buf *out)
-{
-	md_buf_printf(out, "%" PRIu64 "\n", c->subbuf_size);
 }
 
 static int store_subbuf_size(struct channel *c, const char *value, struct tr_err *err)
@@ -163,11 +160,6 @@ static int store_buffering(struct channel *c, const char *value, struct tr_err *
 	return ret;
 }
 
-static void show_blocking_timeout(const struct channel *c, struct md_buf *out)
-{
-	print_time(c->blocking, out);
-}
-
 static int store_blocking_timeout(struct channel *c, const char *value, struct tr_err *err)
 {
 	uint64_t v = 0;
@@ -182,29 +174,14 @@ static int store_blocking_timeout(struct channel *c, const char *value, struct t
 	return ret;
 }
 
-static void show_switch_period(const struct channel *c, struct md_buf *out)
-{
-	print_time(c->switch_period, out);
-}
-
 static int store_switch_period(struct channel *c, const char *value, struct tr_err *err)
 {
 	return parse_period(value, &c->switch_period, err);
 }
 
-static void show_read_period(const struct channel *c, struct md_buf *out)
-{
-	print_time(c->read_period, out);
-}
-
 static int store_read_period(struct channel *c, const char *value, struct tr_err *err)
 {
 	return parse_period(value, &c->read_period, err);
-}
-
-static void show_monitor_period(const struct channel *c, struct md_buf *out)
-{
-	print_time(c->monitor_period, out);
 }
 
 static int store_monitor_period(struct channel *c, const char *value, struct tr_err *err)
@@ -215,11 +192,6 @@ static int store_monitor_period(struct channel *c, const char *value, struct tr_
 	if (!ret && c->monitor_period && c->monitor_period < MONITOR_PERIOD_MIN)
 		c->monitor_period = MONITOR_PERIOD_MIN;
 	return ret;
-}
-
-static void show_file_size(const struct channel *c, struct md_buf *out)
-{
-	md_buf_printf(out, "%" PRIu64 "\n", c->file_size);
 }
 
 static int store_file_size(struct channel *c, const char *value, struct tr_err *err)
@@ -253,24 +225,38 @@ static int store_file_count(struct channel *c, const char *value, struct tr_err 
 
 /* Caller of the hooks holds tracer.lock; of store, session.lock too. */
 struct channel_setting {
+	/* NULL: the setting is the uint64_t at `number` of struct channel, shown as it is */
 	void (*show)(const struct channel *c, struct md_buf *out);
+	size_t number;
 	int (*store)(struct channel *c, const char *value, struct tr_err *err);
 	bool live;	/* can change after the first start; decisions depend on it */
 };
 
+#define NUMBER(member) NULL, offsetof(struct channel, member)
+
 static const struct channel_setting settings[] = {
-	[CHANNEL_ENABLED] = { show_enabled, store_enabled, true },
-	[CHANNEL_SUBBUF_SIZE] = { show_subbuf_size, store_subbuf_size, false },
-	[CHANNEL_SUBBUF_COUNT] = { show_subbuf_count, store_subbuf_count, false },
-	[CHANNEL_LOSS_MODE] = { show_loss_mode, store_loss_mode, false },
-	[CHANNEL_BUFFERING] = { show_buffering, store_buffering, false },
-	[CHANNEL_BLOCKING_TIMEOUT] = { show_blocking_timeout, store_blocking_timeout, false },
-	[CHANNEL_SWITCH_PERIOD] = { show_switch_period, store_switch_period, false },
-	[CHANNEL_READ_PERIOD] = { show_read_period, store_read_period, false },
-	[CHANNEL_MONITOR_PERIOD] = { show_monitor_period, store_monitor_period, true },
-	[CHANNEL_FILE_SIZE] = { show_file_size, store_file_size, false },
-	[CHANNEL_FILE_COUNT] = { show_file_count, store_file_count, false },
+	[CHANNEL_ENABLED] = { show_enabled, 0, store_enabled, true },
+	[CHANNEL_SUBBUF_SIZE] = { NUMBER(subbuf_size), store_subbuf_size, false },
+	[CHANNEL_SUBBUF_COUNT] = { show_subbuf_count, 0, store_subbuf_count, false },
+	[CHANNEL_LOSS_MODE] = { show_loss_mode, 0, store_loss_mode, false },
+	[CHANNEL_BUFFERING] = { show_buffering, 0, store_buffering, false },
+	[CHANNEL_BLOCKING_TIMEOUT] = { NUMBER(blocking), store_blocking_timeout, false },
+	[CHANNEL_SWITCH_PERIOD] = { NUMBER(switch_period), store_switch_period, false },
+	[CHANNEL_READ_PERIOD] = { NUMBER(read_period), store_read_period, false },
+	[CHANNEL_MONITOR_PERIOD] = { NUMBER(monitor_period), store_monitor_period, true },
+	[CHANNEL_FILE_SIZE] = { NUMBER(file_size), store_file_size, false },
+	[CHANNEL_FILE_COUNT] = { show_file_count, 0, store_file_count, false },
 };
+
+/* Caller holds tracer.lock. */
+static void show_setting(const struct channel *c, const struct channel_setting *row,
+			 struct md_buf *out)
+{
+	if (row->show)
+		row->show(c, out);
+	else
+		print_number(*(const uint64_t *)((const char *)c + row->number), out);
+}
 
 int channel_show(struct session *s, enum domain domain, const char *channel, enum channel_attr attr,
 		 struct md_buf *out)
@@ -280,7 +266,7 @@ int channel_show(struct session *s, enum domain domain, const char *channel, enu
 	pthread_mutex_lock(&s->tracer->lock);
 	c = channel_find(s, domain, channel);
 	if (c)
-		settings[attr].show(c, out);
+		show_setting(c, &settings[attr], out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	return c ? 0 : -ENOENT;
 }

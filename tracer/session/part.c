@@ -38,9 +38,8 @@ bool session_flush(struct session *s)
 {
 	bool done = true;
 
-	for_each_part(p, s->tracer)
-		if ((*p)->flush)
-			done = UNLOCKED(s->tracer, (*p)->flush(s)) && done;
+	for_each_part_with(flush, p, s->tracer)
+		done = UNLOCKED(s->tracer, (*p)->flush(s)) && done;
 	return done;
 }
 
@@ -66,37 +65,32 @@ int session_stop_parts(struct session *s)
 
 void session_clear_parts(struct session *s)
 {
-	for_each_part(p, s->tracer)
-		if ((*p)->clear)
-			LOCKED(s->tracer, (*p)->clear(s));
+	for_each_part_with(clear, p, s->tracer)
+		LOCKED(s->tracer, (*p)->clear(s));
 }
 
 void session_change_parts(struct session *s)
 {
-	for_each_part(p, s->tracer)
-		if ((*p)->changed)
-			LOCKED(s->tracer, (*p)->changed(s));
+	for_each_part_with(changed, p, s->tracer)
+		LOCKED(s->tracer, (*p)->changed(s));
 }
 
 void session_buffers_parts(struct session *s)
 {
-	for_each_part(p, s->tracer)
-		if ((*p)->buffers)
-			LOCKED(s->tracer, (*p)->buffers(s));
+	for_each_part_with(buffers, p, s->tracer)
+		LOCKED(s->tracer, (*p)->buffers(s));
 }
 
 void parts_gc(struct tracer *t)
 {
-	for_each_part(p, t)
-		if ((*p)->gc)
-			UNLOCKED(t, (*p)->gc(t));
+	for_each_part_with(gc, p, t)
+		UNLOCKED(t, (*p)->gc(t));
 }
 
 void session_follow_parts(struct session *s)
 {
-	for_each_part(p, s->tracer)
-		if ((*p)->follow)
-			UNLOCKED(s->tracer, (*p)->follow(s));
+	for_each_part_with(follow, p, s->tracer)
+		UNLOCKED(s->tracer, (*p)->follow(s));
 }
 
 bool session_has_work(struct session *s)
@@ -109,23 +103,20 @@ bool session_has_work(struct session *s)
 
 void session_drop_parts(struct session *s, bool keep)
 {
-	for_each_part(p, s->tracer)
-		if ((*p)->drop)
-			LOCKED(s->tracer, (*p)->drop(s, keep));
+	for_each_part_with(drop, p, s->tracer)
+		LOCKED(s->tracer, (*p)->drop(s, keep));
 }
 
 void session_exchange_parts(struct session *a, struct session *b)
 {
-	for_each_part(p, a->tracer)
-		if ((*p)->exchange)
-			LOCKED(a->tracer, (*p)->exchange(a, b));
+	for_each_part_with(exchange, p, a->tracer)
+		LOCKED(a->tracer, (*p)->exchange(a, b));
 }
 
 void session_save_parts(const struct session *s, struct md_buf *out)
 {
-	for_each_part(p, s->tracer)
-		if ((*p)->save)
-			LOCKED(s->tracer, (*p)->save(s, out));
+	for_each_part_with(save, p, s->tracer)
+		LOCKED(s->tracer, (*p)->save(s, out));
 }
 
 bool session_restore_part(struct session *s, const char *key, const char *value)

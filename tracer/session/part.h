@@ -98,6 +98,7 @@ struct session_part {
 
 /* The parts of all sessions, in the order in which they are called. */
 #define for_each_part(p, t) for (const struct session_part *const *p = (t)->parts; *p; p++)
+#define for_each_part_with(hook, p, t) for_each_part(p, t) if ((*p)->hook)
 
 void parts_gc(struct tracer *t);                /* unlocked */
 void session_follow_parts(struct session *s);   /* unlocked */

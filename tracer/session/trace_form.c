@@ -204,17 +204,11 @@ static void show_form(struct session *s, struct md_buf *out)
 static void exchange_forms(struct session *a, struct session *b)
 {
 	uint64_t offset = a->clock_offset;
-	bool tai = a->clock_is_tai, two = a->is_ctf2, packets = a->in_packets;
-	bool plugin = a->clock_is_plugin;
 
-	a->is_ctf2 = b->is_ctf2;
-	b->is_ctf2 = two;
-	a->in_packets = b->in_packets;
-	b->in_packets = packets;
-	a->clock_is_tai = b->clock_is_tai;
-	b->clock_is_tai = tai;
-	a->clock_is_plugin = b->clock_is_plugin;
-	b->clock_is_plugin = plugin;
+	SWAP(a->is_ctf2, b->is_ctf2);
+	SWAP(a->in_packets, b->in_packets);
+	SWAP(a->clock_is_tai, b->clock_is_tai);
+	SWAP(a->clock_is_plugin, b->clock_is_plugin);
 	set_offset(a, b->clock_offset);
 	set_offset(b, offset);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/os/state_file.h"
 #include "tracer/tracer.h"
 
 #define PIECE (256u << 10)
@@ -53,21 +54,6 @@ static int open_parent(int dir, const char *path, mode_t mode, const char **name
 		fd = enter_dir(fd, path, (size_t)(slash - path), mode);
 	*name = path;
 	return fd;
-}
-
-static int write_all(int fd, const char *buf, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, buf, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		buf += n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 static ssize_t read_piece(struct trace_image *m, size_t i, const struct image_sink *to, uint64_t at,

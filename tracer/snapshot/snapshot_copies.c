@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "tracer/base/timefmt.h"
+#include "tracer/os/thread.h"
 #include "tracer/output/output.h"
 #include "tracer/snapshot/copies.h"
 
@@ -178,16 +179,8 @@ static void *run_copies(void *arg)
 
 static int start_thread(struct session *s)
 {
-	pthread_attr_t attr;
-	pthread_t id;
-	int err;
+	int err = thread_start(256 * 1024, run_copies, session_ref(s));
 
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 256 * 1024);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	session_ref(s);
-	err = -pthread_create(&id, &attr, run_copies, s);
-	pthread_attr_destroy(&attr);
 	if (err)
 		/* the caller has another reference */
 		__atomic_fetch_sub(&s->refs, 1, __ATOMIC_RELAXED);
@@ -199,7 +192,6 @@ static int start_thread(struct session *s)
 static struct snapshot_copies *queue_of(struct session *s)
 {
 	struct snapshot_copies *q = s->snapshot_copies;
-	pthread_condattr_t attr;
 
 	if (q)
 		return q;
@@ -209,10 +201,7 @@ static struct snapshot_copies *queue_of(struct session *s)
 		return NULL;
 	}
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&q->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init_monotonic(&q->changed);
 	s->snapshot_copies = q;
 	return q;
 }

@@ -114,14 +114,8 @@ static int store_max_size(struct session *s, const char *value, struct tr_err *e
 
 static void exchange_settings(struct session *a, struct session *b)
 {
-	struct session_settings settings = a->settings;
-
-	struct snapshot_target *targets = a->snapshot_targets;
-
-	a->settings = b->settings;
-	b->settings = settings;
-	a->snapshot_targets = b->snapshot_targets;
-	b->snapshot_targets = targets;
+	SWAP(a->settings, b->settings);
+	SWAP(a->snapshot_targets, b->snapshot_targets);
 }
 
 static void restore_snapshot(struct session *s, const char *line)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "tracer/os/thread.h"
 #include "tracer/trigger/trigger.h"
 
 #define SAVE_PERIOD UINT64_C(1000000000)        /* ns between two times that counters are saved */
@@ -155,12 +156,8 @@ void engine_nudge(struct triggers *all)
 void engine_start(struct tracer *t)
 {
 	struct triggers *all = t->triggers;
-	pthread_condattr_t clock;
 
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&all->nudge, &clock);
-	pthread_condattr_destroy(&clock);
+	cond_init_monotonic(&all->nudge);
 	all->runs = pthread_create(&all->thread, NULL, run, t) == 0;
 	if (!all->runs)
 		tracer_report(t, "no thread for triggers: conditions about amounts are never true");

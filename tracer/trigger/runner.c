@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tracer/os/slice.h"
+#include "tracer/os/thread.h"
 #include "tracer/snapshot/target.h"
 #include "tracer/trigger/trigger.h"
 
@@ -278,10 +279,7 @@ static void *run(void *arg)
 /* Locked. The owner's runner, a new one if there is none; NULL: no memory or no thread. */
 static struct runner *find_runner(struct triggers *all, uid_t uid)
 {
-	pthread_attr_t attr;
 	struct runner *r;
-	pthread_t id;
-	int ret;
 
 	cds_list_for_each_entry(r, &all->runners, node)
 		if (r->uid == uid)
@@ -292,11 +290,7 @@ static struct runner *find_runner(struct triggers *all, uid_t uid)
 	r->all = all;
 	r->uid = uid;
 	CDS_INIT_LIST_HEAD(&r->items);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	ret = pthread_create(&id, &attr, run, r);
-	pthread_attr_destroy(&attr);
-	if (ret) {
+	if (thread_start(0, run, r)) {
 		free(r);
 		return NULL;
 	}
@@ -406,13 +400,8 @@ void runners_halt(struct triggers *all)
 
 void runners_start(struct triggers *all)
 {
-	pthread_condattr_t clock;
-
 	CDS_INIT_LIST_HEAD(&all->runners);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&all->runner_work, &clock);
-	pthread_condattr_destroy(&clock);
+	cond_init_monotonic(&all->runner_work);
 	pthread_cond_init(&all->runners_idle, NULL);
 }
 

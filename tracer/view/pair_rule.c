@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tracer/base/base.h"
+
 /* Pairs by fields, which the names do not show. */
 static const struct by_fields {
 	const char *pair, *event;
@@ -22,11 +24,6 @@ static const struct { const char *prefix, *begin, *end; } calls[] = {
 };
 
 static const char *const begins[] = { "begin", "entry" }, *const ends[] = { "end", "exit" };
-
-static bool begins_with(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
 
 /* Whether the last word of the name is this one. *len: of the name without it. */
 static bool has_last_word(const char *name, const char *word, size_t *len)
