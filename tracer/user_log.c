@@ -141,8 +141,10 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 		return err;
 	context_list_put(&c->contexts, who, &event);
 	md_buf_put(&event, line, len + 1);
-	if (event.failed)
+	if (event.failed) {
+		md_buf_deinit(&event);
 		return -ENOMEM;
+	}
 	group_switch_on(cl, id);
 	to.region = b->region;
 	w.ring = region_ring(b->region, 0);
