@@ -20,6 +20,7 @@
 #include "ustlib/lib.h"
 
 #define HIGH_FD_MIN 512 /* see fd_move_up() */
+#define SIGNS_AT_ONCE 16 /* of life: the daemon sends no second one before the first is read */
 
 /* A question without an answer. */
 static struct question {
@@ -143,6 +144,7 @@ static bool is_answer(const struct message *m, size_t size)
 	const struct trail_answer *a = &m->answer;
 
 	return size >= sizeof(*a) && a->magic == TRAIL_ANSWER_MAGIC && !a->error &&
+	       a->plan_size <= TRAIL_PLAN_MAX && a->region_count <= TRAIL_REGION_MAX &&
 	       size == sizeof(*a) + (m->has_plan ? a->plan_size : 0) &&
 	       m->count == (int)a->region_count + !m->has_plan;
 }
@@ -316,17 +318,16 @@ enum outcome exchange_look(unsigned int lane)
 {
 	struct question *q = &questions[lane];
 	int64_t now = now_us();
-	enum heard heard;
+	enum heard heard = HEARD_LIFE;
 	enum outcome outcome;
 
 	if (!q->open || !is_ours(q) || !was_asked_here(q)) {
 		exchange_drop(lane);
 		return FAILED;
 	}
-	do
+	for (int i = 0; i < SIGNS_AT_ONCE && heard == HEARD_LIFE; i++)
 		heard = hear(q->fd);
-	while (heard == HEARD_LIFE);
-	if (heard == HEARD_NOTHING) {
+	if (heard == HEARD_NOTHING || heard == HEARD_LIFE) {
 		__atomic_store_n(&q->look, now + (now - q->asked) / 32, __ATOMIC_RELAXED);
 		return LATE;
 	}
@@ -387,7 +388,12 @@ static enum outcome wait_for_answer(struct question *q, unsigned int lane, int64
 			return leave_open(q);
 		heard = hear(q->fd);
 		if (heard == HEARD_LIFE) {
-			silence = now_us() + (int64_t)attach_ms * 1000;
+			int64_t now = now_us();
+
+			/* There may be another sign already, without end. */
+			if (now >= end)
+				return leave_open(q);
+			silence = now + (int64_t)attach_ms * 1000;
 			silence = silence < end ? silence : end;
 		} else if (heard != HEARD_NOTHING) {
 			break;

@@ -88,7 +88,11 @@ struct mapping *mapping_get(const struct trail_plan_region *r, int fd)
 	if (m == free_mappings)
 		free_mappings = m->next;
 	*m = (struct mapping){ .key = r->key, .size = r->size };
-	m->base = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	/*
+	 * Without MAP_NORESERVE: that says nothing for a shared mapping, except for one of huge
+	 * pages, which would be a SIGBUS later if there are none.
+	 */
+	m->base = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (m->base != MAP_FAILED && take_geometry(m) && (m->present = present_bits(m))) {
 		m->next = mappings;
 		mappings = m;

@@ -203,6 +203,7 @@ struct trail_reg_label {
 #define TRAIL_HELLO_NO_RSEQ 1u          /* asks for rings per thread instead of per CPU */
 #define TRAIL_HELLO_INLINE 2u           /* takes a plan within the message */
 #define TRAIL_PLAN_INLINE_MAX 4096u     /* bytes of it */
+#define TRAIL_PLAN_MAX (128u << 20)     /* bytes of any plan; an application takes no larger one */
 
 struct trail_hello {
 	uint32_t magic;

@@ -13,7 +13,9 @@
 #include "tracer/app/prepared_slots.h"
 #include "tracer/app/selection.h"
 
-#define BLOB_MAX (64u << 20)    /* programs and strings of one reply */
+#define BLOB_MAX (64u << 20)    /* programs of one reply */
+/* So there is room for the regions and contexts. */
+#define SLOTS_MAX (TRAIL_PLAN_MAX - BLOB_MAX - (8u << 20))
 
 struct attach_reply {
 	struct md_buf slots;            /* struct trail_plan_slot */
@@ -115,7 +117,7 @@ static int put_slots(struct attach_reply *p, const struct prepared_slots *from, 
 		(struct trail_plan_slot *)(void *)md_buf_room(&p->slots, bytes);
 	uint32_t programs;
 
-	if (p->blob.len + from->programs.len > BLOB_MAX)
+	if (p->blob.len + from->programs.len > BLOB_MAX || p->slots.len + bytes > SLOTS_MAX)
 		return -ENOSPC;
 	if (!to)
 		return -ENOMEM;
