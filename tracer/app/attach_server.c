@@ -30,6 +30,10 @@
 #define LATE_READS 16 /* of connections that are to be dropped, at once */
 #define RETRY_BATCH 64 /* at once: as many as can be answered before they give up */
 
+#if !defined(SO_PASSRIGHTS) && SO_BINDTODEVICE == 25 /* Linux 6.16; numbers as on most machines */
+#define SO_PASSRIGHTS 83
+#endif
+
 void server_arm(struct server *sv, int64_t ms)
 {
 	struct itimerspec when, now;
@@ -228,6 +232,22 @@ static void *serve(void *arg)
 	return NULL;
 }
 
+/*
+ * Questions have no descriptors. One that is sent all the same is closed by the thread that takes
+ * or drops the message, and the last close of a TCP socket may last as long as its sender likes
+ * (SO_LINGER). Kernels before 6.16 cannot refuse them.
+ */
+static void refuse_descriptors(int listener)
+{
+#ifdef SO_PASSRIGHTS
+	const int off = 0;
+
+	setsockopt(listener, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+#else
+	(void)listener;
+#endif
+}
+
 int listen_at(const char *path, uid_t owner, mode_t mode)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -239,6 +259,7 @@ int listen_at(const char *path, uid_t owner, mode_t mode)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
+	refuse_descriptors(fd);
 	unlink(addr.sun_path);
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
 	    chmod(addr.sun_path, mode) == 0 &&
