@@ -160,7 +160,7 @@ static int divide(struct maker *m, const struct merge *merge)
 {
 	struct division d;
 
-	if (!merge_divide(merge, HALVES_MIN, &d))
+	if (!merge_divide(merge, HALVES_MIN, false, &d))
 		return 0;
 	m->later = calloc(1, sizeof(*m->later));
 	if (!m->later) {

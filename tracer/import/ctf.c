@@ -306,7 +306,7 @@ static struct ctf_stream *new_stream(struct import *im, const struct ctf_trace *
 
 	if (!s)
 		return NULL;
-	*s = (struct ctf_stream){ .in = { ctf_read }, .trace = t, .class = p->class,
+	*s = (struct ctf_stream){ .in = { ctf_read, ctf_packets }, .trace = t, .class = p->class,
 				  .cpu = p->cpu };
 	s->instance = p->r.have & 1u << ROLE_INSTANCE ? p->r.roles[ROLE_INSTANCE] : number;
 	return import_own(im, s, free_stream) ? NULL : s;

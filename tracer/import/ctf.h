@@ -60,8 +60,10 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 		    uint64_t offset, struct ctf_packet *p);
 /* ns since the epoch. False: before it, or too late for 63 bits. */
 bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns);
-/* The function of ring/input.h. */
+/* The functions of ring/input.h. */
 int ctf_read(const struct input *in, struct input_place *at, size_t want, struct md_buf *out,
 	     uint32_t *cpu);
+bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
+		 void *arg);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef TRACER_RING_INPUT_H
 #define TRACER_RING_INPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "metadata/buf.h"
@@ -15,6 +16,9 @@
  * of the trace's clock there). All 0: the beginning of the stream.
  */
 struct input_place { uint64_t packet, within, clock; };
+
+/* A packet, as its header describes it. Times are in ns since the epoch. */
+struct input_packet { struct input_place at; uint64_t begin_ts, end_ts, bytes; };
 
 /* Lives as long as the struct trace of its stream, which owns it. */
 struct input {
@@ -30,6 +34,14 @@ struct input {
 	 */
 	int (*read)(const struct input *in, struct input_place *at, size_t want,
 		    struct md_buf *out, uint32_t *cpu);
+	/*
+	 * Calls add for each packet, in the order of the stream, until it returns false. False: add
+	 * did, or a packet does not say when it begins and ends, or it cannot be read (which is not
+	 * reported). The events of a packet may be of other times than its header says. NULL: the
+	 * format has no such packets. Threads as for read.
+	 */
+	bool (*packets)(const struct input *in,
+			bool (*add)(void *arg, const struct input_packet *p), void *arg);
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/divide.h"
+#include "tracer/ring/input.h"
 #include "tracer/view/text_index.h"
 
 #include <sched.h>
@@ -7,10 +8,10 @@
 
 #define PIECES_MAX (1u << 16)   /* more are not listed: memory is bounded */
 
-struct held_piece {             /* a sub-buffer */
+struct held_piece {             /* a sub-buffer, or a packet of an imported stream */
 	struct ring_place at;
 	uint64_t begin_ts, bytes;
-	uint64_t before_ts;     /* of the last event before it in the ring */
+	uint64_t before_ts;     /* of the last event before it in the stream */
 	size_t stream;          /* index of its cursor */
 };
 
@@ -59,10 +60,41 @@ static bool list_ring(struct held_pieces *h, const struct cursor *c, size_t i)
 	return true;
 }
 
-static bool list_pieces(struct held_pieces *h, const struct cursor *c, size_t i)
+/* The packets of an imported stream. */
+struct packet_list {
+	struct held_pieces *to;
+	size_t stream;
+	uint64_t first;         /* place of the first packet that is listed */
+	uint64_t before_ts;
+};
+
+static bool list_packet(void *arg, const struct input_packet *p)
 {
+	struct packet_list *l = arg;
+	uint64_t before_ts = l->before_ts;
+
+	if (p->begin_ts < before_ts || p->end_ts < p->begin_ts)
+		return false;
+	l->before_ts = p->end_ts;
+	return p->at.packet < l->first ||
+	       add_piece(l->to, (struct held_piece){ { .pos = p->at.packet }, p->begin_ts,
+						     p->bytes, before_ts, l->stream });
+}
+
+static bool list_input(struct held_pieces *h, const struct cursor *c, size_t i)
+{
+	const struct input *in = c->stream.input;
+	struct packet_list l = { h, i, cursor_place(c).pos, 0 };
+
+	return in->packets && in->packets(in, list_packet, &l);
+}
+
+static bool list_pieces(struct held_pieces *h, const struct cursor *c, size_t i, bool inputs)
+{
+	if (c->stream.input)
+		return inputs && list_input(h, c, i);
 	/* A ring says where its events of a time are, but only in ns. */
-	if (c->stream.input || c->stream.log || c->freq)
+	if (c->stream.log || c->freq)
 		return false;
 	return list_ring(h, c, i);
 }
@@ -101,14 +133,14 @@ static bool set_places(struct division *d, const struct merge *m, const struct h
 	return true;
 }
 
-bool merge_divide(const struct merge *m, uint64_t least, struct division *d)
+bool merge_divide(const struct merge *m, uint64_t least, bool inputs, struct division *d)
 {
 	struct held_pieces h = { 0 };
 	bool done = true;
 
 	*d = (struct division){ 0 };
 	for (size_t i = 0; done && i < m->count; i++)
-		done = list_pieces(&h, m->cursors[i], i);
+		done = list_pieces(&h, m->cursors[i], i, inputs);
 	done = done && h.count > 1 && h.bytes >= least;
 	if (done) {
 		d->from = find_middle(&h);
@@ -169,7 +201,7 @@ static bool begin_later(struct later *l, const struct text_engine *e, struct ses
 	struct division d;
 
 	if (e->form != TEXT_PLAIN || merge_left(e->m) < HALVES_MIN || !have_cpus() ||
-	    !merge_divide(e->m, HALVES_MIN, &d))
+	    !merge_divide(e->m, HALVES_MIN, true, &d))
 		return false;
 	*l = (struct later){ .e.form = e->form, .e.limit = e->limit, .from = d.from,
 			     .e.spacing = e->spacing, .e.text = e->text };

@@ -17,7 +17,9 @@ struct division {
  * only reading them says where those of a time are; or no memory.
  *
  * What it finds is a guess as good as the rings' side entries, which their writers may have forged.
+ * inputs: also imported streams, where it is as good as the headers of their packets; the caller
+ * must check that the two parts meet.
  */
-bool merge_divide(const struct merge *m, uint64_t least, struct division *d);
+bool merge_divide(const struct merge *m, uint64_t least, bool inputs, struct division *d);
 
 #endif

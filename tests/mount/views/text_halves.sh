@@ -55,6 +55,35 @@ put start "$s/control"
 "$TICKER" 30000 0 2 || fail "ticker"
 put stop "$s/control"
 read_anywhere more
+
+# The same as an imported trace, whose packets are divided
+copy_image "$s/trace" "$work/trace"
+cp "$work/text" "$work/live"
+rmdir "$s"
+s=$S/old
+mkdir "$s"
+put "$work/trace" "$s/input"
+exec 3<"$s/text"
+is "the size of an import" "$(wc -c <"$work/live")" "$(stat -L -c %s /dev/fd/3)"
+cmp "$work/live" - <&3 || fail "the import has another text"
+exec 3<&-
+at=$(wc -c <"$work/live")
+while [ "$at" -gt 1000000 ]; do
+	at=$((at - 900001))
+	is "the import at $at" "$(tail -c +$((at + 1)) "$work/live" | head -c 5000 | cksum)" \
+		"$(dd if="$s/text" bs=5000 skip=$at count=1 iflag=skip_bytes,fullblock \
+			status=none | cksum)"
+done
+# A stream with a damaged packet ends there. All before it is read.
+f=$(find "$work/trace" -name 'channel0_*' -size +500k | head -n 1)
+size=$(stat -c %s "$f")
+dd if=/dev/urandom of="$f" bs=65536 seek=$((size / 65536 * 3 / 4)) count=1 conv=notrunc 2>/dev/null
+put "$work/trace" "$s/input"
+! cat "$s/text" >"$work/text" 2>/dev/null || fail "a damaged packet is not an error"
+has "$(cat "$s/error")" "${f##*/}: offset [0-9]*: "
+third=$(($(wc -l <"$work/live") / 3))
+is "lines before the damage" "$(head -n $third "$work/live" | cksum)" \
+	"$(head -n $third "$work/text" | cksum)"
 rmdir "$s"
 
 # Many events of one time, before and after the end of a sub-buffer, and times that are longer from
