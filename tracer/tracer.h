@@ -361,6 +361,7 @@ static inline bool text_has_symbols(enum text_form form)
 	return form == TEXT_SYMBOLS || form == TEXT_JSON_SYMBOLS;
 }
 
+struct iovec;
 struct text_view;
 /* One open of `text` or `export/json`: brings the session's text up to date. */
 int text_open(struct session *s, enum text_form form, struct text_view **out);
@@ -372,6 +373,11 @@ int text_open(struct session *s, enum text_form form, struct text_view **out);
  * a time per view.
  */
 ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size);
+/*
+ * In place of a text_read that continues the one before, if all its bytes are formatted: sets parts
+ * that are valid until the next call for v. Their number; 0: call text_read.
+ */
+int text_peek(struct text_view *v, uint64_t offset, size_t size, struct iovec *parts, int most);
 /*
  * If the last read continued the one before: formats as many bytes for the next read, at most 256
  * KiB, while the reader uses those that it has. As text_read, one caller at a time per view.

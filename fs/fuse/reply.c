@@ -14,6 +14,11 @@ void reply_data(struct fuse_req *req, const void *data, size_t size)
 	fuse_reply_buf(req, data, size);
 }
 
+void reply_parts(struct fuse_req *req, const struct iovec *parts, int count)
+{
+	fuse_reply_iov(req, parts, count);
+}
+
 void reply_error(struct fuse_req *req, int code)
 {
 	fuse_reply_err(req, code);

@@ -14,11 +14,13 @@ struct fuse_lowlevel_ops;
 struct fuse_pollhandle;
 struct fuse_req;
 struct fuse_session;
+struct iovec;
 
 extern const struct fuse_lowlevel_ops fuse_ops;
 
-/* Each of the two answers the request, and frees it. */
+/* Each of the three answers the request, and frees it. */
 void reply_data(struct fuse_req *req, const void *data, size_t size);
+void reply_parts(struct fuse_req *req, const struct iovec *parts, int count);
 void reply_error(struct fuse_req *req, int code);       /* a positive errno */
 
 /*

@@ -137,29 +137,23 @@ static ssize_t take_data(struct waiter *w, uint64_t offset, void *buf, size_t si
 	return (ssize_t)n;
 }
 
-static bool comes_unannounced(const struct waiter *w)
-{
-	struct session_info info;
-
-	if (!w->view || w->view->silent)
-		return false;
-	session_info(w->node->session, &info);
-	return info.active;
-}
-
 /* Answers one parked read. False: there is still no data. */
 static bool try_read(struct waiter *w, struct parked *p)
 {
 	size_t most = w->view->watch ? AHEAD : w->view->streams ? MOST : SIZE_MAX;
 	size_t size = p->size < most ? p->size : most;
-	char *buf = malloc(size ? size : 1);
+	struct iovec parts[VIEW_PARTS];
+	int count = w->view->peek ? w->view->peek(w->state, p->offset, size, parts) : 0;
+	char *buf = count ? NULL : malloc(size ? size : 1);
 	ssize_t n = buf ? take_data(w, p->offset, buf, size) : -ENOMEM;
 
-	if (n == -EAGAIN && !p->nonblock) {
+	if (!count && n == -EAGAIN && !p->nonblock) {
 		free(buf);
 		return false;
 	}
-	if (n >= 0)
+	if (count)
+		reply_parts(p->req, parts, count);
+	else if (n >= 0)
 		reply_data(p->req, buf, (size_t)n);
 	else
 		reply_error(p->req, (int)-n);
@@ -199,7 +193,7 @@ static void serve_queue(struct waiter *w)
 		w->again = false;
 		pthread_mutex_unlock(&wait.lock);
 		/* Before the attempt: a session that starts later announces its change. */
-		tick = comes_unannounced(w);
+		tick = tree_unannounced(w->node);
 		done = try_read(w, p);
 		pthread_mutex_lock(&wait.lock);
 		w->busy = false;
@@ -257,7 +251,7 @@ static bool readable(struct waiter *w)
 		w->busy = true;
 		w->again = false;
 		pthread_mutex_unlock(&wait.lock);
-		tick = comes_unannounced(w);
+		tick = tree_unannounced(w->node);
 		ready = read_ahead(w);
 		pthread_mutex_lock(&wait.lock);
 		w->busy = false;

@@ -78,8 +78,8 @@ int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid);
 
 /* export.c: what is in export/. */
 extern const struct row export_rows[];
-/* session.c: `text`; the row's argument is the form. */
-extern const struct view text_view;
+/* text.c: `text` and `pipe`; the row's argument is the form. */
+extern const struct view text_view, pipe_view;
 int text_attr(const struct node *n, const struct who *who, struct stat *st);
 
 /* session.c: a directory in snapshots/. Its tag is the time it was made. */

@@ -134,60 +134,6 @@ static const struct view wait_view = {
 	.open = wait_open, .read = wait_read, .close = wait_close, .streams = true, .silent = true,
 };
 
-/* ---- text and pipe ---- */
-
-static int text_view_open(const struct node *n, void **state)
-{
-	return text_open(n->session, (enum text_form)n->row->arg, (struct text_view **)state);
-}
-
-static ssize_t text_view_read(void *state, uint64_t offset, void *buf, size_t size)
-{
-	return text_read(state, offset, buf, size);
-}
-
-static void text_view_close(void *state)
-{
-	text_close(state);
-}
-
-int text_attr(const struct node *n, const struct who *who, struct stat *st)
-{
-	(void)who;
-	st->st_size = (off_t)text_size(n->session, (enum text_form)n->row->arg);
-	return 0;
-}
-
-static int pipe_view_open(const struct node *n, void **state)
-{
-	return pipe_open(n->session, (enum text_form)n->row->arg, (struct pipe_view **)state);
-}
-
-static ssize_t pipe_view_read(void *state, uint64_t offset, void *buf, size_t size)
-{
-	(void)offset;
-	return pipe_read(state, buf, size);
-}
-
-static void pipe_view_close(void *state)
-{
-	pipe_close(state);
-}
-
-static void text_view_ahead(void *state)
-{
-	text_ahead(state);
-}
-
-const struct view text_view = { .open = text_view_open,
-				.ahead = text_view_ahead,
-				.read = text_view_read,
-				.close = text_view_close };
-
-static const struct view pipe_view = {
-	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
-};
-
 /* ---- snapshots ---- */
 
 static int find_snapshot(const struct node *dir, const char *name, const struct who *who,

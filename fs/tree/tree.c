@@ -248,3 +248,13 @@ int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who
 	errors_result(n, "chown", who, since, rc, &err);
 	return rc;
 }
+
+bool tree_unannounced(const struct node *n)
+{
+	struct session_info info;
+
+	if (!n->row->view || n->row->view->silent)
+		return false;
+	session_info(n->session, &info);
+	return info.active;
+}

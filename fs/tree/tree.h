@@ -8,6 +8,7 @@
  *	root.c, readme.c        the rows of the mount's root, and its README
  *	apps.c, kernel.c        the rows of apps/ and of available/kernel/
  *	session.c, channel.c    the rows of a session and of a channel (rows.h: shared)
+ *	text.c                  the views text and pipe
  *	agent.c                 the rows of the domains of agents
  *	export.c                the rows of export/
  *	map.c                   the rows of a map
@@ -33,6 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #include "fs/base/base.h"
 #include "fs/tree/node.h"
@@ -57,6 +59,8 @@ struct notices_watcher;         /* tracer/trigger/trigger_files.h */
  * A file whose reads continue, instead of showing one text: pipe, streams, wait, text. Reads that
  * have to wait are in fs/fuse/waiter.c.
  */
+#define VIEW_PARTS 4
+
 struct view {
 	int (*open)(const struct node *n, void **state);
 	/*
@@ -64,6 +68,11 @@ struct view {
 	 * offset.
 	 */
 	ssize_t (*read)(void *state, uint64_t offset, void *buf, size_t size);
+	/*
+	 * In place of a read, if all bytes are there and one copy of them can be spared: sets parts
+	 * that are valid until the next call. Their number; 0: call read(). May be NULL.
+	 */
+	int (*peek)(void *state, uint64_t offset, size_t size, struct iovec parts[VIEW_PARTS]);
 	/* After a read was answered: prepares the next one. As read(); may be NULL. */
 	void (*ahead)(void *state);
 	void (*close)(void *state);
@@ -138,6 +147,9 @@ void listing_deinit(struct listing *l);
  */
 const char *names_next(struct md_buf *names, const char *p);
 bool names_have(struct md_buf *names, const char *name);
+
+/* Data of the node's view come without an announcement now. */
+bool tree_unannounced(const struct node *n);
 
 int tree_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 int tree_list(const struct node *dir, const struct who *who, struct listing *out);

@@ -79,7 +79,7 @@ struct cursor {
 	/* events of `skip` that were skipped since the cursor left the files */
 	uint64_t skipped;
 	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* host column of its events in text */
-	/* With an input (input_cursor.c) */
+	/* With an input (file_cursor.c) */
 	struct md_buf piece;            /* the events between the next two; buf is its contents */
 	struct input_place from, next;
 	uint64_t offset;                /* bytes of the next piece to skip */
@@ -144,7 +144,7 @@ int filecursor_fill(struct cursor *c, size_t need);
 void filecursor_close(struct cursor *c);
 bool filecursor_at_mark(const struct cursor *c);
 
-/* ---- input_cursor.c: a stream of an imported trace ---- */
+/* ---- file_cursor.c: a stream of an imported trace ---- */
 
 void inputcursor_set(struct cursor *c, struct ring_place at);
 /* Reads the next piece. 1; 0: the end, or c->failed. */

@@ -186,12 +186,28 @@ static void *run_later(void *arg)
 	return NULL;
 }
 
-/* Two CPUs, and more than the thread that is there. */
-static bool have_cpus(void)
+bool have_two_cpus(void)
 {
 	cpu_set_t set;
 
 	return sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) > 1;
+}
+
+bool create_beside(pthread_t *id, void *(*run)(void *arg), void *arg)
+{
+	int cpu = sched_getcpu(), err = 0;
+	pthread_attr_t attr;
+	cpu_set_t set;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	if (cpu >= 0 && cpu < CPU_SETSIZE && !sched_getaffinity(0, sizeof(set), &set)) {
+		CPU_CLR(cpu, &set);
+		err = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	}
+	err = err ? err : pthread_create(id, &attr, run, arg);
+	pthread_attr_destroy(&attr);
+	return !err;
 }
 
 /* False: nothing to divide, or no memory. */
@@ -200,7 +216,7 @@ static bool begin_later(struct later *l, const struct text_engine *e, struct ses
 	struct stream_set set = { 0 };
 	struct division d;
 
-	if (e->form != TEXT_PLAIN || merge_left(e->m) < HALVES_MIN || !have_cpus() ||
+	if (e->form != TEXT_PLAIN || merge_left(e->m) < HALVES_MIN || !have_two_cpus() ||
 	    !merge_divide(e->m, HALVES_MIN, true, &d))
 		return false;
 	*l = (struct later){ .e.form = e->form, .e.limit = e->limit, .from = d.from,
@@ -297,7 +313,7 @@ void text_engine_halves(struct text_engine *e, struct session *s)
 		free(l);
 		return;
 	}
-	if (!pthread_create(&id, NULL, run_later, l)) {
+	if (create_beside(&id, run_later, l)) {
 		text_engine_count(e, l->from - 1, 0);
 		pthread_join(id, NULL);
 		if (!l->err && is_next(e, l))

@@ -3,6 +3,8 @@
 #ifndef TRACER_VIEW_DIVIDE_H
 #define TRACER_VIEW_DIVIDE_H
 
+#include <pthread.h>
+
 #include "tracer/view/merge.h"
 
 struct division {
@@ -21,5 +23,14 @@ struct division {
  * must check that the two parts meet.
  */
 bool merge_divide(const struct merge *m, uint64_t least, bool inputs, struct division *d);
+
+/* Whether the kernel allows this thread more than one CPU. */
+bool have_two_cpus(void);
+/*
+ * Creates a thread on another CPU than this one: both begin to work at once, and the kernel leaves
+ * two busy threads on one CPU for milliseconds, although another is idle in between. False: the
+ * kernel allows only this CPU, or no memory.
+ */
+bool create_beside(pthread_t *id, void *(*run)(void *arg), void *arg);
 
 #endif

@@ -315,6 +315,49 @@ const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e
 	return above ? &e->checkpoints[above - 1] : NULL;
 }
 
+static int look_again(const struct text_engine *e, struct session *s, struct merge *m,
+		      const struct stream_set *set)
+{
+	/* As the engine read up to its limit. */
+	m->ahead = e->m && e->m->ahead;
+	return merge_look(m, set, session_clock(s));
+}
+
+int text_engine_mark(const struct text_engine *e, struct session *s, struct merge *m)
+{
+	struct stream_set set = { 0 };
+	int err = session_streams(s, NULL, &set);
+
+	err = err ? err : look_again(e, s, m, &set);
+	stream_set_deinit(&set);
+	return err;
+}
+
+int text_engine_run(const struct text_engine *e, struct session *s,
+		    const struct text_checkpoint *p, struct merge **m)
+{
+	struct stream_set set = { 0 };
+	int err = session_streams(s, NULL, &set);
+
+	*m = NULL;
+	if (err)
+		return err;
+	*m = p ? merge_create_at(p->places, p->count, &set) : merge_create();
+	err = -ENOMEM;
+	if (*m) {
+		(*m)->s = s;
+		(*m)->form = e->form;
+		(*m)->stacks = e->stacks;
+		err = look_again(e, s, *m, &set);
+	}
+	stream_set_deinit(&set);
+	if (err) {
+		merge_destroy(*m);
+		*m = NULL;
+	}
+	return err;
+}
+
 void text_engine_rest(struct text_engine *e)
 {
 	/* Other names would move the offsets: with the next open, the text begins again. */

@@ -16,7 +16,7 @@
 #include "tracer/base/lock_order.h"
 #include "tracer/view/merge.h"
 
-#define TEXT_CHECKPOINTS 64
+#define TEXT_CHECKPOINTS 256
 #define TEXT_TAIL_HALF (512u << 10)
 
 struct text_checkpoint {
@@ -70,6 +70,14 @@ int text_engine_advance(struct text_engine *e, struct session *s);
 size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf, size_t size);
 /* The last checkpoint at or before offset, or NULL. Valid while the lock is held. */
 const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e, uint64_t offset);
+/* Marks how far a reader's merge may go now. 0 or -errno. */
+int text_engine_mark(const struct text_engine *e, struct session *s, struct merge *m);
+/*
+ * A merge for a reader, from the checkpoint on; NULL: from the oldest events held on. Its marks are
+ * those of now. 0 or -errno, then *m is NULL.
+ */
+int text_engine_run(const struct text_engine *e, struct session *s,
+		    const struct text_checkpoint *p, struct merge **m);
 /* The last open was closed: frees memory. */
 void text_engine_rest(struct text_engine *e);
 

@@ -10,14 +10,17 @@
  * overwritten. It continues at the oldest event held and counts its own bytes. When it reaches the
  * end of the engine's text, the shift is known and it is exact again. It cannot have more bytes
  * than the engine by then, because it formatted fewer of the same events.
+ *
+ * While an exact reader reads on, another thread formats the stripe of the text that follows the
+ * one that the run formats (text_window.h).
  */
-#include "tracer/view/text_index.h"
+#include "tracer/view/text_window.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
-#define WINDOW_HALF (256u << 10)
 #define PIECE (64u << 10)
 
 struct text_view {
@@ -43,10 +46,8 @@ struct text_view {
 	uint64_t mark, mark_limit;
 	uint64_t floor;                 /* of the engine at the open: offset in its text */
 	bool ended;                     /* the last read returned 0 */
-	uint64_t next;                  /* offset of the next byte that the run formats */
-	struct md_buf window[2];        /* the bytes [at, next): window[!now], then window[now] */
-	unsigned int now;
-	uint64_t at;
+	struct text_window window;      /* what the run formatted */
+	struct text_stripes stripes;    /* formatted beside the run */
 };
 
 /* Caller holds the engine's lock. */
@@ -85,20 +86,12 @@ int text_open(struct session *s, enum text_form form, struct text_view **out)
 	return 0;
 }
 
-static void clear_window(struct text_view *v, uint64_t at)
-{
-	md_buf_reset(&v->window[0]);
-	md_buf_reset(&v->window[1]);
-	v->at = v->next = at;
-}
-
 static void end_run(struct text_view *v)
 {
 	merge_destroy(v->m);
 	v->m = NULL;
-	md_buf_deinit(&v->window[0]);
-	md_buf_deinit(&v->window[1]);
-	v->at = v->next = 0;
+	text_window_deinit(&v->window);
+	text_stripes_end(&v->stripes);
 }
 
 void text_close(struct text_view *v)
@@ -135,86 +128,57 @@ static bool was_archived(const struct text_view *v, uint64_t offset)
 /* How many of `size` bytes at this offset are before the mark. The limit ends a floating run. */
 static size_t clip_size(const struct text_view *v, uint64_t offset, size_t size)
 {
+	uint64_t at = offset + v->shift;
+
 	if (!v->exact)
 		return size;
-	if (!is_before(offset + v->shift, v->mark))
+	if (!is_before(at, v->mark))
 		return 0;
-	return v->mark - (offset + v->shift) < size ? (size_t)(v->mark - (offset + v->shift))
-						    : size;
+	return v->mark - at < size ? (size_t)(v->mark - at) : size;
 }
 
-static size_t read_window(const struct text_view *v, uint64_t offset, char *buf, size_t size)
-{
-	const struct md_buf *b = &v->window[!v->now];
-	uint64_t from = v->at;
-
-	size = clip_size(v, offset, size);
-	if (!size || offset - v->at >= v->next - v->at)
-		return 0;
-	if (offset - from >= b->len) {
-		from += b->len;
-		b = &v->window[v->now];
-	}
-	if (b->len - (offset - from) < size)
-		size = b->len - (size_t)(offset - from);
-	memcpy(buf, b->data + (offset - from), size);
-	return size;
-}
-
+/* Caller holds the engine's lock. */
 static int mark_streams(struct text_view *v, uint64_t limit)
 {
-	struct stream_set set = { 0 };
-	int err = session_streams(v->s, NULL, &set);
+	int err = text_engine_mark(v->e, v->s, v->m);
 
-	if (err)
-		return err;
-	/* As the engine read up to its limit. */
-	v->m->ahead = v->e->m && v->e->m->ahead;
-	err = merge_look(v->m, &set, session_clock(v->s));
-	stream_set_deinit(&set);
 	if (!err)
 		v->limit = limit;
 	return err;
 }
 
+/*
+ * Starts a run at a checkpoint of the engine; NULL: at the oldest event held. Its first byte is at
+ * `offset` of this open. -ESTALE: the bytes of the checkpoint are gone. Caller holds the engine's
+ * lock.
+ */
+static int start_run(struct text_view *v, const struct text_checkpoint *p, uint64_t offset,
+		     uint64_t limit)
+{
+	int err;
+
+	merge_destroy(v->m);
+	err = text_engine_run(v->e, v->s, p, &v->m);
+	if (err)
+		return err;
+	if (p)
+		v->text = p->text;
+	else
+		md_text_init(&v->text, session_clock_offset(v->s), "");
+	text_window_clear(&v->window, offset);
+	v->missed = 0;
+	v->limit = limit;
+	return p && merge_missed(v->m) ? -ESTALE : 0;
+}
+
 /* Continues the run at the oldest event held, which is at `offset` of this open from now on. */
 static int continue_at_oldest(struct text_view *v, uint64_t offset, uint64_t limit)
 {
-	merge_destroy(v->m);
-	v->m = merge_create();
-	if (!v->m)
-		return -ENOMEM;
-	v->m->s = v->s;
-	v->m->form = v->e->form;
-	v->m->stacks = v->e->stacks;
-	md_text_init(&v->text, session_clock_offset(v->s), "");
-	clear_window(v, offset);
-	v->exact = false;
-	v->missed = 0;
-	return mark_streams(v, limit);
-}
+	int err = start_run(v, NULL, offset, limit);
 
-/* Starts a run at a checkpoint of the engine. -ESTALE: its bytes are gone. */
-static int start_run(struct text_view *v, const struct text_checkpoint *p, uint64_t limit)
-{
-	struct stream_set set = { 0 };
-	int err = session_streams(v->s, NULL, &set);
-
-	if (err)
-		return err;
-	merge_destroy(v->m);
-	v->m = merge_create_at(p->places, p->count, &set);
-	stream_set_deinit(&set);
-	if (!v->m)
-		return -ENOMEM;
-	v->m->s = v->s;
-	v->m->form = v->e->form;
-	v->m->stacks = v->e->stacks;
-	v->text = p->text;
-	clear_window(v, p->offset - v->shift);
-	v->missed = 0;
-	err = mark_streams(v, limit);
-	return err ? err : merge_missed(v->m) ? -ESTALE : 0;
+	if (!err)
+		v->exact = false;
+	return err;
 }
 
 /*
@@ -240,7 +204,7 @@ static int move_forward(struct text_view *v, const struct text_checkpoint *p, ui
 
 		v->shift = p->offset - offset;
 		skip_mark(v, offset);
-		err = start_run(v, p, v->mark_limit);
+		err = start_run(v, p, p->offset - v->shift, v->mark_limit);
 		if (err != -ESTALE)
 			return err;
 	}
@@ -260,15 +224,15 @@ static int position_run(struct text_view *v, uint64_t offset)
 	struct text_engine *e = v->e;
 	const struct text_checkpoint *p =
 		v->exact ? text_engine_checkpoint(e, offset + v->shift) : NULL;
-	bool ahead = v->m && !is_before(offset, v->next);
+	bool ahead = v->m && !is_before(offset, v->window.next);
 	int err;
 
 	if (was_archived(v, offset))
 		return continue_at_oldest(v, offset, v->mark_limit);
 	/* Continue the run unless a checkpoint is closer. */
-	if (ahead && (!p || !is_before(v->next, p->offset - v->shift)))
+	if (ahead && (!p || !is_before(v->window.next, p->offset - v->shift)))
 		return 0;
-	err = p ? start_run(v, p, v->mark_limit) : -ESTALE;
+	err = p ? start_run(v, p, p->offset - v->shift, v->mark_limit) : -ESTALE;
 	if (err != -ESTALE)
 		return err;
 	if (v->exact && offset && offset == v->served)
@@ -279,17 +243,11 @@ static int position_run(struct text_view *v, uint64_t offset)
 /* Formats the next piece into the window. 1; 0: the run is at v->limit. */
 static int format_piece(struct text_view *v)
 {
-	struct md_buf *b = &v->window[v->now];
+	struct md_buf *b = text_window_end(&v->window);
 	uint64_t missed;
 	size_t before;
 	bool more;
 
-	if (b->len >= WINDOW_HALF) {
-		v->at += v->window[!v->now].len;
-		v->now = !v->now;
-		b = &v->window[v->now];
-		md_buf_reset(b);
-	}
 	before = b->len;
 	more = merge_text(v->m, &v->text, v->limit, b, before + PIECE);
 	if (b->failed) {
@@ -297,7 +255,7 @@ static int format_piece(struct text_view *v)
 		v->exact = false;
 		return -ENOMEM;
 	}
-	v->next += b->len - before;
+	v->window.next += b->len - before;
 	missed = merge_missed(v->m);
 	if (missed != v->missed) {
 		v->missed = missed;
@@ -324,7 +282,7 @@ static int reach_limit(struct text_view *v)
 		 */
 		merge_destroy(v->m);
 		v->m = NULL;
-		v->shift = v->e->end - v->next;
+		v->shift = v->e->end - v->window.next;
 		v->exact = true;
 	}
 	return 0;
@@ -337,17 +295,18 @@ static int reach_limit(struct text_view *v)
  */
 static void keep_line(struct text_view *v, uint64_t offset)
 {
-	struct md_buf *b = &v->window[v->now];
+	struct md_buf *b = text_window_end(&v->window);
 	char piece[512], *end = NULL;
 	size_t n;
 
-	clear_window(v, offset);
-	while (!end && (n = text_engine_tail(v->e, v->next + v->shift, piece, sizeof(piece)))) {
+	text_window_clear(&v->window, offset);
+	while (!end &&
+	       (n = text_engine_tail(v->e, v->window.next + v->shift, piece, sizeof(piece)))) {
 		end = memchr(piece, '\n', n);
 		if (end)
 			n = (size_t)(end - piece) + 1;
 		md_buf_put(b, piece, n);
-		v->next = offset + b->len;
+		v->window.next = offset + b->len;
 	}
 }
 
@@ -404,27 +363,43 @@ static ssize_t read_tail(struct text_view *v, uint64_t offset, char *buf, size_t
 	if (v->m)
 		end_run(v);
 	if (buf[n - 1] == '\n')
-		clear_window(v, offset + (uint64_t)n);
+		text_window_clear(&v->window, offset + (uint64_t)n);
 	else
 		keep_line(v, offset + (uint64_t)n);
 	return n;
 }
 
+/* Finds text that is formatted, as text_window_find: in the window or a stripe. */
+static size_t find_formatted(struct text_view *v, uint64_t offset, size_t size, const char **p)
+{
+	size_t n = 0;
+
+	/* After a clear the window has the old text. */
+	if (__atomic_load_n(&v->e->wanted, __ATOMIC_ACQUIRE) != v->generation)
+		return 0;
+	size = clip_size(v, offset, size);
+	if (size)
+		n = text_window_find(&v->window, offset, p);
+	if (size && !n && v->exact)
+		n = text_stripes_find(&v->stripes, offset + v->shift, p);
+	return n < size ? n : size;
+}
+
 static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
 	struct text_engine *e = v->e;
+	const char *p = NULL;
 	uint64_t reached;
 	bool was_exact;
 	int sought;
 	ssize_t n;
 
 	for (;;) {
-		/* After a clear the window has the old text. */
-		n = 0;
-		if (__atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE) == v->generation)
-			n = (ssize_t)read_window(v, offset, buf, size);
-		if (n)
+		n = (ssize_t)find_formatted(v, offset, size, &p);
+		if (n) {
+			memcpy(buf, p, (size_t)n);
 			return n;
+		}
 		pthread_mutex_lock(&e->lock);
 		n = read_tail(v, offset, buf, size);
 		sought = n == -EAGAIN ? position_run(v, offset) : 0;
@@ -434,7 +409,7 @@ static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t
 		if (sought < 0 || n != -EAGAIN)
 			return sought < 0 ? sought : n;
 		was_exact = v->exact;
-		reached = v->next;
+		reached = v->window.next;
 		n = format_piece(v);
 		if (n < 0)
 			return n;
@@ -443,24 +418,37 @@ static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t
 		 * place of a line: continue with the next piece.
 		 */
 		if (was_exact && !v->exact && is_before(reached, offset))
-			clear_window(v, offset);
+			text_window_clear(&v->window, offset);
 		if (n)
 			continue;
 		pthread_mutex_lock(&e->lock);
 		n = reach_limit(v);
 		pthread_mutex_unlock(&e->lock);
-		if (n < 0 || (!n && (was_exact || !v->exact) && !is_before(offset, v->next)))
+		if (n < 0 || (!n && (was_exact || !v->exact) && !is_before(offset, v->window.next)))
 			return n;
 	}
 }
 
+/* Whether the reader reads on. Then another thread may format a stripe for it. */
+static bool reads_on(struct text_view *v, uint64_t offset)
+{
+	bool on = offset && offset == v->served;
+
+	if (on && v->exact)
+		text_stripes_begin(&v->stripes, v->e, v->s, offset + v->shift, v->mark,
+				   v->mark_limit, v->generation);
+	return on;
+}
+
 ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 {
-	bool continues = offset && offset == v->served;
+	bool continues = reads_on(v, offset);
 	size_t done = 0;
 	ssize_t n = v->failed;
 
 	v->failed = 0;
+	if (!continues)
+		text_stripes_end(&v->stripes);
 	while (!n && done < size) {
 		n = read_step(v, offset + done, (char *)buf + done, size - done);
 		if (n <= 0)
@@ -479,13 +467,33 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 	return done ? (ssize_t)done : n;
 }
 
+int text_peek(struct text_view *v, uint64_t offset, size_t size, struct iovec *parts, int most)
+{
+	const char *p = NULL;
+	size_t done = 0, n;
+	int count = 0;
+
+	if (v->failed || v->ended || !reads_on(v, offset))
+		return 0;
+	for (; done < size; done += n) {
+		n = count < most ? find_formatted(v, offset + done, size - done, &p) : 0;
+		if (!n)
+			return 0;
+		parts[count++] = (struct iovec){ (char *)p, n };
+	}
+	v->served = offset + size;
+	v->ahead = size;
+	return count;
+}
+
 void text_ahead(struct text_view *v)
 {
 	const size_t most = v->ahead < WINDOW_HALF ? v->ahead : WINDOW_HALF;
 	int n = 1;
 
 	/* With less than a half ahead, a piece replaces no bytes that were not read. */
-	while (n > 0 && v->m && v->next - v->served < most &&
+	while (n > 0 && v->m && v->window.next - v->served < most &&
+	       !text_stripes_have(&v->stripes, v->window.next + v->shift) &&
 	       __atomic_load_n(&v->e->wanted, __ATOMIC_ACQUIRE) == v->generation)
 		n = format_piece(v);
 	v->failed = n < 0 ? n : 0;

@@ -3,11 +3,13 @@
  * The views of a session: what readers of `text`, `pipe` and `streams/` get while it records.
  *
  *	cursor.c         walks the events of one ring
- *	file_cursor.c    … and of the files of an output, in place of the ring
- *	input_cursor.c   … and of a stream of an imported trace
+ *	file_cursor.c    … and of the files of an output, in place of the ring; or of a stream of
+ *	                 an imported trace
  *	merge.c          the events of all rings as one sequence, ordered by time
  *	text_index.c     the text engine: how long the text is, where a reader can begin
+ *	divide.c         … counted by two threads
  *	text_view.c      one open of `text`
+ *	text_window.c    … what is formatted for it, by its own run and by another thread
  *	pipe.c           one open of `pipe`: text as it happens
  *	counts.c         how often each event was recorded
  *	counts_text.c    … as a table, and for each rule

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/text_window.h"
+#include "tracer/base/search.h"
+#include "tracer/view/divide.h"
+
+void text_window_clear(struct text_window *w, uint64_t at)
+{
+	md_buf_reset(&w->half[0]);
+	md_buf_reset(&w->half[1]);
+	w->at = w->next = at;
+}
+
+void text_window_deinit(struct text_window *w)
+{
+	md_buf_deinit(&w->half[0]);
+	md_buf_deinit(&w->half[1]);
+	w->at = w->next = 0;
+}
+
+size_t text_window_find(const struct text_window *w, uint64_t offset, const char **p)
+{
+	const struct md_buf *b = &w->half[!w->now];
+	uint64_t from = w->at;
+
+	if (offset - w->at >= w->next - w->at)
+		return 0;
+	if (offset - from >= b->len) {
+		from += b->len;
+		b = &w->half[w->now];
+	}
+	*p = b->data + (offset - from);
+	return b->len - (size_t)(offset - from);
+}
+
+struct md_buf *text_window_end(struct text_window *w)
+{
+	if (w->half[w->now].len >= WINDOW_HALF) {
+		w->at += w->half[!w->now].len;
+		w->now = !w->now;
+		md_buf_reset(&w->half[w->now]);
+	}
+	return &w->half[w->now];
+}
+
+/* ---- stripes ---- */
+
+#define STRIPE (2u << 20)               /* bytes that are worth a thread */
+#define STRIPE_MOST (8u << 20)          /* bytes that are kept for a reader, twice */
+#define STRIPE_PIECE (64u << 10)
+#define STRIPED_MOST 8                  /* readers that have stripes at a time */
+
+static uint32_t striped;                /* atomic: their number */
+
+static void *format_stripe(void *arg)
+{
+	struct text_stripes *t = arg;
+	struct text_stripe *c = &t->coming;
+	uint64_t size = c->end - c->begin;
+	bool more = true;
+
+	/* Acquire: pairs with the release in text_stripes_end. */
+	while (more && c->text.len < size && !__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE)) {
+		size_t want = c->text.len + STRIPE_PIECE;
+
+		more = merge_text(t->m, &t->state, t->limit, &c->text, want < size ? want : size);
+		/* After a gap it is another text. */
+		more = more && !merge_missed(t->m);
+	}
+	return NULL;
+}
+
+static bool count_reader(struct text_stripes *t)
+{
+	if (!t->counted && __atomic_add_fetch(&striped, 1, __ATOMIC_RELAXED) > STRIPED_MOST)
+		__atomic_sub_fetch(&striped, 1, __ATOMIC_RELAXED);
+	else
+		t->counted = true;
+	return t->counted;
+}
+
+/* The first checkpoint at or after offset, or NULL. */
+static const struct text_checkpoint *checkpoint_after(const struct text_engine *e, uint64_t offset)
+{
+	size_t i = search_above(e->checkpoints, e->checkpoint_count, sizeof(*e->checkpoints),
+				offset - 1);
+
+	return offset && i < e->checkpoint_count ? &e->checkpoints[i] : NULL;
+}
+
+/* Caller holds e->lock. */
+static void begin_stripe(struct text_stripes *t, struct text_engine *e, struct session *s,
+			 uint64_t offset, uint64_t mark, uint64_t limit)
+{
+	const struct text_checkpoint *p = checkpoint_after(e, offset);
+	const struct text_checkpoint *q = p ? checkpoint_after(e, p->offset + STRIPE) : NULL;
+
+	if (!q || q->offset > mark || q->offset - p->offset > STRIPE_MOST || e->stacks ||
+	    !have_two_cpus() || !count_reader(t) || text_engine_run(e, s, p, &t->m))
+		return;
+	t->coming.begin = p->offset;
+	t->coming.end = q->offset;
+	t->state = p->text;
+	t->limit = limit;
+	md_buf_reset(&t->coming.text);
+	__atomic_store_n(&t->stop, 0, __ATOMIC_RELAXED);
+	t->running = !merge_missed(t->m) && create_beside(&t->id, format_stripe, t);
+	if (!t->running)
+		merge_destroy(t->m);
+}
+
+void text_stripes_begin(struct text_stripes *t, struct text_engine *e, struct session *s,
+			uint64_t offset, uint64_t mark, uint64_t limit, uint32_t generation)
+{
+	uint64_t after = offset < t->ready.end ? t->ready.end : offset;
+
+	if (t->running || t->failed || after > mark || mark - after < 2 * STRIPE ||
+	    pthread_mutex_trylock(&e->lock))
+		return;
+	if (e->generation == generation)
+		begin_stripe(t, e, s, after + STRIPE, mark, limit);
+	pthread_mutex_unlock(&e->lock);
+}
+
+/* Ends the thread. False: its stripe is not whole. */
+static bool join_stripe(struct text_stripes *t)
+{
+	bool whole;
+
+	pthread_join(t->id, NULL);
+	t->running = false;
+	whole = !t->coming.text.failed && !merge_missed(t->m) &&
+		t->coming.text.len == t->coming.end - t->coming.begin;
+	merge_destroy(t->m);
+	t->m = NULL;
+	return whole;
+}
+
+size_t text_stripes_find(struct text_stripes *t, uint64_t offset, const char **p)
+{
+	struct text_stripe *r = &t->ready;
+
+	if (t->running && offset >= t->coming.begin) {
+		struct text_stripe ready = *r;
+
+		t->failed = !join_stripe(t);
+		if (t->failed)
+			return 0;
+		*r = t->coming;
+		t->coming = ready;
+	}
+	if (offset < r->begin || offset >= r->end)
+		return 0;
+	*p = r->text.data + (offset - r->begin);
+	return (size_t)(r->end - offset);
+}
+
+bool text_stripes_have(const struct text_stripes *t, uint64_t offset)
+{
+	return (t->running && offset >= t->coming.begin) ||
+	       (offset >= t->ready.begin && offset < t->ready.end);
+}
+
+void text_stripes_end(struct text_stripes *t)
+{
+	if (t->running) {
+		/* Release: pairs with the acquire in format_stripe. */
+		__atomic_store_n(&t->stop, 1, __ATOMIC_RELEASE);
+		join_stripe(t);
+	}
+	if (t->counted)
+		__atomic_sub_fetch(&striped, 1, __ATOMIC_RELAXED);
+	md_buf_deinit(&t->ready.text);
+	md_buf_deinit(&t->coming.text);
+	*t = (struct text_stripes){ 0 };
+}
