@@ -12,7 +12,7 @@ mkdir "$S/s" && echo 'burst:*' >"$S/s/user/events" && echo start >"$S/s/control"
 mkfifo "$work/in" "$work/out" || fail mkfifo
 # The daemon stands still, so that it is the last to close what it is sent.
 daemon=$(daemon_pids)
-kill -STOP $daemon || fail "no daemon"
+stop_process "$daemon"
 "$linger" <"$work/in" >"$work/out" &
 pid=$!
 exec 8>"$work/in" 7<"$work/out"
