@@ -87,6 +87,9 @@ int main(void)
 
 	if (!dir || to < 0 || fd < 0)
 		return 2;
+	/* Else the daemon would stand still until the end of the test, and after it. */
+	if (!can_refuse(to))
+		return 77;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%.90s/socket", dir);
 	if (connect(to, (struct sockaddr *)&addr, sizeof(addr)))
 		return 2;
@@ -96,8 +99,6 @@ int main(void)
 	if (n < 0)
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){ 0 }, sizeof(struct linger));
 	close(fd);
-	if (!can_refuse(to))
-		return 77;
 	puts(n < 0 ? "refused" : "sent");
 	fflush(stdout);
 	return read(0, &byte, 1) < 0;
