@@ -196,16 +196,21 @@ bool have_two_cpus(void)
 bool create_beside(pthread_t *id, void *(*run)(void *arg), void *arg)
 {
 	int cpu = sched_getcpu(), err = 0;
+	cpu_set_t all, others;
 	pthread_attr_t attr;
-	cpu_set_t set;
+	bool placed = cpu >= 0 && cpu < CPU_SETSIZE && !sched_getaffinity(0, sizeof(all), &all);
 
 	if (pthread_attr_init(&attr))
 		return false;
-	if (cpu >= 0 && cpu < CPU_SETSIZE && !sched_getaffinity(0, sizeof(set), &set)) {
-		CPU_CLR(cpu, &set);
-		err = pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
+	if (placed) {
+		others = all;
+		CPU_CLR(cpu, &others);
+		err = pthread_attr_setaffinity_np(&attr, sizeof(others), &others);
 	}
 	err = err ? err : pthread_create(id, &attr, run, arg);
+	/* From there it may move: a real-time program may occupy the other CPU. */
+	if (placed && !err)
+		pthread_setaffinity_np(*id, sizeof(all), &all);
 	pthread_attr_destroy(&attr);
 	return !err;
 }
