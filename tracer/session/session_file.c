@@ -232,7 +232,8 @@ void session_forget_on_disk(struct session *s)
 	snprintf(path, sizeof(path), "%s/session", s->name);
 	unlinkat(s->tracer->sessions_fd, path, 0);
 	err = state_file_remove(s->tracer->sessions_fd, s->name);
-	if (err)
+	/* A hidden session has a directory once an application has one of its events. */
+	if (err && err != -ENOENT)
 		tracer_report(s->tracer,
 			      "session %s cannot be removed from the state directory: %s", s->name,
 			      strerror(-err));
