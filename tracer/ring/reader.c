@@ -94,6 +94,8 @@ bool ring_holds(const struct stream *s, uint64_t k)
 	 * there before (G2).
 	 */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (region_retired(s->region))
+		return false;
 	head = load(&ring_of(s)->head) & TRAIL_HEAD_MASK;
 	return head / s->region->geo.subbuf_size < k + s->region->geo.subbuf_count;
 }

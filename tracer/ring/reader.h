@@ -67,8 +67,8 @@ bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k,
  */
 void ring_pass(const struct stream *s, const struct ring_mark *m);
 /*
- * Whether the bytes of sub-buffer k and its side entry, read before this call, were not
- * overwritten.
+ * Whether the bytes of sub-buffer k and its side entry, read before this call, were neither
+ * overwritten nor freed.
  */
 bool ring_holds(const struct stream *s, uint64_t k);
 /*

@@ -295,7 +295,11 @@ void region_retire(struct region *r)
 	struct retirement *later = calloc(1, sizeof(*later));
 	bool much = __atomic_add_fetch(&retiring, r->size, __ATOMIC_RELAXED) > RETIRING_MAX;
 
-	r->retired = true;
+	/*
+	 * Before the memory is freed: pairs with ring_holds(). Who has copied zeros has seen what a
+	 * system call did after this store.
+	 */
+	__atomic_store_n(&r->retired, true, __ATOMIC_SEQ_CST);
 	if (later && !much) {
 		*later = (struct retirement){ { .run = run_retirement }, r };
 		if (worker_add(&retirer, &later->work, UINT_MAX))
@@ -305,6 +309,12 @@ void region_retire(struct region *r)
 	__atomic_fetch_sub(&retiring, r->size, __ATOMIC_RELAXED);
 	punch_holes(r);
 	region_put(r);
+}
+
+bool region_retired(const struct region *r)
+{
+	/* Acquire: pairs with the store in region_retire. */
+	return __atomic_load_n(&r->retired, __ATOMIC_ACQUIRE);
 }
 
 void region_retire_finish(void)

@@ -41,7 +41,11 @@ struct region_geometry {
 
 struct region {
 	int refs;                       /* atomic */
-	bool retired;                   /* its buffer was removed; guarded by tracer.lock */
+	/*
+	 * Its buffer was removed: the memory is freed, then reads as zeros. Atomic; who reads the
+	 * rings looks after each copy (ring_holds). Set with tracer.lock held.
+	 */
+	bool retired;
 	int fd;                         /* the memfd; -1 in tests */
 	uint8_t *map;                   /* whole region, shared, writable */
 	size_t size;
@@ -74,6 +78,7 @@ void region_put(struct region *r);
  * thread does it.
  */
 void region_retire(struct region *r);
+bool region_retired(const struct region *r);
 void region_retire_finish(void);                /* waits for that thread, before the process ends */
 
 static inline struct trail_ring *region_ring(const struct region *r, uint32_t i)

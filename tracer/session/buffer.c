@@ -247,7 +247,7 @@ void buffers_keep(struct tracer *t)
 		/*
 		 * If the session was removed meanwhile, no other call removes it from the keeper.
 		 */
-		if (r->retired)
+		if (region_retired(r))
 			keeper_drop(t->keeper, name);
 		region_put(r);
 	}

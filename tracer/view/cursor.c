@@ -232,6 +232,7 @@ static int copy_piece(struct cursor *c, size_t need, bool last)
 	move_to_oldest(c);
 	if (c->pos >= c->mark.head)
 		return 0;
+	last = last || region_retired(s->region);
 	k = c->pos / g->subbuf_size;
 	if (!ring_piece(s, &c->mark, k, &p) || (c->pos == p.begin && p.begin_ts > c->max_ts)) {
 		/*

@@ -338,6 +338,16 @@ int merge_failed(const struct merge *m)
 	return failed;
 }
 
+bool merge_retired(const struct merge *m)
+{
+	bool retired = false;
+
+	for (size_t i = 0; i < m->count && !retired; i++)
+		retired = m->cursors[i]->stream.region &&
+			  region_retired(m->cursors[i]->stream.region);
+	return retired;
+}
+
 uint64_t merge_missed(const struct merge *m)
 {
 	uint64_t n = 0;

@@ -89,6 +89,8 @@ uint64_t merge_left(const struct merge *m);
 
 /* -errno if an imported trace could not be read to its end; else 0. */
 int merge_failed(const struct merge *m);
+/* Buffers that it reads were removed: what was not copied before is missed. */
+bool merge_retired(const struct merge *m);
 /* Number of sub-buffers that were overwritten before they were read. */
 uint64_t merge_missed(const struct merge *m);
 /* Fills m->count elements. */

@@ -358,6 +358,20 @@ int text_engine_run(const struct text_engine *e, struct session *s,
 	return err;
 }
 
+int text_engine_end(struct text_engine *e, struct session *s, bool cut)
+{
+	struct session_info info;
+	int err;
+
+	pthread_mutex_lock(&e->lock);
+	err = e->failed;
+	pthread_mutex_unlock(&e->lock);
+	if (err || !cut)
+		return err;
+	session_info(s, &info);
+	return info.gone ? -ESTALE : 0;
+}
+
 void text_engine_rest(struct text_engine *e)
 {
 	/* Other names would move the offsets: with the next open, the text begins again. */

@@ -78,6 +78,11 @@ int text_engine_mark(const struct text_engine *e, struct session *s, struct merg
  */
 int text_engine_run(const struct text_engine *e, struct session *s,
 		    const struct text_checkpoint *p, struct merge **m);
+/*
+ * How the text of a reader ends. 0; -errno of an imported trace that cannot be read further; cut:
+ * -ESTALE, if the session was removed. Takes e->lock.
+ */
+int text_engine_end(struct text_engine *e, struct session *s, bool cut);
 /* The last open was closed: frees memory. */
 void text_engine_rest(struct text_engine *e);
 

@@ -46,6 +46,7 @@ struct text_view {
 	uint64_t mark, mark_limit;
 	uint64_t floor;                 /* of the engine at the open: offset in its text */
 	bool ended;                     /* the last read returned 0 */
+	bool cut;                       /* buffers were removed before it had read them */
 	struct text_window window;      /* what the run formatted */
 	struct text_stripes stripes;    /* formatted beside the run */
 };
@@ -161,13 +162,13 @@ static int start_run(struct text_view *v, const struct text_checkpoint *p, uint6
 	err = text_engine_run(v->e, v->s, p, &v->m);
 	if (err)
 		return err;
+	md_text_init(&v->text, session_clock_offset(v->s), "");
 	if (p)
 		v->text = p->text;
-	else
-		md_text_init(&v->text, session_clock_offset(v->s), "");
 	text_window_clear(&v->window, offset);
 	v->missed = 0;
 	v->limit = limit;
+	v->cut = v->cut || !v->m->count;
 	return p && merge_missed(v->m) ? -ESTALE : 0;
 }
 
@@ -260,6 +261,7 @@ static int format_piece(struct text_view *v)
 	if (missed != v->missed) {
 		v->missed = missed;
 		v->exact = false;
+		v->cut = v->cut || merge_retired(v->m);
 	}
 	return more || b->len > before;
 }
@@ -460,9 +462,7 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 	v->ahead = continues ? done : 0;
 	if (!done && !n) {
 		v->ended = true;
-		pthread_mutex_lock(&v->e->lock);
-		n = v->e->failed;
-		pthread_mutex_unlock(&v->e->lock);
+		n = text_engine_end(v->e, v->s, v->cut);
 	}
 	return done ? (ssize_t)done : n;
 }
