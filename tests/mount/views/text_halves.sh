@@ -160,7 +160,7 @@ wait $app
 put stop "$s/control"
 exec 3<"$s/text"
 rmdir "$s"
-cat <&3 >"$work/busy" || fail "after rmdir"
+cat <&3 >"$work/busy" 2>"$work/err" || has "$(cat "$work/err")" "Stale file handle"
 exec 3<&-
 checks=$((checks + 1))
 echo "$checks checks"
