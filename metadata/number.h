@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers as text, fast. Each function writes at o, where the caller has made room, and returns the
- * place after the text. Private to metadata/ and tracer/export/.
+ * place after the text.
  */
 #ifndef METADATA_NUMBER_H
 #define METADATA_NUMBER_H

@@ -31,6 +31,7 @@ struct listener {
 	uint32_t places;
 	/* regions without a bell that the last round found due, and that this one has so far */
 	uint32_t polled, polling;
+	uint64_t cpu;                   /* CPU time of the thread when the last look ended */
 	struct stream_set looked;       /* the streams of one look: its array is the next */
 	struct stream streams[LOOKED_MAX];
 };
@@ -327,9 +328,8 @@ static bool is_time(const struct watched *w, uint64_t now)
 /* Looks at the regions of the trigger whose time it is. */
 static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now)
 {
-	uint64_t began = thread_cpu_time(), cost;
 	struct triggers *all = l->tracer->triggers;
-	uint64_t with_hits = 0, hits = 0;
+	uint64_t with_hits = 0, hits = 0, cost, cpu;
 	enum next_hit next;
 
 	l->looked.count = 0;
@@ -346,7 +346,9 @@ static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now
 	}
 	if (with_hits)
 		hits = take_hits(t, &l->looked);
-	cost = thread_cpu_time() - began;
+	cpu = thread_cpu_time();
+	cost = cpu - l->cpu;
+	l->cpu = cpu;
 	pthread_mutex_lock(&all->lock);
 	next = trigger_expects(t->trigger);
 	pthread_mutex_unlock(&all->lock);
@@ -432,6 +434,7 @@ static void *run(void *arg)
 		now = monotonic_now();
 		if (stale && now - updated >= took * UPDATE_SHARE) {
 			update_list(l);
+			l->cpu = thread_cpu_time();
 			updated = monotonic_now();
 			took = updated - now;
 			stale = false;

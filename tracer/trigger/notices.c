@@ -10,11 +10,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "metadata/number.h"
 #include "tracer/trigger/trigger.h"
 
 #define QUEUE_MAX (64u << 10)           /* bytes of one queue */
 #define USER_MAX (8u << 20)             /* bytes in all queues of one user's triggers */
 #define READERS_MAX 1024u               /* of one trigger */
+#define KEPT_MAX 1024u                  /* bytes of the buffer of a queue without lines */
 #define NS 1000000000
 
 struct notices {
@@ -65,32 +67,47 @@ static bool user_has_room(const struct trigger *g, size_t size)
 	return all->queue_bytes + size <= USER_MAX || bytes_of(all, g->uid) + size <= USER_MAX;
 }
 
+/* `[HH:MM:SS.NNNNNNNNN]`. Without printf(): its code is not in the cache when a rare hit comes. */
 static void put_time(int64_t time, struct md_buf *out)
 {
 	time_t second = (time_t)(time / NS);
+	char *o = md_buf_room(out, 20);
 	struct tm tm = { 0 };
 
+	if (!o)
+		return;
 	localtime_r(&second, &tm);
-	md_buf_printf(out, "[%02d:%02d:%02d.%09d]", tm.tm_hour, tm.tm_min, tm.tm_sec,
-		      (int)(time % NS));
+	*o++ = '[';
+	o = md_put2(o, (uint32_t)tm.tm_hour);
+	*o++ = ':';
+	o = md_put2(o, (uint32_t)tm.tm_min);
+	*o++ = ':';
+	o = md_put2(o, (uint32_t)tm.tm_sec);
+	*o++ = '.';
+	o = md_put9(o, (uint32_t)(time % NS));
+	*o = ']';
+	out->len += 20;
 }
 
 static void print_line(const struct trigger *g, int64_t time, const struct values *v, bool json,
 		       struct md_buf *out)
 {
-	struct md_buf values = MD_BUF_INIT;
+	size_t before;
 
-	v->print(v, json, &values);
 	if (json) {
-		md_buf_printf(out, "{\"time\":%" PRId64 ",\"trigger\":\"%s\",\"values\":{%s}}\n",
-			      time, g->name, md_buf_str(&values));
-	} else {
-		put_time(time, out);
-		md_buf_printf(out, " %s {%s%s }\n", g->name, values.len ? " " : "",
-			      md_buf_str(&values));
+		md_buf_printf(out, "{\"time\":%" PRId64 ",\"trigger\":\"%s\",\"values\":{",
+			      time, g->name);
+		v->print(v, json, out);
+		md_buf_puts(out, "}}\n");
+		return;
 	}
-	out->failed = out->failed || values.failed;
-	md_buf_deinit(&values);
+	put_time(time, out);
+	md_buf_putc(out, ' ');
+	md_buf_puts(out, g->name);
+	md_buf_puts(out, " { ");
+	before = out->len;
+	v->print(v, json, out);
+	md_buf_puts(out, out->len > before ? " }\n" : "}\n");
 }
 
 /* The line about lost notifications. Its time: when it was put into the queue. */
@@ -109,14 +126,18 @@ static void put_lost(struct notices *n)
 		n->lost = 0;
 }
 
-/* Makes the bytes that were read free. */
+/* Makes the bytes that were read free. A small buffer stays for the next line. */
 static void compact(struct notices *n)
 {
 	if (n->queue.failed || !waiting(n)) {
 		n->trigger->tracer->triggers->queue_bytes -= waiting(n);
+		n->at = 0;
+		if (!n->queue.failed && n->queue.size <= KEPT_MAX) {
+			md_buf_reset(&n->queue);
+			return;
+		}
 		md_buf_deinit(&n->queue);
 		n->queue = (struct md_buf)MD_BUF_INIT;
-		n->at = 0;
 	} else if (n->at >= QUEUE_MAX) {
 		memmove(n->queue.data, n->queue.data + n->at, waiting(n));
 		n->queue.len -= n->at;
