@@ -8,7 +8,7 @@
 #endif
 
 #include "metadata/decode.h"
-#include "metadata/number.h"
+#include "metadata/event_header.h"
 #include "metadata/program.h"
 
 /* Longer than any trace: a length of this size is not valid, and more bytes would not help. */
@@ -151,79 +151,17 @@ static inline const uint8_t *walk_program(const uint8_t *p, const uint8_t *end,
 	return program->fixed ? p + program->min : walk_steps(p, end, program->walk, error);
 }
 
-/* The first value not below last whose low bits are stamp. */
-static inline uint64_t extend(uint64_t last, uint32_t stamp, unsigned int bits)
-{
-	uint64_t mask = (UINT64_C(1) << bits) - 1;
-
-	return last + ((stamp - last) & mask);
-}
-
-struct header {
-	uint32_t id;
-	uint64_t ts;
-};
-
-/* The long id and the whole time, after `at` bytes of short id. */
-static const uint8_t *read_extended(const uint8_t *p, const uint8_t *end, unsigned int at,
-				    struct header *h)
-{
-	if ((size_t)(end - p) < at + 12)
-		return NULL;
-	h->id = md_load32(p + at);
-	h->ts = md_load64(p + at + 4);
-	return p + at + 12;
-}
-
-/*
- * Both return NULL if the header extends beyond `end`. The bytes may change meanwhile: each is read
- * once.
- */
-static inline const uint8_t *read_compact(const uint8_t *p, const uint8_t *end, uint64_t last,
-					  struct header *h)
-{
-	uint32_t word;
-
-	if (end - p < 4)
-		return NULL;    /* the other forms are longer still */
-	word = md_load32(p);
-	/* The id is in the first 5 bits, on big-endian hosts the highest ones. */
-	h->id = MD_HOST_IS_BIG ? word >> 27 : word & 31;
-	h->ts = extend(last, MD_HOST_IS_BIG ? word & 0x7ffffff : word >> 5, 27);
-	if (h->id < 30)
-		return p + 4;
-	if (__builtin_expect(h->id == 31, 0))
-		return read_extended(p, end, 1, h);
-	if (end - p < 6)
-		return NULL;
-	h->id = md_load16(p + 4);
-	return p + 6;
-}
-
-static inline const uint8_t *read_large(const uint8_t *p, const uint8_t *end, uint64_t last,
-					struct header *h)
-{
-	if (end - p < 6)
-		return NULL;
-	h->id = md_load16(p);
-	if (__builtin_expect(h->id == 65535, 0))
-		return read_extended(p, end, 2, h);
-	h->ts = extend(last, md_load32(p + 2), 32);
-	return p + 6;
-}
-
 int md_decoder_next(struct md_decoder *d, struct md_occurrence *o)
 {
 	const uint8_t *p = d->p, *const end = d->end, *context;
 	const struct md_stream *s = d->stream;
 	const struct md_event *e;
 	int error = -EAGAIN;
-	struct header h;
+	struct event_header h;
 
 	if (p >= end)
 		return 0;
-	p = s->header == MD_HEADER_COMPACT ? read_compact(p, end, d->ts, &h)
-					   : read_large(p, end, d->ts, &h);
+	p = read_event_header(s, p, end, d->ts, &h);
 	if (!p)
 		return -EAGAIN;
 	e = md_stream_lookup(s, h.id);

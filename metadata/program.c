@@ -420,6 +420,7 @@ static int finish_program(struct compiler *c, const struct bounds *b, struct md_
 	p->steps = (void *)c->steps.data;
 	p->labels = (void *)c->labels.data;
 	p->text = c->text.data;
+	p->plain = md_program_is_plain(p->steps);
 	md_program_set_rest(p->steps);
 	return 0;
 }

@@ -78,6 +78,7 @@ struct md_label {               /* one range of an enumeration; ranges of one la
 struct md_program {
 	uint64_t min;           /* least bytes */
 	bool fixed;             /* then min is the size */
+	bool plain;             /* nothing but integers of the host, in decimal, and strings */
 	/* events: `name: { cpu_id = ` or `,"event":"name"`, at the start of text */
 	uint32_t title_len;
 	uint64_t text_base;     /* maximum of text that does not depend on the data */
@@ -99,6 +100,7 @@ enum md_form { MD_FORM_TEXT, MD_FORM_JSON };    /* text.h, json.h */
 int md_program_create(const struct md_event *e, enum md_form form, struct md_program **result);
 int md_program_create_context(const struct md_field *context, uint32_t count, enum md_form form,
 			      struct md_program **result);
+bool md_program_is_plain(const struct md_step *list);
 /* Sets `rest` of each step in the list, bodies included. */
 void md_program_set_rest(struct md_step *list);
 void md_program_destroy(struct md_program *p);  /* NULL is allowed */

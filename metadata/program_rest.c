@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How many bytes of data each step leaves for the steps after it; the end of a program. */
+/*
+ * What is known of a program as a whole, for example how many bytes of data each step leaves for
+ * the steps after it; the end of a program.
+ */
 #include <stdlib.h>
 
 #include "metadata/program.h"
@@ -21,6 +24,13 @@ static uint64_t step_min(const struct md_step *s)
 static struct md_step *next_step(struct md_step *s)
 {
 	return s + 1 + s->body;
+}
+
+bool md_program_is_plain(const struct md_step *list)
+{
+	while ((list->op >= MD_STEP_U8 && list->op <= MD_STEP_S64) || list->op == MD_STEP_STRING)
+		list++;
+	return list->op == MD_STEP_END;
 }
 
 void md_program_set_rest(struct md_step *list)

@@ -4,14 +4,10 @@
 #include <time.h>
 
 #include "metadata/escape.h"
+#include "metadata/event_header.h"
 #include "metadata/put.h"
 #include "metadata/text.h"
 #include "metadata/text_pieces.h"
-
-enum {
-	HEAD_TEXT = 96 + MD_TEXT_HOSTNAME_MAX,  /* `[…] (+18446744073.709551615) host `, cpu */
-	TAIL_TEXT = MD_TEXT_SLACK + 32,         /* for copies in pieces beyond the end; TORN */
-};
 
 void md_text_hostname(struct md_text *t, const char *hostname)
 {
@@ -119,7 +115,24 @@ static inline place put_escaped(place o, const uint8_t *p, const uint8_t *end,
 	return md_escape(o, p, end, limit, stop);
 }
 
+static inline place put_quote(place o)
+{
+	*o = '"';
+	return o + 1;
+}
+
+static inline unsigned int put_plain_piece(place o, const uint8_t *p)
+{
+	return md_copy_plain(o, p);
+}
+
+static inline bool has_room(place o, place full, size_t n)
+{
+	return full >= o && (size_t)(full - o) >= n;
+}
+
 #include "metadata/text_values.inc"
+#include "metadata/run_events.inc"
 
 /* Removes n characters at p from a text that ends at o. Returns its new end. */
 static __attribute__((noinline)) char *cut_text(char *p, size_t n, char *o)
@@ -170,4 +183,14 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 		o = put_string(o, TORN);
 	if (o)
 		out->len = (size_t)(o - out->data);
+}
+
+void md_text_events(struct md_text *t, struct md_row *r, struct md_buf *out, size_t want)
+{
+	char *o = out->data + out->len, *end = out->data + out->size;
+
+	if (out->failed || !out->data || out->len >= want)
+		return;
+	o = put_row(t, r, o, want < out->size ? out->data + want : end, end);
+	out->len = (size_t)(o - out->data);
 }

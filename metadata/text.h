@@ -56,6 +56,32 @@ void md_text_event(struct md_text *t, const struct md_occurrence *o, const struc
  */
 size_t md_text_length(struct md_text *t, const struct md_occurrence *o,
 		      const struct md_stream *stream, uint32_t cpu);
+
+/*
+ * Events of one stream that follow each other in the text: nearly all events are in such a row, and
+ * it costs less to print them together.
+ */
+struct md_row {
+	struct md_decoder *d;
+	uint32_t cpu;
+	uint64_t until;         /* of events of this time or later, none is printed */
+	/*
+	 * The last time before that of the last event, and how many events in a row had it. The
+	 * caller sets it for the event before d->p without that event.
+	 */
+	struct { uint64_t ts, events; } passed;
+	const uint8_t *event;   /* the last event printed; unchanged if none was */
+	uint64_t event_ts;      /* decoder time before it */
+};
+
+/*
+ * Both print the events at d->p as md_decoder_next and md_text_event or md_text_length would, one
+ * after the other, until the text has `want` bytes. They end earlier at any event that is not of
+ * the most frequent form, and, with md_text_events, when `out` has no room for another one. d is
+ * then before the first event that was not printed; it may be the first of all.
+ */
+void md_text_events(struct md_text *t, struct md_row *r, struct md_buf *out, size_t want);
+size_t md_text_lengths(struct md_text *t, struct md_row *r, size_t want);
 /*
  * How much longer the line at this time is after the last one of t than it is as the first line of
  * a text; it may be negative.

@@ -3,6 +3,14 @@
 #ifndef METADATA_TEXT_PIECES_H
 #define METADATA_TEXT_PIECES_H
 
+#include "metadata/program.h"
+#include "metadata/text.h"
+
+enum {
+	HEAD_TEXT = 96 + MD_TEXT_HOSTNAME_MAX,  /* `[…] (+18446744073.709551615) host `, cpu */
+	TAIL_TEXT = MD_TEXT_SLACK + 32,         /* for copies in pieces beyond the end; TORN */
+};
+
 #define NS_PER_SEC 1000000000u
 #define CPU_ID_TEXT (sizeof("{ cpu_id = ") - 1)       /* the end of a title, before the number */
 #define CPU_END_TEXT (sizeof(" }, ") - 1)             /* what follows it */

@@ -97,15 +97,22 @@ static void measure(const struct load *load)
 		md_buf_reset(&out);
 		start = now();
 		if (round % 3 == 2)
-			while (md_decoder_next(&d, &o) > 0)
+			while (md_decoder_next(&d, &o) > 0) {
+				struct md_row row = { .d = &d, .until = UINT64_MAX };
+
 				length += md_text_length(&text, &o, s, 0);
+				length += md_text_lengths(&text, &row, SIZE_MAX);
+			}
 		else if (round % 3 == 1)
 			while (md_decoder_next(&d, &o) > 0) {
+				struct md_row row = { .d = &d, .until = UINT64_MAX };
+
 				if (out.len > BLOCK) {
 					taken += out.len;
 					md_buf_reset(&out);
 				}
 				md_text_event(&text, &o, s, 0, &out);
+				md_text_events(&text, &row, &out, BLOCK);
 			}
 		else
 			while (md_decoder_next(&d, &o) > 0)
