@@ -73,7 +73,7 @@ static inline char *put_delta(char *o, const struct md_text *t, uint64_t ts)
 }
 
 /* `[12:44:11.814926623] `, and the delta. */
-static inline char *put_time(char *o, struct md_text *t, uint64_t ts)
+static inline __attribute__((always_inline)) char *put_time(char *o, struct md_text *t, uint64_t ts)
 {
 	uint64_t ns, rest;
 
