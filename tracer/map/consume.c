@@ -193,7 +193,8 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 	if (!shape || p == PAIR_MISSING ||
 	    !add_values(&key, shape->routes, of.rule->by_count, class, o) ||
 	    !read_numbers(of.rule, shape, class, o, latency, numbers)) {
-		of.state->missing++;
+		if (!of.state->missing++)
+			map_explain(of.rule, class, o, of.state->reason, sizeof(of.state->reason));
 		return;
 	}
 	row = get_row(m, &of, &key);

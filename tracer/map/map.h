@@ -9,6 +9,7 @@
  *	value.c     values of the fields of an event (value.h)
  *	table.c     keys, and what is known of each (table.h)
  *	consume.c   events on their way into tables, and the thread that takes them
+ *	reason.c    why an event is counted as `missing`
  *	show.c      `values` and `values.json`
  *
  * A map has a hidden session (session/hidden.h) while its session is active. It has one channel for
@@ -49,6 +50,7 @@ struct map_state {
 	uint64_t events;                /* of both events of a pair */
 	uint64_t lost;                  /* the buffers had no room for them */
 	uint64_t missing;               /* without a field that the rule names */
+	char reason[256];               /* of the first one of them */
 	uint64_t left_out;              /* the table had no room for their keys */
 	uint64_t unpaired;              /* second events without a first one */
 };
@@ -105,6 +107,11 @@ void map_reset(struct map *m);
 void map_forget_shapes(struct map *m);
 /* The thread begins, or ends, to look at the map. */
 void map_set_live(struct map *m, bool live);
+
+/* reason.c; caller holds map.lock */
+/* Writes the sentence that says which of the rule's fields the event does not have. */
+void map_explain(const struct map_rule *r, const struct md_stream *class,
+		 const struct md_occurrence *o, char *out, size_t size);
 
 /* show.c; caller holds map.lock */
 int map_print(const struct map *m, struct md_buf *out);

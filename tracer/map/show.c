@@ -253,9 +253,11 @@ static void print_counters(const struct map_rule *r, const struct map_state *st,
 			   struct md_buf *out)
 {
 	md_buf_printf(out,
-		      "rule %s\nevents %" PRIu64 "\nlost %" PRIu64 "\nmissing %" PRIu64
-		      "\nleft_out %" PRIu64 "\n",
-		      r->text, st->events, st->lost, st->missing, st->left_out);
+		      "rule %s\nevents %" PRIu64 "\nlost %" PRIu64 "\nmissing %" PRIu64 "\n",
+		      r->text, st->events, st->lost, st->missing);
+	if (st->reason[0])
+		md_buf_printf(out, "reason %s\n", st->reason);
+	md_buf_printf(out, "left_out %" PRIu64 "\n", st->left_out);
 	if (r->events[1])
 		md_buf_printf(out, "unpaired %" PRIu64 "\n", st->unpaired);
 	if (r->shown)
@@ -361,6 +363,10 @@ static int json_rule(const struct map_rule *r, const struct map_state *st, struc
 		      ",\"events\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"missing\":%" PRIu64
 		      ",\"left_out\":%" PRIu64,
 		      st->events, st->lost, st->missing, st->left_out);
+	if (st->reason[0]) {
+		md_buf_puts(out, ",\"reason\":");
+		json_text(out, st->reason);
+	}
 	if (r->events[1])
 		md_buf_printf(out, ",\"unpaired\":%" PRIu64, st->unpaired);
 	if (r->shown)

@@ -176,6 +176,32 @@ rmdir "$s/user/maps/weights" || fail "rmdir of a map"
 cat "$s/config" >"$work/saved.ini"
 rmdir "$s"
 
+# --- events without a value say why
+s=$S/reasons
+mkdir "$s"
+reason() { # RULE SENTENCE
+	mkdir "$s/user/maps/r"
+	put "$1" "$s/user/maps/r/rules"
+	"$SELLER" 10 </dev/null >/dev/null
+	cp "$s/user/maps/r/values" "$work/values"
+	has "$(cat "$s/user/maps/r/values.json")" "\"reason\":\"${2#reason }"
+	rmdir "$s/user/maps/r"
+	is "$1" "$2" "$(grep '^reason' "$work/values")"
+	is "$1: missing" 10 "$(key missing "$work/values")"
+}
+put shop:open "$s/user/events"
+put start "$s/control"
+reason 'shop:sale by itm sum price' "reason 'shop:sale' has no field 'itm'; did you mean 'item'?"
+reason 'shop:sale by item sum(prce), max(n)' "reason 'shop:sale' has no field 'prce'; did you mean 'price'?"
+reason 'shop:sale by item.x' "reason 'shop:sale' has no field 'item.x'"
+reason 'shop:sale by n topk(item, 3)' "reason 'item' of 'shop:sale' is no number"
+reason 'shop:sale by colour_of_it' "reason 'shop:sale' has no field 'colour_of_it'"
+mkdir "$s/user/maps/r"
+put 'shop:sale by item' "$s/user/maps/r/rules"
+"$SELLER" 10 </dev/null >/dev/null
+is "none is missing" "0 0" "$(key missing "$s/user/maps/r/values") $(grep -c reason "$s/user/maps/r/values")"
+rmdir "$s"
+
 # --- a program that is killed while it records
 s=$S/killed
 mkdir "$s" "$s/user/maps/some"
