@@ -51,6 +51,12 @@ static int add_file(struct walk *w, int fd, const struct stat *st)
 	return 0;
 }
 
+/* What precedes `/PATH` in a sentence about a file below the input. */
+static const char *top_of(const struct walk *w)
+{
+	return strcmp(w->im->path, "/") ? w->im->path : "";
+}
+
 static int walk_dir(struct walk *w, int fd, size_t len, unsigned int depth);
 
 /* One entry of a directory; other things than files and directories are left out. */
@@ -62,7 +68,7 @@ static int walk_entry(struct walk *w, int dir, const char *name, size_t len, uns
 
 	if (len + n + 2 > sizeof(w->path))
 		return tr_fail(w->err, -ENAMETOOLONG, "%s/%s: the path of a file is too long",
-			       w->im->path, w->path);
+			       top_of(w), w->path);
 	memcpy(w->path + len, name, n + 1);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return 0;       /* removed meanwhile */
@@ -70,21 +76,21 @@ static int walk_entry(struct walk *w, int dir, const char *name, size_t len, uns
 		return 0;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
-		return tr_fail(w->err, -errno, "%s/%s: %s", w->im->path, w->path, strerror(errno));
+		return tr_fail(w->err, -errno, "%s/%s: %s", top_of(w), w->path, strerror(errno));
 	if (fstat(fd, &st) || (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))) {
 		close(fd);
 		return 0;
 	}
 	if (st.st_dev != w->dev) {
 		close(fd);
-		return tr_fail(w->err, -EXDEV, "%s/%s: is on another file system", w->im->path,
+		return tr_fail(w->err, -EXDEV, "%s/%s: is on another file system", top_of(w),
 			       w->path);
 	}
 	if (S_ISREG(st.st_mode))
 		return add_file(w, fd, &st);
 	if (depth == IMPORT_DEPTH_MAX) {
 		close(fd);
-		return tr_fail(w->err, -ELOOP, "%s/%s: more than %u directories deep", w->im->path,
+		return tr_fail(w->err, -ELOOP, "%s/%s: more than %u directories deep", top_of(w),
 			       w->path, IMPORT_DEPTH_MAX);
 	}
 	w->path[len + n] = '/';

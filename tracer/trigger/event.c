@@ -33,9 +33,24 @@ static int place_error(const struct condition *c, const char *part, int ret, str
 	return ret;
 }
 
+/* Rules do not know the word that follows them in a condition. */
+static void suggest_capture(struct tr_err *err)
+{
+	static const char *const words[] = { "capture" };
+	const char *at = err->text + err->column;
+	size_t len = strcspn(at, " \t\n");
+
+	if (nearest(at, len, words, 1))
+		snprintf(err->sentence, sizeof(err->sentence),
+			 "no such keyword '%.*s'; did you mean 'capture'?", (int)len, at);
+}
+
 static int explain_rule(const struct condition *c, int ret, struct tr_err *err)
 {
-	return place_error(c, strstr(c->text, c->rule), ret, err);
+	place_error(c, strstr(c->text, c->rule), ret, err);
+	if (ret == -EINVAL && err && err->column > 0 && (size_t)err->column < strlen(err->text))
+		suggest_capture(err);
+	return ret;
 }
 
 /* Where capture i begins in the line: after the rule and the word `capture`, in order. */
