@@ -29,7 +29,12 @@ static long double value_of(const struct map_row *row, const struct map_rule *r,
 	return kind == MAP_AVG ? s->v / (long double)row->count : s->v;
 }
 
-/* ---- the order: by the first operator, the greatest first; then by key ---- */
+/*
+ * ---- the order: by the first operator, the greatest first; then by key ----
+ *
+ * A sum of infinities may be no number: such a row comes last. (It compares with nothing, and an
+ * order with it as equal to all others would be none.)
+ */
 
 struct ordered {
 	const struct map_row *row;
@@ -42,6 +47,7 @@ static int compare_rows(const void *a, const void *b)
 	uint32_t n = x->row->key_len < y->row->key_len ? x->row->key_len : y->row->key_len;
 	int c = (x->value < y->value) - (x->value > y->value);
 
+	c = c ? c : isnan(x->value) - isnan(y->value);
 	c = c ? c : memcmp(x->row->key, y->row->key, n);
 	return c ? c : (x->row->key_len > y->row->key_len) - (x->row->key_len < y->row->key_len);
 }
@@ -70,12 +76,21 @@ static bool is_whole(long double v)
 {
 	long double n = v < 0 ? -v : v;
 
-	return n < 1e19L && n == (long double)(uint64_t)n;
+	return n < 18446744073709551616.0L && n == (long double)(uint64_t)n;
 }
 
 static void put_number(struct md_buf *out, int width, long double v)
 {
 	md_buf_printf(out, "%*.*Lf", width, is_whole(v) ? 0 : 3, v);
+}
+
+/* JSON has no other numbers. */
+static void put_json_number(struct md_buf *out, long double v)
+{
+	if (isfinite(v))
+		put_number(out, 0, v);
+	else
+		md_buf_puts(out, "null");
 }
 
 /* In one line, whatever bytes the application's text has. */
@@ -185,11 +200,15 @@ static void put_histogram(struct md_buf *out, const struct map_op *op, const uni
 }
 
 static void put_top(struct md_buf *out, const struct map_op *op, const union map_slot *s,
-		    uint64_t count, const char *separator)
+		    uint64_t count, bool json)
 {
 	for (uint32_t i = 0; i < op->slots && i < count; i++) {
-		md_buf_puts(out, i ? separator : "");
-		put_number(out, 0, s[i].v);
+		if (i)
+			md_buf_putc(out, json ? ',' : '\n');
+		if (json)
+			put_json_number(out, s[i].v);
+		else
+			put_number(out, 0, s[i].v);
 	}
 }
 
@@ -244,7 +263,7 @@ static void print_lists(const struct map_rule *r, const struct map_row *row, str
 			put_histogram(out, op, s);
 			continue;
 		}
-		put_top(out, op, s, row->count, "\n");
+		put_top(out, op, s, row->count, false);
 		md_buf_putc(out, '\n');
 	}
 }
@@ -341,11 +360,9 @@ static void json_row(const struct map_rule *r, const struct map_row *row, struct
 		if (is_histogram(op))
 			json_histogram(out, op, s);
 		else if (op->kind == MAP_TOPK)
-			put_top(out, op, s, row->count, ",");
-		else if (isfinite(value_of(row, r, i)))
-			put_number(out, 0, value_of(row, r, i));
+			put_top(out, op, s, row->count, true);
 		else
-			md_buf_puts(out, "null");
+			put_json_number(out, value_of(row, r, i));
 		md_buf_puts(out, list ? "]" : "");
 	}
 	md_buf_putc(out, '}');

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers at the ends of their ranges, and beyond: in `values` and in `values.json` of a map. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/buf.h"
+#include "tests/lib/test.h"
+#include "tracer/map/map.h"
+
+static struct map map = { .name = "m" };
+static struct map_state state;
+
+static void begin(const char *rule)
+{
+	map.states = &state;
+	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, rule, true, &map.rules, NULL));
+}
+
+static void end(void)
+{
+	map_table_deinit(&state.table);
+	map_rules_deinit(&map.rules);
+}
+
+/* An event with the key, whose operators all have the number. */
+static void add(uint64_t key, long double number)
+{
+	struct map_value v = { .kind = MAP_UNSIGNED, .u = key };
+	struct map_key k = { 0 };
+	struct map_row *row;
+	long double numbers[MAP_OPERATORS_MAX];
+
+	for (size_t i = 0; i < MAP_OPERATORS_MAX; i++)
+		numbers[i] = number;
+	map_key_add(&k, &v);
+	row = map_table_find(&state.table, &k);
+	if (!row)
+		row = map_table_add(&state.table, &map.rules.rules[0], &k);
+	CHECK(row);
+	if (row)
+		map_row_add(row, &map.rules.rules[0], numbers);
+}
+
+/* What follows `after` in what the function prints. */
+static void check_after(int (*print)(const struct map *m, struct md_buf *out), const char *after,
+			const char *want)
+{
+	struct md_buf out = MD_BUF_INIT;
+	const char *at;
+
+	CHECK(!print(&map, &out));
+	at = strstr(md_buf_str(&out), after);
+	CHECK(at);
+	if (at)
+		CHECK_STR(at + strlen(after), want);
+	md_buf_deinit(&out);
+}
+
+static void large_whole_numbers(void)
+{
+	begin("a:b by k max(n), topk(n, 2)");
+	add(1, 18446744073709551615.0L);
+	add(1, 10000000000000000001.0L);
+	add(1, 2.5L);
+	check_after(map_print, " k\n", " 18446744073709551615 1\ntopk(n) 1\n"
+				       "18446744073709551615\n10000000000000000001\n");
+	check_after(map_print_json, "\"events\":3,",
+		    "\"max(n)\":18446744073709551615,"
+		    "\"topk(n)\":[18446744073709551615,10000000000000000001]}]}]}\n");
+	end();
+}
+
+static void infinite_numbers(void)
+{
+	begin("a:b by k max(f), topk(f, 3)");
+	add(1, (long double)INFINITY);
+	add(1, 1.5L);
+	add(1, -(long double)INFINITY);
+	check_after(map_print_json, "\"events\":3,",
+		    "\"max(f)\":null,\"topk(f)\":[null,1.500,null]}]}]}\n");
+	end();
+}
+
+/* A sum that is no number does not mix up the others. */
+static void order_with_nan(void)
+{
+	static const uint64_t keys[] = { 5, 3, 8, 1, 9, 2, 7, 4, 6 };
+
+	begin("a:b by k sum(f)");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		add(keys[i], (long double)keys[i]);
+	for (uint64_t k = 2; k < 10; k += 3) {
+		add(k, (long double)INFINITY);
+		add(k, -(long double)INFINITY);
+	}
+	check_after(map_print_json, "\"values\":[",
+		    "\n{\"key\":{\"k\":9},\"events\":1,\"sum(f)\":9},"
+		    "\n{\"key\":{\"k\":7},\"events\":1,\"sum(f)\":7},"
+		    "\n{\"key\":{\"k\":6},\"events\":1,\"sum(f)\":6},"
+		    "\n{\"key\":{\"k\":4},\"events\":1,\"sum(f)\":4},"
+		    "\n{\"key\":{\"k\":3},\"events\":1,\"sum(f)\":3},"
+		    "\n{\"key\":{\"k\":1},\"events\":1,\"sum(f)\":1},"
+		    "\n{\"key\":{\"k\":2},\"events\":3,\"sum(f)\":null},"
+		    "\n{\"key\":{\"k\":5},\"events\":3,\"sum(f)\":null},"
+		    "\n{\"key\":{\"k\":8},\"events\":3,\"sum(f)\":null}]}]}\n");
+	end();
+}
+
+int main(void)
+{
+	CASE(large_whole_numbers);
+	CASE(infinite_numbers);
+	CASE(order_with_nan);
+	return test_summary();
+}
