@@ -2,9 +2,9 @@
 #
 # How fast triggers are, a part of run (trigger_hits.h): from an event to its notification, and to
 # the effect of an action `stop`; beside them the bare wake-ups that these need, two and one
-# (trigger_floor.c); and what a hit costs at 1,000,000 hits a second, with an action for each hit
-# and for each millionth. HITS (1000): of the latencies, in ROUNDS_TRIGGERS (5) turns.
-# RATE_SECONDS (5).
+# (trigger_floor.c), and those that answer the read of a file (trigger_fuse.c); and what a hit costs
+# at 1,000,000 hits a second, with an action for each hit and for each millionth. HITS (1000): of
+# the latencies, in ROUNDS_TRIGGERS (5) turns. RATE_SECONDS (5).
 
 # Percent of a CPU that processes used while a command ran; the command's output goes to FILE.
 triggers_cpu() { # FILE "PID…" COMMAND…
@@ -37,6 +37,7 @@ triggers_latency() { # HITS ROUNDS
 	for i in $(seq "$2"); do
 		for what in notify stop; do
 			triggers_measure floor trigger_floor $what $(($1 / $2))
+			[ $what = stop ] || triggers_measure fuse trigger_fuse $what $(($1 / $2))
 			[ $what = stop ] && triggers_trail 'stop bench' || triggers_trail notify
 			triggers_measure trig trigger_trail $what $(($1 / $2))
 			rmdir "$mnt/triggers/bench"
@@ -114,6 +115,8 @@ triggers() {
 			"$(ratio "$(triggers_quantile "$work/trig.$f" 0.5)" \
 				"$(triggers_quantile "$work/ltrig.$f" 0.5)")"
 		row "  $f: bare wake-ups" "$(triggers_value "$work/floor.$f")" - ""
+		[ $f = stop ] || row "  $f: … that answer a read of a file, nothing else" \
+			"$(triggers_value "$work/fuse.$f")" - ""
 	done
 	heading "triggers at 1,000,000 hits a second"
 	triggers_row "CPU time of a hit, notify, ns" each 2
