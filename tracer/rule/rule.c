@@ -345,6 +345,9 @@ static int fail_unexpected(struct scan *s, struct word *w)
 			    "with commas");
 	if (word_is(w, "loglevel"))
 		return fail_at(s, column, "'loglevel' comes once");
+	if (word_is(w, "as"))
+		return fail_at(s, column, "only probes of the kernel get a name by 'as', right "
+			    "after the pattern");
 	if (near)
 		return tr_fail_at(s->err, -EINVAL, s->line, column,
 				  "no such keyword '%.60s'; did you mean '%s'?", word_text(w),

@@ -300,6 +300,12 @@ static void mistakes_are_explained(void)
 	CHECK_STR(apply("\"a:b\\0\""), "-22 line 1 column 6: this escape is not a character");
 }
 
+static void names_belong_to_probes(void)
+{
+	CHECK_STR(apply("a:b as c"), "-22 line 1 column 4: only probes of the kernel get a name "
+				     "by 'as', right after the pattern");
+}
+
 static void long_lines(void)
 {
 	static char line[10000];
@@ -365,6 +371,7 @@ int main(void)
 	CASE(rules_match);
 	CASE(filters_decide);
 	CASE(mistakes_are_explained);
+	CASE(names_belong_to_probes);
 	CASE(long_lines);
 	CASE(too_many_rules);
 	CASE(level_names);
