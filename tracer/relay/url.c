@@ -63,6 +63,9 @@ static int parse_host(struct scan *s, bool ipv6, char *host, size_t size)
 	from = s->p += bracketed;
 	while (s->p < s->end && is_host_char(*s->p, bracketed))
 		s->p++;
+	if (s->p == from && !bracketed && s->p < s->end && *s->p == ':')
+		return refuse(s, "an IPv6 address is in brackets, as in net6://[::1]; else a host "
+			      "is missing here");
 	if (s->p == from || *from == '-')
 		return refuse(s, "a host name or address is missing here");
 	if ((size_t)(s->p - from) >= size)

@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,6 +19,14 @@ static int parse(const char *text, struct relay_url *u)
 
 	CHECK(ret ? ret == -EINVAL && err.sentence[0] : !err.sentence[0]);
 	return ret;
+}
+
+static void explained(const char *text, const char *with)
+{
+	struct tr_err err = TR_ERR_INIT;
+	struct relay_url u;
+
+	CHECK(relay_url_parse(text, &u, &err) == -EINVAL && strstr(err.sentence, with));
 }
 
 static bool is(const char *text, bool ipv6, const char *host, int control, const char *data_host,
@@ -84,6 +93,9 @@ static void bad_addresses(void)
 			printf("# accepted: %s\n", bad[i]);
 		CHECK(parse(bad[i], &u) == -EINVAL);
 	}
+	explained("net6://::1", "an IPv6 address is in brackets");
+	explained("net://::1", "an IPv6 address is in brackets");
+	explained("net:///p", "a host name or address is missing");
 	memset(path, 'x', sizeof(path) - 1);
 	memcpy(path, "net://h/", 8);
 	CHECK(parse(path, &u) == -EINVAL);
