@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "metadata/number.h"
 
@@ -10,6 +11,20 @@ const char md_digit_pairs[201] =
 	"00010203040506070809" "10111213141516171819" "20212223242526272829" "30313233343536373839"
 	"40414243444546474849" "50515253545556575859" "60616263646566676869" "70717273747576777879"
 	"80818283848586878889" "90919293949596979899";
+
+char *md_put_time_of_day(char *o, int64_t second)
+{
+	time_t time = (time_t)second;
+	struct tm tm;
+
+	if (!localtime_r(&time, &tm))
+		tm = (struct tm){ 0 };
+	o = md_put2(o, (uint32_t)tm.tm_hour);
+	*o++ = ':';
+	o = md_put2(o, (uint32_t)tm.tm_min);
+	*o++ = ':';
+	return md_put2(o, (uint32_t)tm.tm_sec);
+}
 
 char *md_put_u64_long(char *o, uint64_t v)
 {

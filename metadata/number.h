@@ -172,6 +172,9 @@ static inline char *md_put_s64(char *o, int64_t v)
  */
 char *md_put_int(char *o, uint64_t v, unsigned int size, unsigned int base, int is_signed);
 
+/* `12:44:11`: 8 characters, of a time since the epoch, local (TZ, tzset(3)); 00:00:00 if none. */
+char *md_put_time_of_day(char *o, int64_t second);
+
 /* In the form of printf's %g. Needs room for 32 characters. */
 char *md_put_double(char *o, double v);
 

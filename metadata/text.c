@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Events as text: see text.h. A compiled program (program.h) formats the fields. */
 #include <string.h>
-#include <time.h>
 
 #include "metadata/escape.h"
-#include "metadata/event_header.h"
 #include "metadata/put.h"
 #include "metadata/text.h"
 #include "metadata/text_pieces.h"
@@ -28,16 +26,7 @@ void md_text_init(struct md_text *t, uint64_t clock_offset, const char *hostname
 
 static void set_second(struct md_text *t, int64_t second)
 {
-	time_t time = (time_t)second;
-	struct tm tm;
-
-	if (!localtime_r(&time, &tm))
-		memset(&tm, 0, sizeof(tm));
-	md_put2(t->hms, (uint32_t)tm.tm_hour);
-	t->hms[2] = ':';
-	md_put2(t->hms + 3, (uint32_t)tm.tm_min);
-	t->hms[5] = ':';
-	md_put2(t->hms + 6, (uint32_t)tm.tm_sec);
+	md_put_time_of_day(t->hms, second);
 	t->second = second;
 }
 
@@ -185,7 +174,7 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 		out->len = (size_t)(o - out->data);
 }
 
-void md_text_events(struct md_text *t, struct md_row *r, struct md_buf *out, size_t want)
+void md_text_events(struct md_text *t, const struct md_row *r, struct md_buf *out, size_t want)
 {
 	char *o = out->data + out->len, *end = out->data + out->size;
 

@@ -65,13 +65,6 @@ struct md_row {
 	struct md_decoder *d;
 	uint32_t cpu;
 	uint64_t until;         /* of events of this time or later, none is printed */
-	/*
-	 * The last time before that of the last event, and how many events in a row had it. The
-	 * caller sets it for the event before d->p without that event.
-	 */
-	struct { uint64_t ts, events; } passed;
-	const uint8_t *event;   /* the last event printed; unchanged if none was */
-	uint64_t event_ts;      /* decoder time before it */
 };
 
 /*
@@ -80,8 +73,9 @@ struct md_row {
  * the most frequent form, and, with md_text_events, when `out` has no room for another one. d is
  * then before the first event that was not printed; it may be the first of all.
  */
-void md_text_events(struct md_text *t, struct md_row *r, struct md_buf *out, size_t want);
-size_t md_text_lengths(struct md_text *t, struct md_row *r, size_t want);
+void md_text_events(struct md_text *t, const struct md_row *r, struct md_buf *out, size_t want);
+size_t md_text_lengths(struct md_text *t, const struct md_row *r, size_t want);
+
 /*
  * How much longer the line at this time is after the last one of t than it is as the first line of
  * a text; it may be negative.

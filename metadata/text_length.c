@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "metadata/escape.h"
-#include "metadata/event_header.h"
 #include "metadata/run.h"
 #include "metadata/text.h"
 #include "metadata/text_pieces.h"
@@ -189,7 +188,7 @@ size_t md_text_length(struct md_text *t, const struct md_occurrence *e,
 	return r.torn ? n + sizeof(TORN) - 1 : n;
 }
 
-size_t md_text_lengths(struct md_text *t, struct md_row *r, size_t want)
+size_t md_text_lengths(struct md_text *t, const struct md_row *r, size_t want)
 {
 	return put_row(t, r, 0, want, SIZE_MAX);
 }

@@ -79,6 +79,8 @@ bool glob_match(const char *pattern, const char *name);
  * a third of the letters differ (case does not count), or one is the beginning of the other.
  */
 const char *nearest(const char *word, size_t len, const char *const *names, size_t count);
+/* The same of names that follow each other in `size` bytes, each with its NUL. */
+const char *nearest_in(const char *word, size_t len, const char *names, size_t size);
 /* Writes "a, b, c", or "none", cut to the size, and returns it. */
 const char *join_names(const char *const *names, size_t count, char *out, size_t size);
 

@@ -44,33 +44,42 @@ static unsigned int edit_distance(const char *a, size_t n, const char *b, size_t
 	return one[m];
 }
 
+struct nearest_name {
+	const char *name;               /* NULL: none is near */
+	unsigned int distance;
+};
+
+static void compare_name(const char *word, size_t len, const char *name, struct nearest_name *best)
+{
+	size_t n = strlen(name), shorter = n < len ? n : len;
+	unsigned int d;
+
+	if (!len || len > LONGEST || n > LONGEST)
+		return;
+	d = edit_distance(word, len, name, n);
+	/* A name's beginning (`warn`), or a name with more (`critical`), counts as one letter. */
+	if (shorter >= 3 && !strncasecmp(word, name, shorter))
+		d = min_uint(d, 1);
+	if (d < best->distance && d <= (n < 6 ? 2 : n / 3) && d < len)
+		*best = (struct nearest_name){ name, d };
+}
+
 const char *nearest(const char *word, size_t len, const char *const *names, size_t count)
 {
-	const char *best = NULL;
-	unsigned int best_distance = LONGEST;
-	size_t i;
+	struct nearest_name best = { NULL, LONGEST };
 
-	if (!len || len > LONGEST)
-		return NULL;
-	for (i = 0; i < count; i++) {
-		size_t n = strlen(names[i]), shorter = n < len ? n : len;
-		unsigned int d;
+	for (size_t i = 0; i < count; i++)
+		compare_name(word, len, names[i], &best);
+	return best.name;
+}
 
-		if (n > LONGEST)
-			continue;
-		d = edit_distance(word, len, names[i], n);
-		/*
-		 * A name's beginning (`warn`), or a name with more (`critical`), counts as one
-		 * letter.
-		 */
-		if (shorter >= 3 && !strncasecmp(word, names[i], shorter))
-			d = min_uint(d, 1);
-		if (d < best_distance && d <= (n < 6 ? 2 : n / 3) && d < len) {
-			best = names[i];
-			best_distance = d;
-		}
-	}
-	return best;
+const char *nearest_in(const char *word, size_t len, const char *names, size_t size)
+{
+	struct nearest_name best = { NULL, LONGEST };
+
+	for (size_t at = 0; at < size; at += strlen(names + at) + 1)
+		compare_name(word, len, names + at, &best);
+	return best.name;
 }
 
 const char *join_names(const char *const *names, size_t count, char *out, size_t size)

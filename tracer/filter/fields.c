@@ -72,24 +72,16 @@ void filter_event_names(const struct filter_event *e, struct md_buf *out)
 int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where,
 		    struct md_buf *names, struct tr_err *err)
 {
-	const char **list = calloc(names->len + 1, sizeof(*list)), *near = NULL;
-	size_t n = 0;
-	int ret;
+	const char *near = NULL;
 
-	for (size_t at = 0; list && !names->failed && at < names->len;
-	     at += strlen(names->data + at) + 1)
-		list[n++] = names->data + at;
-	if (list)
-		near = nearest(field->text, field->name_length, list, n);
+	if (!names->failed)
+		near = nearest_in(field->text, field->name_length, names->data, names->len);
 	if (near)
-		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column,
-				 "no field '%s' in %s; did you mean '%s'?", field->text, where,
-				 near);
-	else
-		ret = tr_fail_at(err, -EINVAL, f->line, (int)field->column, "no field '%s' in %s",
-				 field->text, where);
-	free(list);
-	return ret;
+		return tr_fail_at(err, -EINVAL, f->line, (int)field->column,
+				  "no field '%s' in %s; did you mean '%s'?", field->text, where,
+				  near);
+	return tr_fail_at(err, -EINVAL, f->line, (int)field->column, "no field '%s' in %s",
+			  field->text, where);
 }
 
 int filter_check(const struct filter *f, const struct filter_event *e, struct tr_err *err)

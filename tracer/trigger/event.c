@@ -33,24 +33,42 @@ static int place_error(const struct condition *c, const char *part, int ret, str
 	return ret;
 }
 
-/* Rules do not know the word that follows them in a condition. */
-static void suggest_capture(struct tr_err *err)
+/* Whether the first bytes of the condition's rule are a rule of their own. */
+static bool begins_with_rule(const struct condition *c, size_t len)
 {
-	static const char *const words[] = { "capture" };
-	const char *at = err->text + err->column;
-	size_t len = strcspn(at, " \t\n");
+	char *text = strndup(c->rule, len);
+	struct rule r;
+	bool is_rule = text && !c->agent && !rule_parse(text, 0, c->domain, &r, NULL);
 
-	if (nearest(at, len, words, 1))
+	if (is_rule)
+		rule_deinit(&r);
+	free(text);
+	return is_rule;
+}
+
+/*
+ * Rules do not know the word that follows them in a condition: if what precedes the mistake is a
+ * whole rule, that word may be misspelt. err has columns of the rule.
+ */
+static void suggest_capture(const struct condition *c, struct tr_err *err)
+{
+	static const char word[] = "capture";
+	size_t column = err->column > 0 ? (size_t)err->column : 0, len;
+
+	if (!column || column >= strlen(c->rule))
+		return;
+	len = strcspn(c->rule + column, " \t");
+	if (nearest_in(c->rule + column, len, word, sizeof(word)) && begins_with_rule(c, column))
 		snprintf(err->sentence, sizeof(err->sentence),
-			 "no such keyword '%.*s'; did you mean 'capture'?", (int)len, at);
+			 "no such keyword '%.*s'; did you mean '%s'?", (int)len, c->rule + column,
+			 word);
 }
 
 static int explain_rule(const struct condition *c, int ret, struct tr_err *err)
 {
-	place_error(c, strstr(c->text, c->rule), ret, err);
-	if (ret == -EINVAL && err && err->column > 0 && (size_t)err->column < strlen(err->text))
-		suggest_capture(err);
-	return ret;
+	if (ret == -EINVAL && err)
+		suggest_capture(c, err);
+	return place_error(c, strstr(c->text, c->rule), ret, err);
 }
 
 /* Where capture i begins in the line: after the rule and the word `capture`, in order. */

@@ -31,7 +31,8 @@ struct listener {
 	uint32_t places;
 	/* regions without a bell that the last round found due, and that this one has so far */
 	uint32_t polled, polling;
-	uint64_t cpu;                   /* CPU time of the thread when the last look ended */
+	/* CPU time of the thread when the last look ended: the next one costs what is used since */
+	uint64_t cpu;
 	struct stream_set looked;       /* the streams of one look: its array is the next */
 	struct stream streams[LOOKED_MAX];
 };

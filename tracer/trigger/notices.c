@@ -70,19 +70,12 @@ static bool user_has_room(const struct trigger *g, size_t size)
 /* `[HH:MM:SS.NNNNNNNNN]`. Without printf(): its code is not in the cache when a rare hit comes. */
 static void put_time(int64_t time, struct md_buf *out)
 {
-	time_t second = (time_t)(time / NS);
 	char *o = md_buf_room(out, 20);
-	struct tm tm = { 0 };
 
 	if (!o)
 		return;
-	localtime_r(&second, &tm);
 	*o++ = '[';
-	o = md_put2(o, (uint32_t)tm.tm_hour);
-	*o++ = ':';
-	o = md_put2(o, (uint32_t)tm.tm_min);
-	*o++ = ':';
-	o = md_put2(o, (uint32_t)tm.tm_sec);
+	o = md_put_time_of_day(o, time / NS);
 	*o++ = '.';
 	o = md_put9(o, (uint32_t)(time % NS));
 	*o = ']';

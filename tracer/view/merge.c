@@ -265,36 +265,21 @@ nomem:
 }
 
 /*
- * Prepares a row of the events after the one on top. It ends where another stream, or the limit,
- * comes first. False: each event has to be looked at.
+ * The row of events after the one on top: it ends where another stream, or the limit, comes first.
+ * Its decoder is the cursor's, so merge_next must follow what prints it. False: each event has to
+ * be looked at.
  */
-static bool begin_row(const struct merge *m, uint64_t limit, struct md_row *r)
+static bool find_row(const struct merge *m, uint64_t limit, struct md_row *r)
 {
 	struct cursor *c = m->heap[0].c;
 	uint64_t until = limit < c->max_ts ? limit + 1 : c->max_ts;
 
-	if (c->freq || c->skip.events)
+	if (c->freq || c->skip.events || c->in_ring)
 		return false;
 	for (size_t i = 1; i < 3 && i < m->heap_count; i++)
 		until = m->heap[i].ts < until ? m->heap[i].ts : until;
-	*r = (struct md_row){ .d = &c->d, .cpu = c->stream.cpu, .until = until };
-	r->passed.ts = c->beyond.ts;
-	r->passed.events = c->beyond.events;
+	*r = (struct md_row){ &c->d, c->stream.cpu, until };
 	return true;
-}
-
-/* The last event of the row becomes the current one; merge_next must follow, and uses its time. */
-static void end_row(const struct merge *m, const struct md_row *r)
-{
-	struct cursor *c = m->heap[0].c;
-
-	if (!r->event)
-		return;
-	c->event = r->event;
-	c->event_ts = r->event_ts;
-	c->o.ts = c->d.ts;
-	if (c->in_ring)
-		c->beyond = (struct beyond){ r->passed.ts, r->passed.events };
 }
 
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out, size_t want)
@@ -317,13 +302,11 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 				      c->stream.cpu, out);
 		else
 			md_text_event(t, &c->o, c->stream.class, c->stream.cpu, out);
-		if (m->stacks) {
+		if (m->stacks)
 			stacks_put(m->stacks, t->clock_offset, c,
 				   json ? STACKS_JSON : STACKS_TEXT, out);
-		} else if (!json && begin_row(m, limit, &row)) {
+		else if (!json && find_row(m, limit, &row))
 			md_text_events(t, &row, out, want);
-			end_row(m, &row);
-		}
 		missed = c->missed;
 		merge_next(m);
 		if (c->missed != missed)
@@ -348,10 +331,8 @@ bool merge_length(struct merge *m, struct md_text *t, uint64_t limit, uint64_t *
 		if (!m->uniform)
 			md_text_hostname(t, c->host);
 		n += md_text_length(t, &c->o, c->stream.class, c->stream.cpu);
-		if (n < want && begin_row(m, limit, &row)) {
+		if (n < want && find_row(m, limit, &row))
 			n += md_text_lengths(t, &row, want - n);
-			end_row(m, &row);
-		}
 		missed = c->missed;
 		merge_next(m);
 		if (c->missed != missed)

@@ -105,6 +105,7 @@ wrong 'event user !tick:*' EINVAL 'begins with a pattern' 11
 wrong 'event user tick:* loglevel warnin' EINVAL "did you mean 'warning'" 27
 wrong 'event user tick:* captur n' EINVAL "'captur'; did you mean 'capture'" 18
 wrong 'event user tick:* if n > 3 captures n' EINVAL "did you mean 'capture'" 27
+wrong "event user tick:* loglevel cap" EINVAL "no such level .cap.; levels are" 27
 wrong 'event user tick:* capture' EINVAL 'a capture is' 25
 wrong 'event user tick:* capture n, a[' EINVAL 'a capture is' 29
 wrong 'event user tick:* capture n, $ctx.vpd' ENOENT 'no such context' 34

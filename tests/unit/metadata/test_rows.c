@@ -112,17 +112,6 @@ static void print_singly(const struct md_stream *s, const uint8_t *p, size_t n, 
 	}
 }
 
-/* How many events before the one with number `last` have the time of the one before it. */
-static void check_passed(const struct lines *l, size_t last, const struct md_row *r)
-{
-	uint64_t n = 1;
-
-	while (n < last && l->line[last - 1 - n].ts == l->line[last - 1].ts)
-		n++;
-	CHECK(r->passed.ts == l->line[last - 1].ts && r->passed.events == n);
-	CHECK(r->event == l->line[last - 1].after && r->event_ts == l->line[last - 1].ts);
-}
-
 /* The row that follows the events printed so far, of which there are *i. */
 static void check_row(uint64_t *seed, struct md_text *t, struct md_decoder *d,
 		      const struct lines *l, size_t *i, struct md_buf *out)
@@ -134,9 +123,6 @@ static void check_row(uint64_t *seed, struct md_text *t, struct md_decoder *d,
 
 	if (below(seed, 4) == 0)
 		r.until = l->line[below(seed, l->count)].ts + below(seed, 2);
-	if (*i > 1)     /* as the events before it left it */
-		for (size_t k = *i - 1; k && (k == *i - 1 || l->line[k - 1].ts == r.passed.ts); k--)
-			r.passed.ts = l->line[k - 1].ts, r.passed.events++;
 	counted = r;
 	counted.d = &other;
 	length = md_text_lengths(&state, &counted, want - before);
@@ -151,10 +137,6 @@ static void check_row(uint64_t *seed, struct md_text *t, struct md_decoder *d,
 	CHECK(length >= out->len - before);
 	if (length == out->len - before)
 		CHECK(state.last == t->last && state.any == t->any && other.p == d->p);
-	if (*i > first)
-		check_passed(l, *i - 1, &r);
-	else
-		CHECK(!r.event);
 }
 
 static size_t rows, singles;
