@@ -59,7 +59,8 @@ static struct {
 	size_t changes;                 /* how many of them are polled for changes only */
 	uint64_t round;
 	bool stop;
-	bool ticking;           /* the helper has seen a `tick`, and looks again after TICK */
+	bool looking;           /* the helper visits all waiters */
+	bool ticking;           /* it has seen a `tick`, and looks again after TICK */
 } wait = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.waiters = TAILQ_HEAD_INITIALIZER(wait.waiters),
@@ -86,11 +87,14 @@ static void unlist_if_idle(struct waiter *w)
 	}
 }
 
-/* The helper may be asleep without a time limit. */
+/*
+ * The helper may be asleep without a time limit. In a look it finds the tick at the end: a kick
+ * would make each look follow the one before without a pause.
+ */
 static void set_tick(struct waiter *w, bool tick)
 {
 	w->tick = tick;
-	if (tick && !wait.ticking)
+	if (tick && !wait.ticking && !wait.looking)
 		helper_kick();
 }
 
@@ -464,8 +468,10 @@ int64_t wait_look(void)
 	bool ticking;
 
 	pthread_mutex_lock(&wait.lock);
+	wait.looking = true;
 	wait.ticking = false;
 	visit_all();
+	wait.looking = false;
 	ticking = wait.ticking;
 	pthread_mutex_unlock(&wait.lock);
 	return ticking ? helper_clock() + TICK : -1;
