@@ -82,7 +82,7 @@ LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
 
 # ---- what there is ----
 
-CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c)
+CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c tracer/*/*/*.c)
 FS_SRC := $(wildcard fs/*/*.c)
 LIB_SRC := $(wildcard ustlib/*.c ustlib/context/*.c ustlib/front/*.c ustlib/*.S)
 TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit/* tests/mount/* tests/adversarial, \

@@ -19,7 +19,7 @@ complain() {
 	bad=$((bad + 1))
 }
 
-for h in metadata/*.h tracer/*.h tracer/*/*.h fs/*/*.h ustlib/*.h; do
+for h in metadata/*.h $(find tracer -name "*.h") fs/*/*.h ustlib/*.h; do
 	[ -f "$h" ] || continue
 	printf '#define _GNU_SOURCE\n#define FUSE_USE_VERSION 314\n#include "%s"\n#include "%s"\n' \
 		"$h" "$h" >"$dir/one.c"

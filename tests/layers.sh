@@ -71,31 +71,40 @@ rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lt
 # ---- the rooms of tracer/ and fs/, in order: each may include and call itself and those before it
 # ----
 
-# Every folder is in the list, and has a rank. The face (tracer/*.c) comes last; its contract,
-# tracer.h, is included by session/ and later rooms as well, because they define its functions.
-tracer_rooms='abi base os keeper ring context filter probe rule kevent symbol statedump backend session app agent kernel output relay import view export map snapshot trigger'
+# Every folder with sources is a room: it is in the list, and has a rank. The face (tracer/*.c) comes
+# last; its contract, tracer.h, is included by session/ and later rooms as well, because they define
+# its functions.
+tracer_rooms='abi base os keeper ring context filter probe rule
+	kevent symbol statedump backend session app agent kernel output relay
+	import view export map snapshot trigger .'
 fs_rooms='base config tree fuse daemon'
 
 # check_rooms HOUSE ROOMS
 check_rooms() {
-	for dir in "$1"/*/; do
-		case " $2 " in
-		*" $(basename "$dir") "*) ;;
-		*) complain "$dir: no such room in tests/layers.sh" ;;
+	rooms=$(echo $2)
+	for dir in $(find "$1" -mindepth 2 -name '*.[ch]' | sed "s,^$1/,,; s,/[^/]*\$,," | sort -u); do
+		case " $rooms " in
+		*" $dir "*) ;;
+		*) complain "$1/$dir: no such room in tests/layers.sh" ;;
 		esac
 	done
-	upward=$(includes "$1"/*/ | awk -v house="$1" -v rooms="$2" '
+	upward=$(includes "$1" | awk -v house="$1" -v rooms="$rooms" '
+		# The folder of a file below the house; "." is the house itself
+		function room(path) {
+			sub("^" house "/", "", path)
+			return sub("/[^/]*$", "", path) ? path : "."
+		}
 		BEGIN { n = split(rooms, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
 		{
-			split($1, from, "[/:]")
+			from = $1
+			sub(/:.*/, "", from)
+			from = room(from)
 			gsub(/"/, "", $2)
-			parts = split($2, to, "/")
-			if (to[1] != house) next
-			if (parts == 2) {
-				if (to[2] != "tracer.h" || rank[from[2]] < rank["session"])
-					print $1 ": " from[2] "/ may not include " $2
-			} else if (rank[to[2]] > rank[from[2]])
-				print $1 ": " from[2] "/ may not include " $2 ": that room is later"
+			if (index($2, house "/") != 1) next
+			to = room($2)
+			if ($2 == "tracer/tracer.h" && rank[from] >= rank["session"]) next
+			if (rank[to] > rank[from])
+				print $1 ": " from "/ may not include " $2 ": that room is later"
 		}')
 	[ -z "$upward" ] || complain "$upward"
 }
@@ -110,15 +119,15 @@ objects_of() { # FOLDER…
 check_calls() {
 	objects=$(objects_of "$1")
 	[ -n "$objects" ] && command -v nm >/dev/null || return 0
-	calls=$(nm -A -g $objects 2>/dev/null | awk -v house="$1" -v rooms="$2" '
-		BEGIN { n = split(rooms, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i; rank["."] = n + 1 }
+	calls=$(nm -A -g $objects 2>/dev/null | awk -v house="$1" -v rooms="$(echo $2)" '
+		BEGIN { n = split(rooms, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
 		{
 			file = $1
 			sub(/:.*/, "", file)
 			sub(".*/" house "/", "", file)
 			sub(/\.o$/, ".c", file)
 			room = file
-			if (!sub(/\/.*/, "", room)) room = "."
+			if (!sub("/[^/]*$", "", room)) room = "."
 			if ($(NF - 1) == "U") {
 				use[++uses] = $NF
 				by[uses] = file
@@ -157,7 +166,7 @@ if command -v nm >/dev/null && [ -d "${BUILD:-build}/tests/unit" ]; then
 	[ -z "$lonely" ] || complain "$lonely"
 fi
 
-for dir in tracer/*/ fs/ fs/*/ ustlib/ kmod/ metadata/; do
+for dir in $(find tracer -type d) fs/ fs/*/ ustlib/ kmod/ metadata/; do
 	n=$(find "$dir" -maxdepth 1 -name '*.c' 2>/dev/null | wc -l)
 	[ "$n" -le 20 ] || complain "$dir: $n .c files, 20 are allowed"
 done
