@@ -13,7 +13,7 @@
 
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
-#include "tracer/ring/stream_files.h"
+#include "tracer/base/ring/stream_files.h"
 #include "tracer/output/checkpoint.h"
 
 #define CHUNK (1u << 20)

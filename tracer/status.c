@@ -8,7 +8,7 @@
 
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 
 void tracer_version(struct tracer *t, struct md_buf *out)
 {

@@ -19,8 +19,8 @@
 #include "metadata/buf.h"
 #include "tracer/base/base.h"
 #include "tracer/base/err.h"
-#include "tracer/context/inclusion_set.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/context/inclusion_set.h"
+#include "tracer/base/rule/rule.h"
 
 struct tracer;
 struct session;

@@ -12,7 +12,7 @@
 #include "tracer/session/trace_form.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/base.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/snapshot/snapshot.h"
 
 /* Sets a number that no session had before, including those of earlier daemons. */

@@ -99,7 +99,7 @@ int stale_unmount(const char *path);
 void presets_make(void);
 
 /*
- * ---- groups.c: hooks of the kernel (tracer/rule/hook.h), from INI files ----
+ * ---- groups.c: hooks of the kernel (tracer/base/rule/hook.h), from INI files ----
  *
  *	groups/NAME.ini         in share/trailfs beside the program's bin; for a program that is not
  *	                        installed in data/ of the source tree; else in /usr/share/trailfs

@@ -10,7 +10,7 @@
 #include "fs/config/config.h"
 #include "fs/config/inifile.h"
 #include "fs/daemon/daemon.h"
-#include "tracer/rule/hook.h"
+#include "tracer/base/rule/hook.h"
 
 static int item(void *section, int line, const char *name, const char *key, const char *value,
 		struct tr_err *err)

@@ -8,7 +8,7 @@
 #include "fs/base/base.h"
 #include "fs/base/mounttable.h"
 #include "fs/daemon/daemon.h"
-#include "tracer/keeper/keeper.h"
+#include "tracer/base/keeper/keeper.h"
 #include "tracer/tracer.h"
 
 #define TYPE "fuse.trailfs"

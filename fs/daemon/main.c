@@ -24,8 +24,8 @@
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
 #include "fs/tree/trigger_config.h"
-#include "tracer/keeper/keeper.h"
-#include "tracer/rule/hook.h"
+#include "tracer/base/keeper/keeper.h"
+#include "tracer/base/rule/hook.h"
 #include "tracer/tracer.h"
 #include "tracer/trigger/trigger_files.h"
 

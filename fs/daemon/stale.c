@@ -13,7 +13,7 @@
 #include "fs/base/base.h"
 #include "fs/base/mounttable.h"
 #include "fs/daemon/daemon.h"
-#include "tracer/keeper/keeper.h"
+#include "tracer/base/keeper/keeper.h"
 
 #define PATIENCE_MS 2000        /* for a killed daemon that is about to end */
 

@@ -2,7 +2,7 @@
 /* sessions/NAME/export/: what is held, in other forms */
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/session/session.h"
 #include "tracer/tracer.h"
 

@@ -10,7 +10,7 @@
 
 #include "metadata/buf.h"
 #include "tests/lib/fuzz.h"
-#include "tracer/ring/seal.h"
+#include "tracer/base/ring/seal.h"
 
 static const char *const heads[] = {
 	"/* CTF 1.8 */\n"

@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "tracer/abi/app.h"
-#include "tracer/ring/ring.h"
+#include "tracer/base/ring/ring.h"
 
 #include <trail/trail.h>
 

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/probe/probe.h"
-#include "tracer/probe/elf_symbol.h"
+#include "tracer/base/probe/probe.h"
+#include "tracer/base/probe/elf_symbol.h"
 
 static uint64_t seed, round_now;
 static uint8_t file[65536];

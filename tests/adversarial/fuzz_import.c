@@ -16,7 +16,7 @@
 
 #include "tests/adversarial/ctf_trace.h"
 #include "tracer/import/import.h"
-#include "tracer/keeper/keeper.h"
+#include "tracer/base/keeper/keeper.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 

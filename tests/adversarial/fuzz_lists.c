@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "tracer/abi/app.h"
-#include "tracer/context/context.h"
-#include "tracer/context/inclusion_set.h"
+#include "tracer/base/context/context.h"
+#include "tracer/base/context/inclusion_set.h"
 #include "tracer/tracer.h"
 
 static uint64_t seed, round_now;

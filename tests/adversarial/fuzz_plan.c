@@ -29,9 +29,9 @@
 #include <unistd.h>
 
 #include "tracer/abi/app.h"
-#include "tracer/filter/filter.h"
+#include "tracer/base/filter/filter.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/ring/ring.h"
+#include "tracer/base/ring/ring.h"
 
 #include <trail/trail.h>
 

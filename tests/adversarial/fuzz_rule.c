@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tracer/rule/rule.h"
+#include "tracer/base/rule/rule.h"
 
 static uint64_t seed, round_now;
 

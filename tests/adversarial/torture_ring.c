@@ -30,7 +30,7 @@
 
 #include <trail/trail.h>
 
-#include "tracer/keeper/keeper.h"
+#include "tracer/base/keeper/keeper.h"
 #include "tracer/tracer.h"
 
 #define WRITERS 4

@@ -11,7 +11,7 @@
 
 #include "metadata/ctf.h"
 #include "tests/lib/fake_writers.h"
-#include "tracer/ring/stream_files.h"
+#include "tracer/base/ring/stream_files.h"
 
 struct fake_file {
 	struct stream *st;              /* in the session's set */

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "tracer/snapshot/image.h"
-#include "tracer/ring/reader.h"
-#include "tracer/ring/ring.h"
+#include "tracer/base/ring/reader.h"
+#include "tracer/base/ring/ring.h"
 #include "tracer/abi/ring_write.h"
 #include "tracer/import/import.h"
 #include "tracer/session/streams.h"

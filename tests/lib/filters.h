@@ -11,7 +11,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/filter/tree.h"
+#include "tracer/base/filter/tree.h"
 
 struct sample {
 	struct trail_reg_field fields[TRAIL_EVENT_FIELDS_MAX];

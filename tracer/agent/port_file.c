@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tracer/agent/tcp_table.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 
 #define NAME "agent.port"
 #define TEMPORARY "." NAME ".trailfs"

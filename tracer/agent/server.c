@@ -13,7 +13,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/port_file.h"
 #include "tracer/app/app.h"
-#include "tracer/os/thread.h"
+#include "tracer/base/os/thread.h"
 
 #define STACK (256 * 1024)
 #define LOOK_MS 2000            /* between looks at the port file */

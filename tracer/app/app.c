@@ -13,7 +13,7 @@
 
 #include "tracer/app/app.h"
 #include "tracer/app/selection.h"
-#include "tracer/os/clock.h"
+#include "tracer/base/os/clock.h"
 #include "tracer/session/session.h"
 
 /*

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "tracer/app/attach_server.h"
-#include "tracer/os/slice.h"
+#include "tracer/base/os/slice.h"
 
 /* For a peer to send its next message; on a loaded machine a crowd needs some. */
 #define CONNECTION_SECONDS 10

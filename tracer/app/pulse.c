@@ -16,7 +16,7 @@
 
 #include "tracer/abi/app.h"
 #include "tracer/app/pulse.h"
-#include "tracer/os/clock.h"
+#include "tracer/base/os/clock.h"
 
 #define PERIOD 3000000          /* ns between two signs: a few of them in what applications wait */
 /* Connections accepted ahead of the thread that answers: */

@@ -20,7 +20,7 @@
 #include "tracer/app/app.h"
 #include "tracer/app/layout.h"
 #include "tracer/app/parse.h"
-#include "tracer/os/clock.h"
+#include "tracer/base/os/clock.h"
 
 #define NS 1000000000ll
 #define MISSED_NS 4     /* a hit is counted by a locked addition, which takes at least as long */

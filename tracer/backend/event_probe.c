@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/probe/probe.h"
-#include "tracer/probe/event_field.h"
+#include "tracer/base/probe/probe.h"
+#include "tracer/base/probe/event_field.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/kevent/kevent.h"
 

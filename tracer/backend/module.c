@@ -5,7 +5,7 @@
  */
 #include "tracer/backend/module.h"
 #include "tracer/backend/module_syscalls.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,11 +12,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracer/context/context.h"
+#include "tracer/base/context/context.h"
 #include "tracer/abi/module_ring.h"
 #include "tracer/backend/module_syscalls.h"
 #include "tracer/backend/module.h"
-#include "tracer/context/inclusion_set.h"
+#include "tracer/base/context/inclusion_set.h"
 
 struct reader {                          /* how far a ring is read */
 	const struct kring *ring;       /* mapped; NULL: no such CPU */

@@ -5,8 +5,8 @@
  * not disturbed.
  */
 #include "tracer/backend/tracefs.h"
-#include "tracer/probe/probe.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/probe/probe.h"
+#include "tracer/base/rule/rule.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tracer/backend/tracefs_channel.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/probe.h"
 
 static int set_options(struct backend_channel *c, const struct backend_geometry *g,
 		       struct tr_err *err)

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "tracer/base/array.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/probe.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/backend/tracefs.h"
 #include "tracer/base/hash.h"

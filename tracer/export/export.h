@@ -31,7 +31,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/export/row.h"
-#include "tracer/os/memory_file.h"
+#include "tracer/base/os/memory_file.h"
 #include "tracer/session/part.h"
 #include "tracer/session/streams.h"
 

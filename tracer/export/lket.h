@@ -20,7 +20,7 @@
 
 #include "tracer/export/export.h"
 #include "tracer/export/files.h"
-#include "tracer/rule/hook.h"
+#include "tracer/base/rule/hook.h"
 
 /* ---- lket.c ---- */
 

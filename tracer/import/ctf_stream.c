@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "metadata/ctf.h"
-#include "tracer/ring/seal.h"
+#include "tracer/base/ring/seal.h"
 
 #define HEADER_PIECE 4096u      /* bytes that are read for a packet's header at first */
 #define DECOMPRESS_PIECE (1u << 20)     /* bytes: each piece decompresses its packet up to it */

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/os/cred.h"
-#include "tracer/os/open_as.h"
+#include "tracer/base/os/cred.h"
+#include "tracer/base/os/open_as.h"
 
 struct walk {
 	struct import *im;

@@ -30,7 +30,7 @@
 
 #include <time.h>
 
-#include "tracer/ring/input.h"
+#include "tracer/base/ring/input.h"
 #include "tracer/session/part.h"
 
 #define IMPORT_FILES_MAX 4096u

@@ -9,7 +9,7 @@
 
 #include "tracer/base/array.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/context/kernel_context.h"
+#include "tracer/base/context/kernel_context.h"
 
 #define PREFIX "trailfs-"
 

@@ -11,7 +11,7 @@
 
 #include "tracer/kernel/kernel.h"
 #include "tracer/kevent/kernel_filter.h"
-#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/rule/kernel_pattern.h"
 
 #define FILTERS_MAX 64          /* filters on one event that are passed to the kernel */
 /*

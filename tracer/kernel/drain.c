@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "tracer/base/array.h"
-#include "tracer/context/kernel_context.h"
+#include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kevent/transcode.h"
 #include "tracer/abi/ring_write.h"

@@ -9,8 +9,8 @@
 
 #include "tracer/base/array.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/rule/hook.h"
-#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/rule/hook.h"
+#include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/statedump/statedump.h"
 #include "tracer/base/base.h"
 

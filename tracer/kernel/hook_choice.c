@@ -9,8 +9,8 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/rule/hook.h"
-#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/rule/hook.h"
+#include "tracer/base/rule/kernel_pattern.h"
 
 struct symbol {
 	const char *name;       /* a function, in a hook's pattern */

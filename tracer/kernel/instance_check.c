@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "tracer/kernel/kernel.h"
-#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/rule/kernel_pattern.h"
 
 #define FILTERS_AT_ONCE 128     /* files read in one check; the next one continues there */
 

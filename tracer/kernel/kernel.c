@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/context/kernel_context.h"
-#include "tracer/os/thread.h"
-#include "tracer/rule/hook.h"
+#include "tracer/base/context/kernel_context.h"
+#include "tracer/base/os/thread.h"
+#include "tracer/base/rule/hook.h"
 #include "tracer/statedump/statedump.h"
 
 #define GROUP "tracing"

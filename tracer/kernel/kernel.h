@@ -31,7 +31,7 @@
 #include "tracer/backend/backend.h"
 #include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/probe.h"
 #include "tracer/kevent/kevent.h"
 #include "tracer/kernel/thread_table.h"
 

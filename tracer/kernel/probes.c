@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "tracer/base/array.h"
-#include "tracer/probe/btf_files.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/btf_files.h"
+#include "tracer/base/probe/probe.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/rule/hook.h"
-#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/rule/hook.h"
+#include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/kevent/kevent.h"
-#include "tracer/os/open_as.h"
+#include "tracer/base/os/open_as.h"
 
 /* ---- the table of probes ---- */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tracer/kernel/kernel.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/rule/rule.h"
 
 static bool has_rule(const struct session *s, const char *pattern)
 {

@@ -9,8 +9,8 @@
 
 #include "tracer/base/base.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/rule/hook.h"
-#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/rule/hook.h"
+#include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/statedump/statedump.h"
 
 #define SUGGEST_EVENTS 64       /* their fields are suggested for a field that no event has */

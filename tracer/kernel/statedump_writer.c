@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/os/thread.h"
+#include "tracer/base/os/thread.h"
 #include "tracer/statedump/internal.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/statedump/statedump.h"

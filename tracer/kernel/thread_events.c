@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "tracer/base/array.h"
-#include "tracer/context/kernel_context.h"
+#include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kevent/ring_page.h"
 

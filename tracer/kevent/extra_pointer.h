@@ -8,7 +8,7 @@
 
 #include "tracer/kevent/kevent.h"
 #include "tracer/kevent/span.h"
-#include "tracer/probe/extra.h"
+#include "tracer/base/probe/extra.h"
 
 #define KEXTRA_TEXT_MAX (EXTRA_MAX * EXTRA_NAME_MAX)    /* bytes that kextra_put writes */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/filter/tree.h"
+#include "tracer/base/filter/tree.h"
 #include "tracer/abi/module.h"
 
 struct print {

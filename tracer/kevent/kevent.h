@@ -46,7 +46,7 @@
 #include <stdint.h>
 
 #include "metadata/model.h"
-#include "tracer/filter/filter.h"
+#include "tracer/base/filter/filter.h"
 
 #define KFORMAT_TEXT_MAX (1u << 20)     /* bytes of a format file */
 #define KFORMAT_FIELDS_MAX 256u         /* of one event */

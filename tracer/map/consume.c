@@ -11,8 +11,8 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/map/map.h"
-#include "tracer/os/thread.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/os/thread.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/view/merge.h"
 
 #define PERIOD_MIN UINT64_C(4000000)    /* ns between two rounds, after one with events */

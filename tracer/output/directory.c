@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/os/cred.h"
+#include "tracer/base/os/cred.h"
 #include "tracer/session/session.h"
 
 #define LINKS_MAX 40

@@ -13,7 +13,7 @@
 
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
-#include "tracer/ring/sealed_file.h"
+#include "tracer/base/ring/sealed_file.h"
 
 enum damage { DAMAGE_NONE, DAMAGE_CUT, DAMAGE_REMOVED };
 

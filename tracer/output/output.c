@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/os/thread.h"
+#include "tracer/base/os/thread.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
 #include "tracer/session/streams.h"

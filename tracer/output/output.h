@@ -35,12 +35,12 @@
 
 #include "tracer/base/lock_order.h"
 #include "metadata/ctf.h"
-#include "tracer/os/cred.h"
-#include "tracer/os/syncer.h"
+#include "tracer/base/os/cred.h"
+#include "tracer/base/os/syncer.h"
 #include "tracer/output/checkpoint.h"
 #include "tracer/output/sink.h"
-#include "tracer/ring/packetizer.h"
-#include "tracer/ring/stream_files.h"
+#include "tracer/base/ring/packetizer.h"
+#include "tracer/base/ring/stream_files.h"
 #include "tracer/session/session.h"
 
 /* What other threads request of the writer. One pass serves all requests made before it began. */

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "tracer/output/output.h"
-#include "tracer/ring/packetizer.h"
+#include "tracer/base/ring/packetizer.h"
 
 /*
  * Whether no other descriptor refers to the file: the kernel grants a write lease only then. It

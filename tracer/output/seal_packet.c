@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "tracer/output/output.h"
-#include "tracer/ring/seal.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/seal.h"
+#include "tracer/base/ring/reader.h"
 
 /*
  * Compresses the content of a packet. NULL: it stays as it is. p->gone: writers overwrote it

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tracer/output/output.h"
-#include "tracer/ring/sealed_file.h"
+#include "tracer/base/ring/sealed_file.h"
 
 /* Opens a file for writing. -ESTALE: it is not the regular file that a daemon made. */
 static int open_old_file(int dir, const char *name, struct stat *st)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tracer/output/output.h"
-#include "tracer/ring/packetizer.h"
+#include "tracer/base/ring/packetizer.h"
 #include "tracer/session/streams.h"
 
 #define BATCH 16                /* most packets in one write */

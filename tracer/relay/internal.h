@@ -6,7 +6,7 @@
 #include "tracer/output/output.h"
 #include "tracer/relay/client.h"
 #include "tracer/relay/relay.h"
-#include "tracer/ring/packetizer.h"
+#include "tracer/base/ring/packetizer.h"
 
 /* For other threads; guarded by output.lock. */
 struct relay_shown {

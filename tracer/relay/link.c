@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/os/clock.h"
+#include "tracer/base/os/clock.h"
 
 #define SLICE_MS 100            /* between two questions to quits() */
 #define OUT_MANY 16384          /* bytes of commands that are sent early */

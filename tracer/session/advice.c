@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/session/session.h"
 
 #define MIB (1u << 20)

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "tracer/ring/reader.h"
-#include "tracer/ring/stream_files.h"
+#include "tracer/base/ring/reader.h"
+#include "tracer/base/ring/stream_files.h"
 #include "tracer/session/session.h"
 
 #define BITS32_REGION_MAX (UINT64_C(256) << 20) /* bytes of a buffer of 32-bit applications */

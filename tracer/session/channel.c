@@ -10,7 +10,7 @@
 
 #include "tracer/base/base.h"
 #include "tracer/session/session.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 
 #define CHANNEL_NAME_MAX 128
 #define CHANNELS_MAX 256u       /* of one session: bounds the memory that a user can claim */

@@ -11,7 +11,7 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/session/session.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/rule/rule.h"
 
 #define BUCKETS 1024u           /* a power of two */
 #define PROGRAMS_MAX 16384u

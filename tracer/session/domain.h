@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "metadata/buf.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/rule/rule.h"
 #include "tracer/session/lock_check.h"
 #include "tracer/tracer.h"
 

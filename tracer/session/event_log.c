@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "tracer/base/hash.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 
 static const char magic[8] = "TRLEVT1\n";
 

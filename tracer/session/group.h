@@ -6,8 +6,8 @@
 #ifndef TRACER_SESSION_GROUP_H
 #define TRACER_SESSION_GROUP_H
 
-#include "tracer/ring/ring.h"
-#include "tracer/ring/stream.h"
+#include "tracer/base/ring/ring.h"
+#include "tracer/base/ring/stream.h"
 #include "tracer/tracer.h"
 
 struct buffer;

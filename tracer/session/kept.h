@@ -6,7 +6,7 @@
 #ifndef TRACER_SESSION_KEPT_H
 #define TRACER_SESSION_KEPT_H
 
-#include "tracer/ring/ring.h"
+#include "tracer/base/ring/ring.h"
 #include "tracer/tracer.h"
 
 /* The buffer of that key, now the caller's; NULL: the keeper did not hold it. */

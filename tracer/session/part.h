@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "metadata/buf.h"
-#include "tracer/ring/stream.h"
+#include "tracer/base/ring/stream.h"
 #include "tracer/session/lock_check.h"
 #include "tracer/tracer.h"
 

@@ -13,7 +13,7 @@
 #include "tracer/base/base.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 
 #define SESSION_NAME_MAX 200
 

@@ -8,8 +8,8 @@
 
 #include "tracer/base/array.h"
 #include "tracer/session/session.h"
-#include "tracer/ring/stream_files.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/stream_files.h"
+#include "tracer/base/ring/reader.h"
 
 /* Readers of a live session must know all CPUs before they get an event of one. */
 static bool announced(const struct session_shown *s, const struct buffer *b)

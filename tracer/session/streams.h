@@ -6,8 +6,8 @@
 #ifndef TRACER_SESSION_STREAMS_H
 #define TRACER_SESSION_STREAMS_H
 
-#include "tracer/os/clock.h"
-#include "tracer/ring/stream.h"
+#include "tracer/base/os/clock.h"
+#include "tracer/base/ring/stream.h"
 #include "tracer/tracer.h"
 
 struct text_engine;             /* the text of a session, shared by its opens: view/text_index.h */

@@ -7,7 +7,7 @@
 #ifndef TRACER_SNAPSHOT_COPIES_H
 #define TRACER_SNAPSHOT_COPIES_H
 
-#include "tracer/os/syncer.h"
+#include "tracer/base/os/syncer.h"
 #include "tracer/snapshot/snapshot.h"
 #include "tracer/snapshot/target.h"
 

@@ -23,7 +23,7 @@
 #include "tracer/view/cursor.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
-#include "tracer/ring/stream_files.h"
+#include "tracer/base/ring/stream_files.h"
 
 #define TRIES 5
 

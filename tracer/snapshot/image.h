@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 #include "tracer/base/lock_order.h"
-#include "tracer/ring/packetizer.h"
-#include "tracer/ring/sealed_file.h"
+#include "tracer/base/ring/packetizer.h"
+#include "tracer/base/ring/sealed_file.h"
 #include "tracer/session/streams.h"
 
 struct archives;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tracer/import/import.h"
-#include "tracer/ring/stream_files.h"
+#include "tracer/base/ring/stream_files.h"
 #include "tracer/snapshot/image.h"
 
 static bool has_unwritten(const struct ring_mark *mark, const struct outend *end)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 #include "tracer/tracer.h"
 
 #define PIECE (256u << 10)

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "tracer/base/timefmt.h"
-#include "tracer/os/thread.h"
+#include "tracer/base/os/thread.h"
 #include "tracer/output/output.h"
 #include "tracer/snapshot/copies.h"
 

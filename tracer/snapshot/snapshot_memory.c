@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"
 #include "tracer/snapshot/snapshot.h"

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "metadata/model.h"
-#include "tracer/filter/filter.h"
+#include "tracer/base/filter/filter.h"
 
 enum kdump_type {
 	KDUMP_START, KDUMP_END, KDUMP_PROCESS_STATE, KDUMP_PROCESS_PID_NS, KDUMP_PROCESS_USER_NS,

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/os/open_as.h"
+#include "tracer/base/os/open_as.h"
 #include "tracer/symbol/process.h"
 
 #define LINES_MAX 1000000u      /* of a file that is read here */

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracer/os/open_as.h"
+#include "tracer/base/os/open_as.h"
 
 #define NAMES_MAX ((uint64_t)64 << 20)  /* bytes of a file's table of names */
 #define SYMBOLS_MAX 2000000u            /* of one file that are looked at */

@@ -3,7 +3,7 @@
 #ifndef TRACER_SYMBOL_OBJECT_H
 #define TRACER_SYMBOL_OBJECT_H
 
-#include "tracer/probe/elf_file.h"
+#include "tracer/base/probe/elf_file.h"
 #include "tracer/symbol/function.h"
 #include "tracer/symbol/symbol.h"
 

@@ -7,7 +7,7 @@
 #include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/kevent/kevent.h"
-#include "tracer/os/cred.h"
+#include "tracer/base/os/cred.h"
 #include "tracer/symbol/process.h"
 
 #define PROCESSES_MAX 65536u

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "tracer/os/thread.h"
+#include "tracer/base/os/thread.h"
 #include "tracer/trigger/trigger.h"
 
 #define SAVE_PERIOD UINT64_C(1000000000)        /* ns between two times that counters are saved */

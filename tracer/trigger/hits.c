@@ -4,7 +4,7 @@
  * are printed; the others are lost notifications.
  */
 #include "metadata/text.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/trigger/event.h"
 #include "tracer/trigger/listener.h"
 #include "tracer/view/merge.h"

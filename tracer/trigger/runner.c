@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/os/slice.h"
-#include "tracer/os/thread.h"
+#include "tracer/base/os/slice.h"
+#include "tracer/base/os/thread.h"
 #include "tracer/snapshot/target.h"
 #include "tracer/trigger/trigger.h"
 

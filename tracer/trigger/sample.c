@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/trigger/trigger.h"
 
 #define LOOK_AGAIN UINT64_C(1000000000) /* ns: for a session or channel that does not exist */

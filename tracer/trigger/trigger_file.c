@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "tracer/base/array.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 #include "tracer/trigger/trigger.h"
 
 #define FILE_MAX (8u << 20)     /* bytes: 64 actions of 64 KiB, and a condition */

@@ -11,7 +11,7 @@
 #ifndef TRACER_VIEW_COUNTS_H
 #define TRACER_VIEW_COUNTS_H
 
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/tracer.h"
 
 struct event_count {

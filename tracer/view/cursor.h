@@ -23,10 +23,10 @@
 
 #include "metadata/decode.h"
 #include "metadata/text.h"
-#include "tracer/ring/input.h"
-#include "tracer/ring/sealed_file.h"
-#include "tracer/ring/stream_files.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/input.h"
+#include "tracer/base/ring/sealed_file.h"
+#include "tracer/base/ring/stream_files.h"
+#include "tracer/base/ring/reader.h"
 
 /* A place from which a cursor can continue. */
 struct ring_place {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/divide.h"
-#include "tracer/ring/input.h"
+#include "tracer/base/ring/input.h"
 #include "tracer/view/text_index.h"
 
 #include <sched.h>

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "metadata/ctf.h"
-#include "tracer/ring/input.h"
+#include "tracer/base/ring/input.h"
 #include "tracer/session/session.h"
 
 void filecursor_mark(struct cursor *c)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tracer/view/cursor.h"
-#include "tracer/ring/packetizer.h"
+#include "tracer/base/ring/packetizer.h"
 #include "tracer/session/streams.h"
 
 #define CHUNK (64u << 10)

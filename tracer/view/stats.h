@@ -3,7 +3,7 @@
 #ifndef TRACER_VIEW_STATS_H
 #define TRACER_VIEW_STATS_H
 
-#include "tracer/ring/reader.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/view/frames.h"
 #include "tracer/view/pair.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "metadata/decode.h"
-#include "tracer/ring/stream.h"
+#include "tracer/base/ring/stream.h"
 #include "tracer/tracer.h"
 
 #define TALLY_PROCESSES 4096u   /* more processes are counted together */

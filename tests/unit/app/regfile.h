@@ -12,7 +12,7 @@
 #include "tests/lib/regs.h"
 #include "tests/lib/test.h"
 #include "tracer/app/registration.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 
 static char path[300];
 static int dir;

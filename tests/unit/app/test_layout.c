@@ -13,7 +13,7 @@
 #include "tests/lib/test.h"
 #include "tracer/abi/table_digest.h"
 #include "tracer/app/layout.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 
 static char path[300];
 static int dir;

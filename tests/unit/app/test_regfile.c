@@ -14,7 +14,7 @@
 #include "tests/lib/test.h"
 #include "tests/unit/app/regfile.h"
 #include "tracer/app/registration.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 
 static void good_files_are_read(void)
 {

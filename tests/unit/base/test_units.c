@@ -5,7 +5,7 @@
 #include "tests/lib/test.h"
 #include "tracer/base/base.h"
 #include "tracer/base/search.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/rule/rule.h"
 
 #define BAD UINT64_MAX
 

@@ -5,8 +5,8 @@
 #include "metadata/ctf.h"
 #include "tests/lib/test.h"
 #include "tracer/abi/app.h"
-#include "tracer/context/context.h"
-#include "tracer/context/perfcounter.h"
+#include "tracer/base/context/context.h"
+#include "tracer/base/context/perfcounter.h"
 
 /* What a list reads like after one write to it; an error as `errno line column`. */
 static const char *apply(const char *before, const char *text, bool replace)

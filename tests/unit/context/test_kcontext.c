@@ -4,9 +4,9 @@
 
 #include "metadata/ctf.h"
 #include "tests/lib/test.h"
-#include "tracer/context/context.h"
+#include "tracer/base/context/context.h"
 #include "tracer/abi/context_kind.h"
-#include "tracer/context/kernel_context.h"
+#include "tracer/base/context/kernel_context.h"
 
 static int apply(const char *text, bool probe, struct context_list *l, struct tr_err *err)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "tests/lib/test.h"
-#include "tracer/context/inclusion_set.h"
+#include "tracer/base/context/inclusion_set.h"
 #include "tracer/tracer.h"
 
 /* What a set reads like after one write to it; an error as `errno line column`. */

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/keeper/keeper.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/keeper/keeper.h"
+#include "tracer/base/os/state_file.h"
 
 static char dir[300];
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/os/clock.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/clock.h"
+#include "tracer/base/os/state_file.h"
 
 static char dir[300];
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/os/open_as.h"
+#include "tracer/base/os/open_as.h"
 
 enum { USER = 54321 };
 

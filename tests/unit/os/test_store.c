@@ -11,7 +11,7 @@
 
 #include "tests/lib/classes.h"
 #include "tests/lib/test.h"
-#include "tracer/os/state_file.h"
+#include "tracer/base/os/state_file.h"
 
 static char path[300];
 static int dir;

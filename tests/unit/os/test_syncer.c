@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/os/syncer.h"
+#include "tracer/base/os/syncer.h"
 
 #define MANY 5000
 

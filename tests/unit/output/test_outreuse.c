@@ -15,7 +15,7 @@
 #include "tests/lib/fuzz.h"
 #include "tests/lib/test.h"
 #include "tracer/output/output.h"
-#include "tracer/ring/ring.h"
+#include "tracer/base/ring/ring.h"
 
 #define LIMIT (48 * 1024)
 #define LARGEST 9000

@@ -8,8 +8,8 @@
 
 #include "tests/lib/btf_types.h"
 #include "tests/lib/test.h"
-#include "tracer/probe/btf_files.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/btf_files.h"
+#include "tracer/base/probe/probe.h"
 
 /* A module's types, after these, which they refer to; so do the names. */
 static size_t make_module(uint8_t *out)

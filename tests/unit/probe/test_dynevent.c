@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/probe.h"
 #include "tracer/backend/event_probe.h"
 #include "tracer/kevent/kevent.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/probe/elf_symbol.h"
+#include "tracer/base/probe/elf_symbol.h"
 
 static char dir[256];
 

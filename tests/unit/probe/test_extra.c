@@ -11,8 +11,8 @@
 
 #include "tests/lib/btf_types.h"
 #include "tests/lib/test.h"
-#include "tracer/probe/btf_files.h"
-#include "tracer/probe/probe.h"
+#include "tracer/base/probe/btf_files.h"
+#include "tracer/base/probe/probe.h"
 
 static char path[] = "/tmp/test_extra.XXXXXX";
 static uint8_t blob[8192];

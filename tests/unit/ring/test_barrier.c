@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/ring/ring.h"
+#include "tracer/base/ring/ring.h"
 
 #define CLOSED 1        /* the CPU that is not in the cpuset */
 

@@ -5,7 +5,7 @@
  */
 #include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
-#include "tracer/ring/packetizer.h"
+#include "tracer/base/ring/packetizer.h"
 
 /* All rings of the session claim the most that can be claimed. */
 static void sum_of_rings(void)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/ring/ring.h"
+#include "tracer/base/ring/ring.h"
 
 static const struct region_geometry geo = {
 	.mode = TRAIL_MODE_OVERWRITE,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/ring/sealed_file.h"
+#include "tracer/base/ring/sealed_file.h"
 
 #define PACKETS 5
 

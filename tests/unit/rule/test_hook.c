@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "tests/lib/test.h"
-#include "tracer/rule/hook.h"
-#include "tracer/rule/kernel_pattern.h"
+#include "tracer/base/rule/hook.h"
+#include "tracer/base/rule/kernel_pattern.h"
 
 static const char *const lines[][2] = {
 	{ "disk.read", NULL },  { "group", "20" },      { "id", "5" },

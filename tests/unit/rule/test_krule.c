@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "tests/lib/test.h"
-#include "tracer/rule/kernel_pattern.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/rule/kernel_pattern.h"
+#include "tracer/base/rule/rule.h"
 #include "tracer/tracer.h"
 
 static void patterns(void)

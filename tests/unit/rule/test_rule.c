@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/lib/test.h"
-#include "tracer/rule/rule.h"
+#include "tracer/base/rule/rule.h"
 
 /* ---- globs ---- */
 

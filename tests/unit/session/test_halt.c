@@ -16,7 +16,7 @@
 #include <trail/trail.h>
 
 #include "tests/lib/test.h"
-#include "tracer/keeper/keeper.h"
+#include "tracer/base/keeper/keeper.h"
 #include "tracer/session/session.h"
 
 static struct tracer *t;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/keeper/keeper.h"
-#include "tracer/ring/reader.h"
+#include "tracer/base/keeper/keeper.h"
+#include "tracer/base/ring/reader.h"
 #include "tracer/session/session.h"
 
 static struct tracer *t;

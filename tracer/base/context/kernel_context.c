@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/base/context/kernel_context.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/abi/context_kind.h"
+#include "tracer/abi/filter_interp.h"
+#include "tracer/base/context/perfcounter.h"
+
+#define COUNTER "perf:cpu:"
+
+enum shape { SIGNED, UNSIGNED, TEXT, STACK };
+
+static const struct known {
+	const char *name;
+	uint32_t kind;
+	enum shape shape;
+	uint8_t size;
+	bool always;                    /* known from tracefs records and the thread table */
+} known[] = {
+	{ "pid", TRAIL_CONTEXT_PID, SIGNED, 4, true },
+	{ "tid", TRAIL_CONTEXT_TID, SIGNED, 4, true },
+	{ "procname", TRAIL_CONTEXT_PROCNAME, TEXT, 16, true },
+	{ "cpu_id", TRAIL_CONTEXT_CPU_ID, SIGNED, 4, true },
+	{ "vpid", TRAIL_CONTEXT_VPID, SIGNED, 4, false },
+	{ "vtid", TRAIL_CONTEXT_VTID, SIGNED, 4, false },
+	{ "ppid", TRAIL_CONTEXT_PPID, SIGNED, 4, false },
+	{ "vppid", TRAIL_CONTEXT_VPPID, SIGNED, 4, false },
+	{ "prio", TRAIL_CONTEXT_PRIO, SIGNED, 4, false },
+	{ "nice", TRAIL_CONTEXT_NICE, SIGNED, 4, false },
+	{ "hostname", TRAIL_CONTEXT_HOSTNAME, TEXT, 65, false },
+	{ "uid", TRAIL_CONTEXT_UID, UNSIGNED, 4, false },
+	{ "euid", TRAIL_CONTEXT_EUID, UNSIGNED, 4, false },
+	{ "suid", TRAIL_CONTEXT_SUID, UNSIGNED, 4, false },
+	{ "gid", TRAIL_CONTEXT_GID, UNSIGNED, 4, false },
+	{ "egid", TRAIL_CONTEXT_EGID, UNSIGNED, 4, false },
+	{ "sgid", TRAIL_CONTEXT_SGID, UNSIGNED, 4, false },
+	{ "vuid", TRAIL_CONTEXT_VUID, UNSIGNED, 4, false },
+	{ "veuid", TRAIL_CONTEXT_VEUID, UNSIGNED, 4, false },
+	{ "vsuid", TRAIL_CONTEXT_VSUID, UNSIGNED, 4, false },
+	{ "vgid", TRAIL_CONTEXT_VGID, UNSIGNED, 4, false },
+	{ "vegid", TRAIL_CONTEXT_VEGID, UNSIGNED, 4, false },
+	{ "vsgid", TRAIL_CONTEXT_VSGID, UNSIGNED, 4, false },
+	{ "cgroup_ns", TRAIL_CONTEXT_CGROUP_NS, UNSIGNED, 4, false },
+	{ "ipc_ns", TRAIL_CONTEXT_IPC_NS, UNSIGNED, 4, false },
+	{ "mnt_ns", TRAIL_CONTEXT_MNT_NS, UNSIGNED, 4, false },
+	{ "net_ns", TRAIL_CONTEXT_NET_NS, UNSIGNED, 4, false },
+	{ "pid_ns", TRAIL_CONTEXT_PID_NS, UNSIGNED, 4, false },
+	{ "time_ns", TRAIL_CONTEXT_TIME_NS, UNSIGNED, 4, false },
+	{ "user_ns", TRAIL_CONTEXT_USER_NS, UNSIGNED, 4, false },
+	{ "uts_ns", TRAIL_CONTEXT_UTS_NS, UNSIGNED, 4, false },
+	{ "need_reschedule", TRAIL_CONTEXT_NEED_RESCHEDULE, UNSIGNED, 1, false },
+	{ "preemptible", TRAIL_CONTEXT_PREEMPTIBLE, UNSIGNED, 1, false },
+	{ "interruptible", TRAIL_CONTEXT_INTERRUPTIBLE, SIGNED, 1, false },
+	{ "migratable", TRAIL_CONTEXT_MIGRATABLE, UNSIGNED, 1, false },
+	{ "callstack-kernel", TRAIL_CONTEXT_CALLSTACK_KERNEL, STACK, 4, false },
+	{ "callstack-user", TRAIL_CONTEXT_CALLSTACK_USER, STACK, 4, false },
+};
+
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
+static bool have_all;
+
+void kcontext_have_all(bool all)
+{
+	have_all = all;
+}
+
+static const struct known *by_kind(uint32_t kind)
+{
+	static const struct known counter = { COUNTER, TRAIL_CONTEXT_PERF, UNSIGNED, 8, false };
+
+	for (size_t i = 0; i < KNOWN; i++)
+		if (known[i].kind == kind)
+			return &known[i];
+	return &counter;
+}
+
+int kcontext_kind(const char *name, size_t len, bool any)
+{
+	for (size_t i = 0; i < KNOWN; i++)
+		if (strlen(known[i].name) == len && !memcmp(known[i].name, name, len))
+			return have_all || any || known[i].always ? (int)known[i].kind
+								  : -EOPNOTSUPP;
+	return -ENOENT;
+}
+
+bool kcontext_counters(bool any)
+{
+	return have_all || any;
+}
+
+const char *kcontext_refusal(void)
+{
+	return "it needs the kernel module trail.ko; without it there are pid, tid, procname and "
+	       "cpu_id";
+}
+
+void kcontext_available(struct md_buf *out)
+{
+	struct perf_counter c;
+	const char *name;
+
+	for (size_t i = 0; i < KNOWN; i++)
+		if (have_all || known[i].always)
+			md_buf_printf(out, "%s\n", known[i].name);
+	for (size_t i = 0; have_all && (name = perf_counter_name(i)); i++)
+		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, true))
+			md_buf_printf(out, COUNTER "%s\n", name);
+}
+
+/* ---- types ---- */
+
+int kcontext_type(uint32_t kind, struct md_type *out)
+{
+	const struct known *k = by_kind(kind);
+
+	*out = (struct md_type){ .kind = MD_INT, .size = k->size, .base = 10 };
+	out->is_signed = k->shape == SIGNED;
+	if (k->shape != TEXT && k->shape != STACK)
+		return 0;
+	if (k->shape == TEXT)
+		*out = (struct md_type){ .kind = MD_ARRAY, .count = k->size };
+	else
+		*out = (struct md_type){ .kind = MD_SEQUENCE, .length_size = k->size };
+	out->element = malloc(sizeof(*out->element));
+	if (!out->element)
+		return -ENOMEM;
+	if (k->shape == TEXT)
+		*out->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true,
+						  .base = 10, .encoding = MD_ENCODING_UTF8 };
+	else
+		*out->element = (struct md_type){ .kind = MD_INT, .size = 8, .base = 16 };
+	return 0;
+}
+
+int kcontext_value_type(uint32_t kind)
+{
+	static const int types[] = { [SIGNED] = FILTER_SIGNED,
+				     [UNSIGNED] = FILTER_UNSIGNED,
+				     [TEXT] = FILTER_STRING,
+				     [STACK] = FILTER_NONE };
+
+	return types[by_kind(kind)->shape];
+}
+
+/* ---- bytes ---- */
+
+size_t kcontext_size(uint32_t kind)
+{
+	return by_kind(kind)->size;
+}
+
+/* The bytes of one value; SIZE_MAX: `room` is too small for it. */
+static size_t length(uint32_t kind, const uint8_t *at, size_t room)
+{
+	const struct known *k = by_kind(kind);
+	uint32_t count = 0;
+
+	if (room < k->size)
+		return SIZE_MAX;
+	if (k->shape == STACK)
+		memcpy(&count, at, sizeof(count));
+	return count <= (room - k->size) / 8 ? k->size + 8 * (size_t)count : SIZE_MAX;
+}
+
+const uint8_t *kcontext_find(const uint32_t *kinds, uint32_t count, uint32_t kind,
+			     const uint8_t *bytes, size_t len)
+{
+	size_t n;
+
+	for (uint32_t i = 0; i < count; i++, bytes += n, len -= n) {
+		n = length(kinds[i], bytes, len);
+		if (n == SIZE_MAX)
+			return NULL;
+		if (kinds[i] == kind)
+			return bytes;
+	}
+	return NULL;
+}
+
+bool kcontext_fits(const uint32_t *kinds, uint32_t count, const uint8_t *bytes, size_t len)
+{
+	size_t n;
+
+	for (uint32_t i = 0; i < count; i++, bytes += n, len -= n) {
+		n = length(kinds[i], bytes, len);
+		if (n == SIZE_MAX)
+			return false;
+	}
+	return !len;
+}
+
+void kcontext_value(uint32_t kind, const uint8_t *at, struct filter_value *out)
+{
+	const struct known *k = by_kind(kind);
+	const char *text = (const char *)at;
+
+	if (k->shape == TEXT)
+		*out = (struct filter_value){ .type = FILTER_STRING, .s = text,
+					      .len = strnlen(text, k->size) };
+	else if (k->shape == SIGNED)
+		*out = (struct filter_value){ .type = FILTER_SIGNED,
+					      .u = filter_load(at, k->size, false, true) };
+	else if (k->shape == UNSIGNED)
+		*out = (struct filter_value){ .type = FILTER_UNSIGNED,
+					      .u = filter_load(at, k->size, false, false) };
+	else
+		*out = (struct filter_value){ .type = FILTER_NONE };
+}

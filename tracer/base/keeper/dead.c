@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The FUSE connection of a daemon that was killed and cannot end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tracer/base/keeper/keeper.h"
+#include "tracer/base/os/state_file.h"
+
+#define STATE_LOCK "lock"       /* tracer.c locks it and stores the announcement in it */
+#define ANNOUNCED_MAX 8192
+#define PAUSE_MS 10
+
+struct daemon {
+	pid_t pid;
+	unsigned int connection;        /* minor number of the device of its file system */
+};
+
+/* Its main thread has ended: a daemon whose main thread runs is alive. */
+static bool is_dead(pid_t pid)
+{
+	char path[32], text[64], *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;           /* then its descriptors are closed */
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	end = strrchr(text, ')');
+	return end && !strncmp(end, ") Z", 3);
+}
+
+/*
+ * Does this process hold the lock of the state directory? Then it has closed no descriptor yet:
+ * /dev/fuse is open as well. (A number in the file alone may be one of another pid namespace.)
+ */
+static bool holds_lock(int dir, pid_t pid)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	unsigned int major_nr, minor_nr;
+	unsigned long long ino;
+	bool found = false;
+	char *line = NULL;
+	size_t size = 0;
+	struct stat st;
+	int holder;
+
+	if (fstatat(dir, STATE_LOCK, &st, AT_SYMLINK_NOFOLLOW))
+		st.st_ino = 0;
+	while (locks && !found && getline(&line, &size, locks) > 0)
+		found = sscanf(line, "%*d: FLOCK %*s WRITE %d %x:%x:%llu ", &holder, &major_nr,
+			       &minor_nr, &ino) == 4 &&
+			holder == pid && ino == st.st_ino && major_nr == major(st.st_dev) &&
+			minor_nr == minor(st.st_dev);
+	free(line);
+	if (locks)
+		fclose(locks);
+	return found;
+}
+
+static bool find_dead(int dir, struct daemon *out)
+{
+	struct md_buf text = MD_BUF_INIT;
+	bool found = !state_file_read(dir, STATE_LOCK, ANNOUNCED_MAX, &text) &&
+		     sscanf(md_buf_str(&text), "%d 0:%u ", &out->pid, &out->connection) == 2 &&
+		     out->pid > 0 && is_dead(out->pid) && holds_lock(dir, out->pid);
+
+	md_buf_deinit(&text);
+	return found;
+}
+
+/* A mount of fusectl that no path leads to, for a system that has not mounted it. */
+static int mount_fusectl(void)
+{
+	int fs = fsopen("fusectl", FSOPEN_CLOEXEC), dir = -1;
+
+	if (fs >= 0 && !fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		dir = fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (fs >= 0)
+		close(fs);
+	return dir;
+}
+
+static int open_abort(unsigned int connection)
+{
+	int dir = open("/sys/fs/fuse/connections", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	char path[32];
+
+	snprintf(path, sizeof(path), "%u/abort", connection);
+	fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+	if (dir >= 0)
+		close(dir);
+	if (fd >= 0)
+		return fd;
+	dir = mount_fusectl();
+	if (dir < 0)
+		return -1;
+	fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
+	close(dir);
+	return fd;
+}
+
+/* Whether one is still there after that time. Most need some milliseconds to end. */
+static bool stays_dead(int dir, unsigned int patience_ms, struct daemon *out)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
+	bool found = find_dead(dir, out);
+
+	for (unsigned int ms = 0; found && ms < patience_ms; ms += PAUSE_MS) {
+		nanosleep(&pause, NULL);
+		found = find_dead(dir, out);
+	}
+	return found;
+}
+
+pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result)
+{
+	int dir = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	struct daemon dead = { 0 }, still = { 0 };
+	pid_t pid = 0;
+
+	*result = 0;
+	if (dir >= 0 && stays_dead(dir, patience_ms, &dead)) {
+		pid = dead.pid;
+		fd = open_abort(dead.connection);
+		if (fd < 0)
+			*result = -errno;
+		/*
+		 * The open file belongs to one connection for ever, the number does not: so the
+		 * daemon must have it still.
+		 */
+		else if (!find_dead(dir, &still) || still.connection != dead.connection)
+			pid = 0;
+		else if (write(fd, "1", 1) != 1)
+			*result = -errno;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return pid;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tracer/base/keeper/: a small process that holds the memfds of all regions under names, so that a
+ * killed daemon loses no buffer even when no application has it mapped. The daemon starts the
+ * keeper in a session of its own. The keeper outlives a killed daemon and ends on request. It
+ * serves one daemon at a time on a Unix socket (`keeper` in the state directory, mode 0600,
+ * SOCK_SEQPACKET); it accepts only peers with its own uid or root.
+ *
+ *   keeper.h     (this file) the daemon's calls, and the main function of the keeper
+ *   client.c     the daemon's end; one lock in struct keeper, held for one request and its answer
+ *   server.c     the keeper's process; one thread, no lock
+ *   dead.c       the connection of a daemon that was killed and cannot end
+ *   protocol.h   the messages and the sockets' address
+ *
+ * Any thread may call these functions, except where one thread is required below.
+ */
+#ifndef TRACER_KEEPER_KEEPER_H
+#define TRACER_KEEPER_KEEPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct keeper;                  /* the daemon's end of the connection */
+
+/*
+ * Connects to the keeper of state_dir. If there is none and exe is not NULL, starts one: exe
+ * (usually "/proc/self/exe") with argv {"trail-keeper", "--keeper", STATE_DIR}, detached by setsid
+ * and a double fork, without the daemon's descriptors, cwd /. *found: whether a keeper was running
+ * before.
+ */
+int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int *found);
+/*
+ * Gives the keeper a duplicate of fd under a name of up to 250 bytes; replaces the one of that
+ * name.
+ * 0 or -errno. -ETIMEDOUT: no answer for half a second; the keeper gets the request when it runs
+ * again. Until it has answered, keeper_put and keeper_drop do not wait and return 0. -EPIPE: the
+ * keeper has ended.
+ */
+int keeper_put(struct keeper *k, const char *name, int fd);
+int keeper_drop(struct keeper *k, const char *name);
+/* Calls fn for every descriptor that the keeper holds; fn owns fd (close-on-exec). */
+int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd), void *arg);
+/* The keeper's process; 0: it has ended. */
+pid_t keeper_pid(const struct keeper *k);
+/* Waits until the keeper ends (true) or stop is readable (false). Only one thread may wait. */
+bool keeper_watch(struct keeper *k, int stop);
+/* After keeper_watch, by the same thread: starts a new keeper, which holds nothing. 0 or -errno. */
+int keeper_replace(struct keeper *k);
+/* Frees k (may be NULL). quit: the keeper drops everything and ends. */
+void keeper_close(struct keeper *k, int quit);
+
+/*
+ * A killed daemon keeps /dev/fuse open while one of its threads waits in the kernel, for a disk
+ * that hangs or for a lock of a directory. Until then all who use the tree wait for its answers.
+ * This function aborts the connection of such a daemon, so that they get ENOTCONN. It finds the
+ * daemon by what it announced in the state directory: its pid and the device of its file system.
+ * A daemon that ends within patience_ms is left alone.
+ *
+ * Returns the pid of the dead daemon, *result: 0 or -errno if its connection cannot be aborted; or
+ * 0 if there is no such daemon. A daemon is dead if its main thread is a zombie, and it still holds
+ * the lock of the state directory.
+ */
+pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
+
+/*
+ * The main function of the keeper, called by the daemon's main for argv[1] = "--keeper". Returns an
+ * exit status.
+ */
+int keeper_main(const char *state_dir);
+
+#endif

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Parses the extra data of a rule: see extra.h. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/array.h"
+#include "tracer/base/base.h"
+#include "tracer/base/probe/extra.h"
+
+#define TEXT_MAX 512    /* bytes of an expression */
+
+static const char *const types[] = { "u8",  "u16", "u32", "u64",    "s8",     "s16",
+				     "s32", "s64", "string", "ustring" };
+
+bool extra_is_string(const char *type)
+{
+	return !strcmp(type, "string") || !strcmp(type, "ustring");
+}
+
+void extra_deinit(struct extra *x)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		free(x->items[i].text);
+		free(x->items[i].before);
+		free(x->items[i].from);
+	}
+	free(x->items);
+	*x = (struct extra){ 0 };
+}
+
+void extra_print_item(const struct extra_item *i, struct md_buf *out)
+{
+	md_buf_printf(out, "%s%s%s", i->text, *i->type ? ":" : "", i->type);
+	if (i->named)
+		md_buf_printf(out, " as %s", i->name);
+}
+
+void extra_print(const struct extra *x, struct md_buf *out)
+{
+	for (size_t i = 0; i < x->count; i++) {
+		md_buf_puts(out, i ? ", " : "");
+		extra_print_item(&x->items[i], out);
+	}
+}
+
+void extra_put(const struct extra_item *i, const char *from, const char *type, struct md_buf *out)
+{
+	md_buf_printf(out, " %s=%s%s", i->name, i->before, from ? from : i->from);
+	for (unsigned int n = 0; n < i->closers; n++)
+		md_buf_putc(out, ')');
+	md_buf_printf(out, ":%s", type && !*i->as ? type : i->as);
+}
+
+const struct extra_item *extra_find(const struct extra *x, const char *name, size_t len)
+{
+	for (size_t i = 0; i < x->count; i++)
+		if (!strncmp(x->items[i].name, name, len) && !x->items[i].name[len])
+			return &x->items[i];
+	return NULL;
+}
+
+int extra_fail(const struct extra *x, const struct extra_item *i, size_t at, int code,
+	       struct tr_err *err, const char *fmt, ...)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char sentence[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	extra_print(x, &text);
+	code = tr_fail_at(err, code, md_buf_str(&text), (int)(i->column + at), "%s", sentence);
+	md_buf_deinit(&text);
+	return code;
+}
+
+/* ---- one expression ---- */
+
+struct input {
+	const char *line;
+	size_t at, end;         /* the rest of the word */
+	struct tr_err *err;
+};
+
+static int fail_at(const struct input *in, size_t at, const char *why)
+{
+	return tr_fail_at(in->err, -EINVAL, in->line, (int)at, "%s", why);
+}
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t name_length(const struct input *in, size_t at)
+{
+	size_t n = 0;
+
+	if (at < in->end && isdigit((unsigned char)in->line[at]))
+		return 0;
+	while (at + n < in->end && is_name_char(in->line[at + n]))
+		n++;
+	return n;
+}
+
+/* Skips `+OFF(`, `-OFF(`, `+uOFF(`. */
+static int parse_wrap(struct input *in)
+{
+	size_t at = in->at + 1, digits;
+	bool hex;
+
+	at += at < in->end && in->line[at] == 'u';
+	hex = in->end - at > 2 && in->line[at] == '0' && in->line[at + 1] == 'x';
+	at += hex ? 2 : 0;
+	for (digits = 0; at < in->end && digits < 16; digits++, at++)
+		if (hex ? !isxdigit((unsigned char)in->line[at])
+			: !isdigit((unsigned char)in->line[at]))
+			break;
+	if (!digits || at >= in->end || in->line[at] != '(')
+		return fail_at(in, at < in->end ? at : in->end,
+			       "memory is given as +OFF(EXPR), for instance +8($arg1)");
+	in->at = at + 1;
+	return 0;
+}
+
+static bool is_number(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isdigit((unsigned char)p[i]))
+			return false;
+	return n && n <= 3;
+}
+
+/* Skips `$argN`, `%REG`, `NAME`. */
+static int parse_root(struct input *in, struct extra_item *item)
+{
+	const char *p = in->line + in->at;
+	size_t begin = in->at, n;
+
+	item->root = begin;
+	if (*p == '%' || *p == '$')
+		in->at++;
+	n = name_length(in, in->at);
+	if (!n)
+		return fail_at(in, in->at,
+			       "a place is missing: $argN, $retval, $comm, $stackN, %REG, argN or "
+			       "the name of an argument");
+	in->at += n;
+	item->root_len = in->at - begin;
+	if (*p != '$' || (n == 6 && !strncmp(p, "$retval", 7)) ||
+	    (n == 4 && !strncmp(p, "$comm", 5)) || (n == 5 && !strncmp(p, "$stack", 6)) ||
+	    (n > 3 && !strncmp(p, "$arg", 4) && is_number(p + 4, n - 3) && p[4] != '0') ||
+	    (n > 5 && !strncmp(p, "$stack", 6) && is_number(p + 6, n - 5)))
+		return 0;
+	return fail_at(in, begin, "no such place; there are $arg1 …, $retval, $comm, $stack, "
+		       "$stack0 …");
+}
+
+static int parse_members(struct input *in, struct extra_item *item)
+{
+	unsigned int steps = 0;
+
+	while (in->at < in->end && (in->line[in->at] == '.' || in->line[in->at] == '-')) {
+		size_t n, dot = in->at;
+
+		if (item->wraps)
+			return fail_at(in, dot, "members follow a place, not +OFF(…)");
+		if (in->line[dot] == '-' && (dot + 1 >= in->end || in->line[dot + 1] != '>'))
+			return fail_at(in, dot, "a member follows '->' or '.'");
+		in->at += in->line[dot] == '-' ? 2 : 1;
+		n = name_length(in, in->at);
+		if (!n)
+			return fail_at(in, in->at, "the name of a member is missing");
+		if (++steps > EXTRA_STEPS_MAX)
+			return fail_at(in, dot, "the expression has more than 16 members");
+		in->at += n;
+		item->members = true;
+	}
+	return 0;
+}
+
+static int parse_expression(struct input *in, struct extra_item *item)
+{
+	size_t begin = in->at;
+	int ret = 0;
+
+	while (!ret && in->at < in->end && (in->line[in->at] == '+' || in->line[in->at] == '-')) {
+		if (++item->wraps > EXTRA_STEPS_MAX)
+			return fail_at(in, in->at, "the expression has more than 16 pointers");
+		ret = parse_wrap(in);
+	}
+	if (!ret)
+		ret = parse_root(in, item);
+	if (!ret)
+		ret = parse_members(in, item);
+	for (unsigned int i = 0; !ret && i < item->wraps; i++)
+		if (in->at >= in->end || in->line[in->at++] != ')')
+			ret = fail_at(in, in->at, "')' is missing");
+	if (ret)
+		return ret;
+	if (in->at < in->end && in->line[in->at] != ':')
+		return fail_at(in, in->at, "not expected here; an expression is for instance "
+			       "skb->len, $arg1 or +8($arg1):u32");
+	if (in->at - begin > TEXT_MAX)
+		return fail_at(in, begin, "the expression is too long");
+	item->root -= begin;
+	item->text = strndup(in->line + begin, in->at - begin);
+	return item->text ? 0 : -ENOMEM;
+}
+
+static int parse_type(struct input *in, struct extra_item *item)
+{
+	size_t begin = in->at + 1, n = in->end - begin;
+	const char *near;
+
+	if (in->at >= in->end)
+		return 0;
+	in->at = in->end;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strlen(types[i]) == n && !memcmp(types[i], in->line + begin, n)) {
+			snprintf(item->type, sizeof(item->type), "%s", types[i]);
+			return 0;
+		}
+	near = nearest(in->line + begin, n, types, sizeof(types) / sizeof(types[0]));
+	if (!near)
+		return fail_at(in, begin, "types are u8 to u64, s8 to s64, string and ustring");
+	return tr_fail_at(in->err, -EINVAL, in->line, (int)begin,
+			  "no such type; did you mean '%s'?", near);
+}
+
+/* ---- the clause ---- */
+
+static size_t skip_blanks(const char *line, size_t at)
+{
+	return at + strspn(line + at, " \t");
+}
+
+static bool is_word(const char *line, size_t at, const char *word)
+{
+	size_t n = strlen(word);
+
+	return !strncmp(line + at, word, n) && (!line[at + n] || strchr(" \t\n", line[at + n]));
+}
+
+/* The field's name without `as`: the last member, or the place. False: it is too long. */
+static bool set_default_name(struct extra_item *item)
+{
+	const char *p = item->text + item->root, *end = p + item->root_len;
+
+	if (item->members) {
+		end = item->text + strlen(item->text);
+		for (p = end; is_name_char(p[-1]);)
+			p--;
+	}
+	p += *p == '$' || *p == '%';
+	snprintf(item->name, sizeof(item->name), "%.*s", (int)(end - p), p);
+	return end - p < EXTRA_NAME_MAX;
+}
+
+static int parse_name(struct input *in, struct extra_item *item)
+{
+	size_t at = skip_blanks(in->line, in->end), n;
+	bool fits = set_default_name(item);
+
+	in->at = in->end;
+	if (!is_word(in->line, at, "as"))
+		return fits ? 0 : fail_at(in, at, "the name is too long for a field; give another "
+					  "with 'as NAME'");
+	item->named = true;
+	at = skip_blanks(in->line, at + 2);
+	in->end = at + strcspn(in->line + at, " \t\n,");
+	n = name_length(in, at);
+	in->at = in->end;
+	if (!n || at + n != in->end)
+		return fail_at(in, at + n, "a field's name has letters, digits and '_'");
+	if (n >= EXTRA_NAME_MAX)
+		return fail_at(in, at, "a field's name has at most 31 bytes");
+	snprintf(item->name, sizeof(item->name), "%.*s", (int)n, in->line + at);
+	return 0;
+}
+
+static int parse_item(struct input *in, struct extra *x)
+{
+	size_t begin = in->at, n = strcspn(in->line + begin, " \t\n,");
+	struct extra_item *item;
+	int ret;
+
+	if (!array_room(x->items, x->count + 1))
+		return -ENOMEM;
+	item = &x->items[x->count];
+	*item = (struct extra_item){ 0 };
+	in->end = begin + n;
+	ret = !n || is_word(in->line, begin, "if")
+		      ? fail_at(in, begin, "an expression is missing here")
+		      : parse_expression(in, item);
+	if (!ret)
+		ret = parse_type(in, item);
+	if (!ret)
+		ret = parse_name(in, item);
+	if (!ret && extra_find(x, item->name, strlen(item->name)))
+		ret = fail_at(in, begin, "two fields have the same name; give one another with "
+			      "'as NAME'");
+	if (!ret && !strcmp(item->name, EXTRA_SIGN))
+		ret = fail_at(in, begin, "a field of this name says which extra data is not "
+			      "available; give another with 'as NAME'");
+	if (!ret && (!strcmp(item->name, "ip") || !strcmp(item->name, "parent_ip") ||
+		     !strncmp(item->name, "common_", 7) || !strncmp(item->name, "__", 2)))
+		ret = fail_at(in, begin, "the kernel has a field of this name; give another with "
+			      "'as NAME'");
+	if (ret)
+		free(item->text);
+	else
+		x->count++;
+	return ret;
+}
+
+/* The columns of the items in the text of extra_print. */
+static void set_columns(struct extra *x)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < x->count; i++) {
+		struct extra_item *e = &x->items[i];
+
+		e->column = at;
+		at += strlen(e->text) + (*e->type ? 1 + strlen(e->type) : 0) +
+		      (e->named ? 4 + strlen(e->name) : 0) + 2;
+	}
+}
+
+int extra_parse(const char *line, size_t *at, struct extra *out, struct tr_err *err)
+{
+	struct input in = { line, *at, *at, err };
+	struct extra x = { 0 };
+	int ret = 0;
+	bool more = true;
+
+	while (more && !ret) {
+		in.at = skip_blanks(line, in.at);
+		if (x.count >= EXTRA_MAX)
+			ret = fail_at(&in, in.at, "a rule has at most 32 expressions");
+		else
+			ret = parse_item(&in, &x);
+		in.at = ret ? in.at : skip_blanks(line, in.at);
+		more = !ret && line[in.at] == ',';
+		in.at += more;
+	}
+	if (ret) {
+		extra_deinit(&x);
+		return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
+	}
+	set_columns(&x);
+	*at = in.at;
+	*out = x;
+	return 0;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "tracer/base/ring/ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tracer/base/os/worker.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
+#endif
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+#define RING_COUNT_MAX 8192u
+#define REGION_SIZE_MAX (UINT64_C(1) << 45)
+/* beyond that, the caller frees the memory itself */
+#define RETIRING_MAX (UINT64_C(256) << 20)
+
+static uint64_t pages(uint64_t n)
+{
+	return (n + TRAIL_PAGE - 1) & ~(uint64_t)(TRAIL_PAGE - 1);
+}
+
+static bool power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* Fills the offsets and the size from the geometry; false: no such region. */
+static bool set_layout(struct region *r)
+{
+	const struct region_geometry *g = &r->geo;
+
+	if (!power_of_two(g->subbuf_size) || g->subbuf_size < TRAIL_SUBBUF_MIN ||
+	    g->subbuf_size > TRAIL_SUBBUF_MAX)
+		return false;
+	if (!power_of_two(g->subbuf_count) || g->subbuf_count < 2 ||
+	    g->subbuf_count > TRAIL_SUBBUF_COUNT_MAX)
+		return false;
+	if (!g->ring_count || g->ring_count > RING_COUNT_MAX || !g->switch_count ||
+	    g->switch_count > 65536)
+		return false;
+	if (g->mode != TRAIL_MODE_DISCARD && g->mode != TRAIL_MODE_OVERWRITE)
+		return false;
+	if (g->kind != TRAIL_RINGS_CPU && g->kind != TRAIL_RINGS_THREAD)
+		return false;
+	r->switch_offset = TRAIL_PAGE;
+	r->ring_offset = r->switch_offset + pages(g->switch_count);
+	r->data_offset = pages(sizeof(struct trail_ring) +
+			       2ull * g->subbuf_count * sizeof(struct trail_subbuf));
+	r->ring_stride = r->data_offset + g->subbuf_size * g->subbuf_count;
+	if (r->ring_stride > REGION_SIZE_MAX / g->ring_count)
+		return false;
+	r->size = r->ring_offset + r->ring_stride * g->ring_count;
+	return true;
+}
+
+uint64_t region_size(const struct region_geometry *geo)
+{
+	struct region r = { .geo = *geo };
+
+	return set_layout(&r) ? r.size : 0;
+}
+
+static bool can_populate(void *page)
+{
+	static int known;       /* 0: not probed yet; every thread that probes finds the same */
+	int k = __atomic_load_n(&known, __ATOMIC_RELAXED);
+
+	if (!k) {
+		k = madvise(page, TRAIL_PAGE, MADV_POPULATE_WRITE) ? -1 : 1;
+		__atomic_store_n(&known, k, __ATOMIC_RELAXED);
+	}
+	return k > 0;
+}
+
+/*
+ * Allocates what a writer stores to without a check: such a store must not fail for lack of memory.
+ */
+static int allocate_memory(const struct region *r, bool all)
+{
+	if (all)
+		return posix_fallocate(r->fd, 0, (off_t)r->size) ? -ENOSPC : 0;
+	if (posix_fallocate(r->fd, 0, (off_t)r->ring_offset))
+		return -ENOSPC;
+	for (uint32_t i = 0; i < r->geo.ring_count; i++) {
+		uint64_t at = r->ring_offset + i * r->ring_stride;
+
+		if (posix_fallocate(r->fd, (off_t)at, (off_t)r->data_offset))
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+static void put_header(const struct region *r, bool populate)
+{
+	struct trail_region *h = (struct trail_region *)r->map;
+
+	h->version = TRAIL_REGION_VERSION;
+	h->mode = r->geo.mode;
+	h->kind = r->geo.kind;
+	h->ring_count = r->geo.ring_count;
+	h->subbuf_count = r->geo.subbuf_count;
+	h->subbuf_size = r->geo.subbuf_size;
+	h->switch_offset = r->switch_offset;
+	h->switch_count = r->geo.switch_count;
+	h->ring_offset = r->ring_offset;
+	h->ring_stride = r->ring_stride;
+	h->data_offset = r->data_offset;
+	h->size = r->size;
+	h->key = r->key;
+	h->clock_mult = r->geo.clock_mult;
+	h->clock_base = r->geo.clock_base;
+	h->populate = populate;
+	h->magic = TRAIL_REGION_MAGIC;
+}
+
+static int map_region(struct region *r)
+{
+	void *at =
+		mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, r->fd, 0);
+
+	if (at == MAP_FAILED)
+		return -errno;
+	r->map = at;
+	return 0;
+}
+
+int region_create(const struct region_geometry *geo, uint64_t key, struct region **out)
+{
+	struct region *r = calloc(1, sizeof(*r));
+	bool populate;
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->refs = 1;
+	r->fd = -1;
+	r->key = key;
+	r->geo = *geo;
+	err = -EINVAL;
+	if (!set_layout(r))
+		goto fail;
+	r->fd = memfd_create("trail-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (r->fd < 0 || ftruncate(r->fd, (off_t)r->size) || fcntl(r->fd, F_ADD_SEALS, SEALS)) {
+		err = -errno;
+		goto fail;
+	}
+	err = map_region(r);
+	if (err)
+		goto fail;
+	populate = can_populate(r->map);
+	err = allocate_memory(r, !populate);
+	if (err)
+		goto fail;
+	put_header(r, populate);
+	*out = r;
+	return 0;
+fail:
+	region_put(r);
+	return err;
+}
+
+/* Reads the header page, which an application may have modified: every value is checked. */
+static bool read_header(struct region *r, const struct trail_region *h)
+{
+	if (h->magic != TRAIL_REGION_MAGIC || h->version != TRAIL_REGION_VERSION ||
+	    h->switch_count > 65536)
+		return false;
+	r->key = h->key;
+	r->geo = (struct region_geometry){
+		.mode = h->mode,
+		.kind = h->kind,
+		.ring_count = h->ring_count,
+		.subbuf_count = h->subbuf_count,
+		.subbuf_size = h->subbuf_size,
+		.switch_count = (uint32_t)h->switch_count,
+		.clock_mult = h->clock_mult,
+		.clock_base = h->clock_base,
+	};
+	return set_layout(r) && h->size == r->size && h->switch_offset == r->switch_offset &&
+	       h->ring_offset == r->ring_offset && h->ring_stride == r->ring_stride &&
+	       h->data_offset == r->data_offset;
+}
+
+static int check_header(struct region *r)
+{
+	struct trail_region h = *(const volatile struct trail_region *)r->map;
+	uint64_t size = r->size;
+	bool good = read_header(r, &h) && r->size == size;
+
+	r->size = size;         /* the size of the mapping */
+	return good ? 0 : -EBADMSG;
+}
+
+uint64_t region_header(const struct trail_region *h)
+{
+	struct region r = { 0 };
+
+	return read_header(&r, h) ? r.size : 0;
+}
+
+int region_adopt(int fd, struct region **out)
+{
+	struct region *r = calloc(1, sizeof(*r));
+	struct stat st;
+	int err, seals = fcntl(fd, F_GET_SEALS);
+
+	if (!r)
+		return -ENOMEM;
+	r->refs = 1;
+	r->fd = fd;
+	err = -EBADMSG;
+	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW) ||
+	    (seals & F_SEAL_WRITE))
+		goto fail;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < (off_t)(2 * TRAIL_PAGE) ||
+	    (uint64_t)st.st_size > REGION_SIZE_MAX + (1u << 20))
+		goto fail;
+	r->size = (size_t)st.st_size;
+	err = map_region(r);
+	if (err)
+		goto fail;
+	err = check_header(r);
+	if (err)
+		goto fail;
+	*out = r;
+	return 0;
+fail:
+	r->fd = -1;
+	region_put(r);
+	return err;
+}
+
+struct region *region_get(struct region *r)
+{
+	__atomic_fetch_add(&r->refs, 1, __ATOMIC_RELAXED);
+	return r;
+}
+
+void region_put(struct region *r)
+{
+	/*
+	 * Release: this holder's accesses come before the free; acquire: the last holder sees them.
+	 */
+	if (!r || __atomic_sub_fetch(&r->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (r->map)
+		munmap(r->map, r->size);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r);
+}
+
+static void punch_holes(struct region *r)
+{
+	if (r->fd < 0)
+		return;
+	for (uint32_t i = 0; i < r->geo.ring_count; i++) {
+		uint64_t at = r->ring_offset + i * r->ring_stride + r->data_offset;
+
+		/* On failure the memory stays until the last mapping ends. */
+		(void)!fallocate(r->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at,
+				 (off_t)(r->geo.subbuf_size * r->geo.subbuf_count));
+	}
+}
+
+static uint64_t retiring;               /* bytes that the worker has still to free; atomic */
+static struct worker retirer = WORKER_INIT;
+
+struct retirement {
+	struct work work;               /* first */
+	struct region *region;
+};
+
+static void run_retirement(struct work *work)
+{
+	struct retirement *r = (struct retirement *)work;
+	uint64_t size = r->region->size;
+
+	punch_holes(r->region);
+	region_put(r->region);
+	__atomic_fetch_sub(&retiring, size, __ATOMIC_RELAXED);
+	free(r);
+}
+
+void region_retire(struct region *r)
+{
+	struct retirement *later = calloc(1, sizeof(*later));
+	bool much = __atomic_add_fetch(&retiring, r->size, __ATOMIC_RELAXED) > RETIRING_MAX;
+
+	/*
+	 * Before the memory is freed: pairs with ring_holds(). Who has copied zeros has seen what a
+	 * system call did after this store.
+	 */
+	__atomic_store_n(&r->retired, true, __ATOMIC_SEQ_CST);
+	if (later && !much) {
+		*later = (struct retirement){ { .run = run_retirement }, r };
+		if (worker_add(&retirer, &later->work, UINT_MAX))
+			return;
+	}
+	free(later);
+	__atomic_fetch_sub(&retiring, r->size, __ATOMIC_RELAXED);
+	punch_holes(r);
+	region_put(r);
+}
+
+bool region_retired(const struct region *r)
+{
+	/* Acquire: pairs with the store in region_retire. */
+	return __atomic_load_n(&r->retired, __ATOMIC_ACQUIRE);
+}
+
+void region_retire_finish(void)
+{
+	worker_finish(&retirer, 10);
+}
+
+bool region_populate(const struct region *r, uint32_t ring, uint64_t subbuf)
+{
+	const struct region_geometry *geo = &r->geo;
+	uint8_t *at = (uint8_t *)region_data(r, ring) +
+		      (subbuf & (geo->subbuf_count - 1)) * geo->subbuf_size;
+
+	if (subbuf > geo->subbuf_count)
+		return true;
+	/* EINVAL: an old kernel, for which region_create allocates all memory. */
+	return madvise(at, geo->subbuf_size, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;
+}
+
+void region_switch(struct region *r, uint32_t id, uint8_t value)
+{
+	/*
+	 * Pairs with the writers' loads of the byte. After a switch off, barrier() makes sure that
+	 * they see it.
+	 */
+	if (id < r->geo.switch_count)
+		__atomic_store_n(r->map + r->switch_offset + id, value, __ATOMIC_RELEASE);
+}
+
+uint8_t region_switched(const struct region *r, uint32_t id)
+{
+	return id < r->geo.switch_count
+		       ? __atomic_load_n(r->map + r->switch_offset + id, __ATOMIC_RELAXED)
+		       : 0;
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Fills the table of hooks from the lines of INI files: see hook.h. */
+#include "tracer/base/rule/hook_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/array.h"
+#include "tracer/base/probe/probe.h"
+#include "tracer/base/rule/rule.h"
+
+#define HOOKS_MAX 4096u
+
+struct hook_table hook_table;
+
+size_t hooks_count(void)
+{
+	return hook_table.count;
+}
+
+const struct hook *hook_at(size_t i)
+{
+	return &hook_table.hooks[i];
+}
+
+static void empty(struct hook *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		if (h->patterns[i].key != h->patterns[i].text)
+			free(h->patterns[i].key);
+		free(h->patterns[i].text);
+	}
+	free(h->patterns);
+	free(h->fields);
+	free(h->gone);
+	*h = (struct hook){ .name = h->name, .chosen = -1 };
+}
+
+void hooks_free(void)
+{
+	for (size_t i = 0; i < hook_table.count; i++) {
+		empty(&hook_table.hooks[i]);
+		free(hook_table.hooks[i].name);
+	}
+	free(hook_table.hooks);
+	hook_table = (struct hook_table){ 0 };
+}
+
+/* The hook of this name; a new one if there is none. NULL: no memory, or too many. */
+static struct hook *find_or_add(const char *name)
+{
+	struct hook *h;
+
+	for (size_t i = 0; i < hook_table.count; i++)
+		if (!strcmp(hook_table.hooks[i].name, name))
+			return &hook_table.hooks[i];
+	if (hook_table.count >= HOOKS_MAX)
+		return NULL;
+	if (!array_room(hook_table.hooks, hook_table.count + 1))
+		return NULL;
+	h = &hook_table.hooks[hook_table.count];
+	*h = (struct hook){ .name = strdup(name), .chosen = -1 };
+	if (!h->name)
+		return NULL;
+	hook_table.count++;
+	return h;
+}
+
+/* The three hooks that a section may have; an entry has an odd number, its return the next. */
+static const struct kind {
+	const char *key, *suffix;
+	unsigned int later;
+} kinds[] = { { "record", "", 0 }, { "entry", ".entry", 0 }, { "return", ".return", 1 } };
+
+/* The section's hook, made on the first line that needs it. NULL: no memory, or too many. */
+static struct hook *begin_hook(struct hook_section *s, unsigned int kind)
+{
+	char name[sizeof(s->name) + 8];
+	struct hook *h;
+
+	snprintf(name, sizeof(name), "%s%s", s->name, kinds[kind].suffix);
+	h = find_or_add(name);
+	if (!h || s->begun & 1u << kind)
+		return h;
+	s->begun |= 1u << kind;
+	empty(h);
+	h->group = s->group;
+	h->id = s->id ? s->id + kinds[kind].later : 0;
+	if (kind == 2)
+		snprintf(s->fields, sizeof(s->fields), "return:%s",
+			 s->result[0] ? s->result : "INT64");
+	h->fields = strdup(s->fields);
+	return h->fields ? h : NULL;
+}
+
+/* Whether the pattern is spelled as the keys of its events. */
+static bool is_exact(const char *pattern)
+{
+	const char *colon = strchr(pattern, ':');
+
+	return colon && !strchr(pattern, '*') &&
+	       (strncmp(pattern, "syscall:", 8) != 0 || strchr(colon + 1, ':'));
+}
+
+/* Checks the pattern as a rule, with the extra data; with NULL: none. Sets the key. */
+static int set_key(struct hook_pattern *p, const char *with, struct tr_err *err)
+{
+	struct md_buf line = MD_BUF_INIT;
+	struct rule r;
+	int ret = -ENOMEM;
+
+	md_buf_printf(&line, "%s%s%s", p->text, with ? " with " : "", with ? with : "");
+	md_buf_str(&line);
+	if (!line.failed)
+		ret = rule_parse(line.data, 0, DOMAIN_KERNEL, &r, err);
+	md_buf_deinit(&line);
+	if (ret)
+		return ret;
+	if (with) {
+		p->key = r.keys[0];
+		r.keys[0] = NULL;
+	}
+	rule_deinit(&r);
+	return 0;
+}
+
+static int add_pattern(struct hook *h, const char *text, size_t len, const char *with, int way,
+		       bool bare, struct tr_err *err)
+{
+	struct hook_pattern *p;
+
+	if (!array_room(h->patterns, h->count + 1))
+		return -ENOMEM;
+	p = &h->patterns[h->count];
+	*p = (struct hook_pattern){ .text = strndup(text, len), .way = way, .bare = bare };
+	if (!p->text)
+		return -ENOMEM;
+	p->key = p->text;
+	p->exact = is_exact(p->text);
+	h->count++;
+	if (with && !dynamic_event_is_rule(p->text))
+		return tr_fail_at(err, -EINVAL, p->text, 0,
+				  "only probes of a hook have extra data");
+	if (hook_is_rule(p->text) || !strncmp(p->text, "uprobe:", 7) ||
+	    !strncmp(p->text, "uretprobe:", 10) || !strncmp(p->text, "usdt:", 5) ||
+	    dynamic_event_is_call(p->text) ||
+	    !strncmp(p->text, "function:", 9))
+		return tr_fail_at(err, -EINVAL, p->text, 0,
+				  "a hook stands for tracepoints, system calls and probes of the "
+				  "kernel");
+	return set_key(p, with, err);
+}
+
+/* Patterns separated by blanks, up to `end`. */
+static int add_patterns(struct hook *h, const char *text, const char *end, const char *with,
+			bool bare, struct tr_err *err)
+{
+	int way = h->count ? h->patterns[h->count - 1].way + 1 : 0, ret = 0;
+
+	while (!ret && (text += strspn(text, " \t")) < end) {
+		size_t len = strcspn(text, " \t");
+
+		ret = add_pattern(h, text, len, with, way, bare, err);
+		text += len;
+	}
+	return ret;
+}
+
+/* One alternative: PATTERN… [with EXPR…]; with extra data, there is one without it, too. */
+static int add_way(struct hook *h, const char *text, struct tr_err *err)
+{
+	const char *with = strstr(text, " with "), *end = with ? with : text + strlen(text);
+	int ret = with ? add_patterns(h, text, end, with + 6, false, err) : 0;
+
+	return ret ? ret : add_patterns(h, text, end, NULL, with, err);
+}
+
+static int set_number(unsigned int *out, const char *value, struct tr_err *err)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	if (*end || end == value || n > 255)
+		return tr_fail_at(err, -EINVAL, value, 0, "a number from 0 to 255 is expected");
+	*out = (unsigned int)n;
+	return 0;
+}
+
+static int set_text(char *out, size_t size, const char *value, struct tr_err *err)
+{
+	if (strlen(value) >= size)
+		return tr_fail_at(err, -EINVAL, value, 0, "more than %zu bytes", size - 1);
+	strcpy(out, value);
+	return 0;
+}
+
+/* A section with `gone` and without alternatives is one hook, or those that were made. */
+static int set_gone(struct hook_section *s, const char *value)
+{
+	for (unsigned int kind = 0; kind < 3; kind++) {
+		struct hook *h;
+
+		if (s->begun ? !(s->begun & 1u << kind) : kind)
+			continue;
+		h = begin_hook(s, kind);
+		if (!h)
+			return -ENOMEM;
+		free(h->gone);
+		h->gone = strdup(value);
+		if (!h->gone)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int begin_section(struct hook_section *s, const char *section, struct tr_err *err)
+{
+	size_t n = strspn(section, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "_-.");
+
+	if (!*section || section[n] || n >= sizeof(s->name))
+		return tr_fail_at(err, -EINVAL, section, (int)n,
+				  "a hook's name has letters, digits, '_', '-' and '.'");
+	strcpy(s->name, section);
+	s->id = 0;
+	s->fields[0] = '\0';
+	s->begun = 0;
+	return 0;
+}
+
+int hook_item(struct hook_section *s, const char *section, const char *key, const char *value,
+	      struct tr_err *err)
+{
+	struct hook *h;
+
+	if (!key)
+		return begin_section(s, section, err);
+	if (!s->name[0])
+		return tr_fail_at(err, -EINVAL, key, 0,
+				  "a hook begins with its name: [GROUP.HOOK]");
+	if (!strcmp(key, "group"))
+		return set_number(&s->group, value, err);
+	if (!strcmp(key, "id"))
+		return set_number(&s->id, value, err);
+	if (!strcmp(key, "gone"))
+		return set_gone(s, value);
+	if (!strcmp(key, "fields"))
+		return set_text(s->fields, sizeof(s->fields), value, err);
+	if (!strcmp(key, "result"))
+		return set_text(s->result, sizeof(s->result), value, err);
+	for (unsigned int kind = 0; kind < 3; kind++)
+		if (!strcmp(key, kinds[kind].key)) {
+			h = begin_hook(s, kind);
+			return h ? add_way(h, value, err)
+				 : tr_fail(err, -ENOMEM, "out of memory, or too many hooks");
+		}
+	return tr_fail_at(err, -EINVAL, key, 0,
+			  "no such key; a hook has group, id, fields, result, record, entry, "
+			  "return, gone");
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/base/rule/kernel_pattern.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/base.h"
+#include "tracer/base/probe/probe.h"
+#include "tracer/base/rule/hook.h"
+
+#define SYSCALL "syscall:"
+#define KEY_MAX 1024
+#define EVENT_NAME_MAX 200u      /* of a probe, in the trace; `_entry` may follow */
+
+const char *krule_syscall_name(const char *pattern)
+{
+	const char *p = pattern + strlen(SYSCALL);
+
+	return begins_with(p, "entry:") ? p + 6 : begins_with(p, "exit:") ? p + 5 : p;
+}
+
+bool krule_is_function(const char *pattern)
+{
+	return begins_with(pattern, KRULE_FUNCTION);
+}
+
+bool krule_match(const char *pattern, const char *key)
+{
+	char plain[KEY_MAX];
+	const char *slash = strchr(key, '/'), *colon;
+	size_t n = slash ? (size_t)(slash - key) : strlen(key);
+
+	if (hook_is_rule(pattern))
+		return hook_match(pattern, key);
+	if (dynamic_event_is_rule(pattern) || dynamic_event_is_rule(key))
+		return !strcmp(pattern, key);
+	if (krule_is_function(pattern) || krule_is_function(key))
+		return krule_is_function(pattern) && krule_is_function(key);
+	if (begins_with(key, SYSCALL)) {
+		if (!begins_with(pattern, SYSCALL))
+			return false;
+		if (krule_syscall_name(pattern) == pattern + strlen(SYSCALL))
+			return glob_match(pattern + strlen(SYSCALL), krule_syscall_name(key));
+		return glob_match(pattern, key);
+	}
+	if (n >= sizeof(plain) || begins_with(pattern, SYSCALL))
+		return false;
+	memcpy(plain, key, n);
+	plain[n] = 0;
+	if (strchr(pattern, ':'))
+		return glob_match(pattern, plain);
+	colon = strchr(plain, ':');
+	return glob_match(pattern, colon ? colon + 1 : plain) ||
+	       (slash && glob_match(pattern, slash + 1));
+}
+
+static int fail_at(struct scan *s, struct word *w, size_t at, const char *sentence)
+{
+	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "%s", sentence);
+}
+
+static int check_dynamic(struct scan *s, struct word *w)
+{
+	struct tr_err why = TR_ERR_INIT;
+	struct dynamic_event d;
+	int ret = dynamic_event_parse(word_text(w), &d, &why);
+
+	dynamic_event_deinit(&d);
+	if (ret == -ENOMEM)
+		return tr_fail(s->err, ret, "out of memory");
+	return ret ? fail_at(s, w, why.column > 0 ? (size_t)why.column : 0, why.sentence) : 0;
+}
+
+static int check_function(struct scan *s, struct word *w)
+{
+	const char *text = word_text(w);
+	size_t at = strlen(KRULE_FUNCTION);
+
+	if (!text[at])
+		return fail_at(s, w, at, "the name of a function is missing; '*' matches any");
+	at += strspn(text + at,
+		     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.$");
+	return text[at] ? fail_at(s, w, at, "not a character of a function's name") : 0;
+}
+
+static int check_syscall(struct scan *s, struct word *w)
+{
+	const char *text = word_text(w);
+	size_t at = (size_t)(krule_syscall_name(text) - text);
+
+	if (!text[at])
+		return fail_at(s, w, at, "the name of a system call is missing; '*' matches any");
+	if (strchr(text + at, ':'))
+		return fail_at(s, w, at, "a system call is syscall:NAME, syscall:entry:NAME or "
+			     "syscall:exit:NAME");
+	return 0;
+}
+
+int krule_check(struct scan *s, struct word *w)
+{
+	const char *text = word_text(w), *colon = strchr(text, ':');
+	size_t at = strcspn(text, (char[]){ EXTRA_MARK, EVENT_NAME_MARK, '\0' });
+
+	if (text[at])
+		return fail_at(s, w, at, "a pattern has no control characters");
+	if (dynamic_event_is_rule(text))
+		return check_dynamic(s, w);
+	if (krule_is_function(text))
+		return check_function(s, w);
+	if (hook_is_rule(text))
+		return hook_check(s, w);
+	if (!*text)
+		return fail_at(s, w, 0, "the pattern is empty; '*' matches any tracepoint");
+	at = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.:-");
+	if (text[at])
+		return fail_at(s, w, at, "not a character of a tracepoint's name");
+	if (begins_with(text, SYSCALL))
+		return check_syscall(s, w);
+	if (!colon)
+		return 0;
+	if (colon == text)
+		return fail_at(s, w, 0, "the system is missing; '*' matches any");
+	if (!colon[1])
+		return fail_at(s, w, strlen(text), "the name is missing; '*' matches any");
+	if (strchr(colon + 1, ':'))
+		return fail_at(s, w, (size_t)(colon - text),
+			     "a tracepoint of the kernel is system:name");
+	return 0;
+}
+
+/* Whether the first word of a line is a rule with a path. The rest of the line may be invalid. */
+static bool names_file(const char *line)
+{
+	struct scan s = { line, strspn(line, "!~ \t"), NULL };
+	struct word w = { 0 };
+	struct dynamic_event d = { .fd = -1 };
+	bool yes = !scan_at_end(&s) && !scan_word(&s, false, &w) &&
+		   dynamic_event_is_rule(word_text(&w)) &&
+		   !dynamic_event_parse(word_text(&w), &d, NULL) && dynamic_event_has_file(&d);
+
+	dynamic_event_deinit(&d);
+	word_deinit(&w);
+	return yes;
+}
+
+bool events_name_files(const char *text)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		if (*line != '!' && names_file(line))
+			return true;
+	return false;
+}
+
+int krule_check_except(struct scan *s, struct word *w, const char *pattern)
+{
+	if (dynamic_event_is_rule(pattern))
+		return fail_at(s, w, 0, "the rule is for one event: it has no 'except'");
+	if (dynamic_event_is_rule(word_text(w)))
+		return fail_at(s, w, 0,
+			       "a probe is recorded only by a rule of its own: it cannot be "
+			       "excepted from another");
+	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
+		return fail_at(s, w, 0,
+			     "functions can be excepted from functions only");
+	return 0;
+}
+
+int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
+{
+	const char *p = r->pattern;
+
+	if (hook_is_rule(p))
+		return fail_at(s, with, 0,
+			       "a hook has no extra data; its tracepoint has, which "
+			       "available/kernel/groups names");
+	if (krule_is_function(p) || begins_with(p, SYSCALL))
+		return fail_at(s, with, 0,
+			       "only tracepoints and probes have extra data; for a function write "
+			       "kprobe:");
+	if (!dynamic_event_is_rule(p) && strchr(p, '*'))
+		return fail_at(s, with, 0,
+			       "extra data is for one tracepoint: write its name in place "
+			       "of a pattern with '*'");
+	if (r->except_count)
+		return fail_at(s, with, 0,
+			       "extra data is for one event: leave 'except' out of this rule");
+	return 0;
+}
+
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+
+int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
+{
+	char *key;
+	size_t n;
+	int ret;
+
+	if (!dynamic_event_is_rule(r->pattern))
+		return fail_at(s, w, 0, "only probes get a name by 'as'");
+	if (strlen(r->keys[0]) != strlen(r->pattern))
+		return fail_at(s, w, 0, "'as' comes once, right after the pattern");
+	scan_blanks(s);
+	ret = scan_at_end(s) ? fail_at(s, w, 2, "a name is missing") : scan_word(s, false, w);
+	if (ret)
+		return ret;
+	n = strspn(word_text(w), NAME_LETTERS);
+	n += n ? strspn(word_text(w) + n, NAME_LETTERS "0123456789") : 0;
+	if (!n || word_text(w)[n])
+		return fail_at(s, w, n, "a name has letters, '_', and then also digits");
+	if (n > EVENT_NAME_MAX)
+		return fail_at(s, w, 0, "the name is too long");
+	if (asprintf(&key, "%s%c%s", r->keys[0], EVENT_NAME_MARK, word_text(w)) < 0)
+		return -ENOMEM;
+	free(r->keys[0]);
+	r->keys[0] = key;
+	return 0;
+}
+
+/* The name in a key; NULL: it has none. */
+static const char *find_name(const char *key, int *len)
+{
+	const char *name = strchr(key, EVENT_NAME_MARK);
+
+	*len = name ? (int)strcspn(name + 1, (char[]){ EXTRA_MARK, '\0' }) : 0;
+	return name ? name + 1 : NULL;
+}
+
+void krule_print_name(const struct rule *r, struct md_buf *out)
+{
+	int len;
+	const char *name = find_name(r->keys[0], &len);
+
+	if (name)
+		md_buf_printf(out, " as %.*s", len, name);
+}
+
+/* The key of one of a call's events. $retval belongs to the return, other data to the entry. */
+static char *make_half(const struct rule *r, const struct extra *x, bool is_return)
+{
+	const char *place = r->pattern + DYN_CALL_LEN, *name;
+	struct md_buf key = MD_BUF_INIT;
+	size_t count = 0;
+	int len;
+
+	name = find_name(r->keys[0], &len);
+	if (!name) {
+		name = strrchr(r->pattern, ':') + 1;
+		len = (int)strnlen(name, EVENT_NAME_MAX);
+	}
+	md_buf_printf(&key, "%c%sprobe:%s%c%.*s%s", *r->pattern, is_return ? "ret" : "", place,
+		      EVENT_NAME_MARK, len, name, is_return ? "_exit" : "_entry");
+	for (size_t i = 0; i < x->count; i++) {
+		const struct extra_item *e = &x->items[i];
+
+		if (begins_with(e->text + e->root, "$retval") != is_return)
+			continue;
+		if (count++)
+			md_buf_puts(&key, ", ");
+		else
+			md_buf_putc(&key, EXTRA_MARK);
+		extra_print_item(e, &key);
+	}
+	md_buf_str(&key);
+	if (key.failed) {
+		md_buf_deinit(&key);
+		return NULL;
+	}
+	return key.data;
+}
+
+int krule_split_call(struct rule *r)
+{
+	const char *mark = strchr(r->keys[0], EXTRA_MARK);
+	char *halves[RULE_KEYS];
+	struct extra x = { 0 };
+	size_t at = 0;
+	int ret = mark ? extra_parse(mark + 1, &at, &x, NULL) : 0;
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < RULE_KEYS; i++)
+		halves[i] = make_half(r, &x, i == 1);
+	extra_deinit(&x);
+	free(r->keys[0]);
+	memcpy(r->keys, halves, sizeof(halves));
+	return r->keys[0] && r->keys[1] ? 0 : -ENOMEM;
+}
+
+int krule_add_names(struct rule *r, struct tr_err *err)
+{
+	size_t skip = strlen(KRULE_FUNCTION);
+	struct md_buf text = MD_BUF_INIT;
+	struct filter *f = NULL;
+	int ret;
+
+	md_buf_printf(&text, "func == \"%s\"", r->pattern + skip);
+	for (size_t i = 0; i < r->except_count; i++)
+		md_buf_printf(&text, " && func != \"%s\"", r->except[i] + skip);
+	if (r->filter) {
+		md_buf_puts(&text, " && (");
+		filter_print(r->filter, &text);
+		md_buf_putc(&text, ')');
+	}
+	ret = text.failed ? -ENOMEM : filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, err);
+	md_buf_deinit(&text);
+	if (ret)
+		return ret;
+	filter_put(r->filter);
+	r->filter = f;
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Patterns of event rules in the kernel domain:
+ *
+ *	NAME  SYSTEM:NAME               tracepoints; NAME is the kernel's or LTTng's; `*` alone is
+ *	      every tracepoint
+ *	syscall:NAME                    entry and exit of system calls
+ *	syscall:entry:NAME  syscall:exit:NAME
+ *	kprobe:…  uprobe:…  usdt:…      the rules of probe/probe.h, each of one event
+ *	kcall:SYMBOL  ucall:PATH:SYMBOL         entry and return of a function, two probes
+ *	function:NAME                   kernel functions, by function tracing
+ *	@NAME                           the events of hooks: hook.h
+ *
+ * A rule with extra data (probe/extra.h) is for one event of its own: its key has EXTRA_MARK. A
+ * probe may have a name of its own: its key has EVENT_NAME_MARK. A call has two keys.
+ *
+ * NAME and SYSTEM may have `*`. Patterns are matched with the key of an event: `system:name`,
+ * `system:name/lttng_name`, `syscall:entry:name`, the rule itself for probes, or KRULE_FUNCTION.
+ * Function tracing is one event with a field `func`, so NAME of such a rule becomes a part of its
+ * filter.
+ */
+#ifndef TRACER_RULE_KERNEL_PATTERN_H
+#define TRACER_RULE_KERNEL_PATTERN_H
+
+#include <stdbool.h>
+
+#include "tracer/base/rule/rule.h"
+#include "tracer/base/lexer.h"
+
+#define KRULE_FUNCTION "function:"
+
+bool krule_match(const char *pattern, const char *key);
+/* The part after `syscall:`, `syscall:entry:` or `syscall:exit:`. */
+const char *krule_syscall_name(const char *pattern);
+/* Checks a pattern. 0 or -EINVAL. */
+int krule_check(struct scan *s, struct word *w);
+/*
+ * -EINVAL if a pattern of this kind cannot be excepted from the rule's. excepted: the word that is
+ * being parsed.
+ */
+int krule_check_except(struct scan *s, struct word *excepted, const char *pattern);
+/* -EINVAL if rules of this kind have no extra data. with: the word that was parsed. */
+int krule_check_with(struct scan *s, struct word *with, const struct rule *r);
+/* The NAME of `PATTERN as NAME`: adds it to the rule's key. 0, -EINVAL, -ENOMEM. w: `as`. */
+int krule_parse_name(struct scan *s, struct word *w, struct rule *r);
+/* Appends ` as NAME`, if the rule has one. */
+void krule_print_name(const struct rule *r, struct md_buf *out);
+/* For a rule on calls: makes the keys of its two events. 0 or -ENOMEM. */
+int krule_split_call(struct rule *r);
+bool krule_is_function(const char *pattern);
+/* For a rule on functions: adds their names to its filter. 0, -E2BIG, -ENOMEM. */
+int krule_add_names(struct rule *r, struct tr_err *err);
+
+#endif

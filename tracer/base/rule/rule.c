@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parses one event rule: PATTERN [except …] [loglevel …] [with …] [if …]. See rule.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+#include "tracer/abi/app.h"
+#include "tracer/base/array.h"
+#include "tracer/base/hash.h"
+#include "tracer/base/probe/probe.h"
+#include "tracer/base/rule/kernel_pattern.h"
+#include "tracer/base/base.h"
+#include "tracer/base/lexer.h"
+
+void rule_deinit(struct rule *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->except_count; i++)
+		free(r->except[i]);
+	free(r->except);
+	filter_put(r->filter);
+	free(r->pattern);
+	for (i = 0; i < RULE_KEYS; i++)
+		free(r->keys[i]);
+	free(r->text);
+	*r = (struct rule){ 0 };
+}
+
+int rule_copy(const struct rule *from, struct rule *to)
+{
+	size_t i;
+
+	*to = *from;
+	to->filter = from->filter ? filter_get(from->filter) : NULL;
+	to->text = strdup(from->text);
+	to->pattern = strdup(from->pattern);
+	to->except = calloc(from->except_count + 1, sizeof(*to->except));
+	to->except_count = 0;
+	for (i = 0; i < RULE_KEYS; i++)
+		to->keys[i] = from->keys[i] ? strdup(from->keys[i]) : NULL;
+	for (i = 0; i < RULE_KEYS; i++)
+		if (!to->keys[i] != !from->keys[i])
+			goto no_memory;
+	if (!to->text || !to->pattern || !to->except)
+		goto no_memory;
+	for (i = 0; i < from->except_count; i++) {
+		to->except[i] = strdup(from->except[i]);
+		if (!to->except[i])
+			goto no_memory;
+		to->except_count++;
+	}
+	return 0;
+no_memory:
+	rule_deinit(to);
+	return -ENOMEM;
+}
+
+static int fail_at(struct scan *s, int column, const char *sentence)
+{
+	return tr_fail_at(s->err, -EINVAL, s->line, column, "%s", sentence);
+}
+
+/*
+ * Checks that an event's name can have these bytes (app/registration.c has the same rule). *at: the
+ * first other byte.
+ */
+static const char *check_bytes(const char *p, size_t *at)
+{
+	size_t len = strlen(p), n;
+
+	for (*at = 0; *at < len; *at += n) {
+		unsigned char c = (unsigned char)p[*at];
+
+		n = md_utf8_char((const unsigned char *)p + *at, len - *at);
+		if (!n)
+			return "not UTF-8";
+		if (c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)p[*at + 1] < 0xa0))
+			return "a control character in a pattern";
+		if (c == ' ' || c == '"' || c == '\'')
+			return "an event's name has no blanks or quotes";
+		if (c == '\\') {
+			if (p[*at + 1] != '*')
+				return "a backslash is allowed only before '*'";
+			n = 2;
+		}
+	}
+	return NULL;
+}
+
+static int check_part(struct scan *s, struct word *w, size_t begin, size_t end, const char *what)
+{
+	if (begin == end)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
+				  "the %s is missing; '*' matches any", what);
+	/* Twice, because each star of a name is written with a backslash. */
+	if (end - begin > 2 * TRAIL_NAME_MAX)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
+				  "the %s is too long", what);
+	return 0;
+}
+
+/* Whether the pattern has a star that matches any run of characters, a colon included. */
+static bool has_star(const char *pattern)
+{
+	for (; *pattern; pattern++)
+		if (*pattern == '\\' && pattern[1])
+			pattern++;
+		else if (*pattern == '*')
+			return true;
+	return false;
+}
+
+/*
+ * A pattern is provider:name; a pattern without a colon must have a star, which matches the colon.
+ */
+static int check_pattern(struct scan *s, struct word *w, bool kernel)
+{
+	const char *text = word_text(w), *colon = strchr(text, ':'), *wrong;
+	size_t at;
+	int ret;
+
+	if (kernel)
+		return krule_check(s, w);
+	if (!strcmp(text, "*"))
+		return 0;
+	wrong = check_bytes(text, &at);
+	if (wrong)
+		return fail_at(s, word_column(w, at), wrong);
+	if (!*text)
+		return fail_at(s, word_column(w, 0), "the pattern is empty; '*' matches any event");
+	if (!colon && has_star(text))
+		return check_part(s, w, 0, strlen(text), "pattern");
+	if (!colon && *text == '@')
+		return fail_at(s, word_column(w, 0), "hooks belong in rules of kernel/events");
+	if (!colon)
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				  "no provider in '%.60s': events of applications are "
+				  "provider:name, so a pattern is for instance '%.60s:*'; "
+				  "tracepoints of the kernel belong in kernel/events",
+				  text, text);
+	ret = check_part(s, w, 0, (size_t)(colon - text), "provider");
+	if (!ret)
+		ret = check_part(s, w, (size_t)(colon - text) + 1, strlen(text), "name");
+	return ret;
+}
+
+static const char *const keywords[] = { "except", "loglevel", "with", "if", "as" };
+
+static bool is_keyword(struct word *w)
+{
+	return word_is(w, "except") || word_is(w, "loglevel") || word_is(w, "with") ||
+	       word_is(w, "if");
+}
+
+static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
+{
+	const char *comma;
+	int ret = scan_word(s, false, w);
+
+	if (ret)
+		return ret;
+	if (is_keyword(w))
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
+				  "a pattern is missing before '%s'", word_text(w));
+	comma = strchr(word_text(w), ',');
+	if (comma && !w->quoted)
+		return fail_at(s, word_column(w, (size_t)(comma - word_text(w))),
+			    "a rule has one pattern; lists with commas follow 'except'");
+	ret = check_pattern(s, w, r->kernel);
+	if (ret)
+		return ret;
+	r->pattern = strdup(word_text(w));
+	r->keys[0] = strdup(word_text(w));
+	return r->pattern && r->keys[0] ? 0 : -ENOMEM;
+}
+
+static int check_except(struct scan *s, struct word *w, const struct rule *r)
+{
+	int ret = check_pattern(s, w, r->kernel);
+
+	return !ret && r->kernel ? krule_check_except(s, w, r->pattern) : ret;
+}
+
+static int add_except(struct rule *r, const char *pattern)
+{
+	if (!array_room(r->except, r->except_count + 1))
+		return -ENOMEM;
+	r->except[r->except_count] = strdup(pattern);
+	if (!r->except[r->except_count])
+		return -ENOMEM;
+	r->except_count++;
+	return 0;
+}
+
+static int parse_except(struct scan *s, struct word *w, struct rule *r)
+{
+	for (;;) {
+		int ret;
+
+		scan_blanks(s);
+		if (scan_at_end(s) || s->line[s->at] == ',')
+			return fail_at(s, (int)s->at, "a pattern is missing here");
+		ret = scan_word(s, true, w);
+		if (!ret)
+			ret = check_except(s, w, r);
+		if (!ret)
+			ret = add_except(r, word_text(w));
+		if (ret)
+			return ret;
+		scan_blanks(s);
+		if (s->line[s->at] != ',')
+			return 0;
+		s->at++;
+	}
+}
+
+static bool is_level_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* A level, quoted or not. Returns 0 … 14 or -EINVAL. */
+static int parse_level(struct scan *s)
+{
+	bool quoted;
+	size_t begin, len;
+	const char *near;
+	int level;
+
+	scan_blanks(s);
+	quoted = s->line[s->at] == '"';
+	s->at += quoted;
+	begin = s->at;
+	while (is_level_char(s->line[s->at]))
+		s->at++;
+	len = s->at - begin;
+	if (quoted && s->line[s->at++] != '"')
+		return fail_at(s, (int)begin, "no such level");
+	if (!len)
+		return fail_at(s, (int)begin,
+			       "a log level is missing here: emerg (0) to debug (14)");
+	level = level_parse(s->line + begin, len);
+	if (level >= 0)
+		return level;
+	near = level_nearest(s->line + begin, len);
+	if (near)
+		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
+				  "no such level '%.*s'; did you mean '%s'?",
+				  (int)(len < 60 ? len : 60), s->line + begin, near);
+	return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
+			  "no such level '%.*s'; levels are emerg (0) to debug (14)",
+			  (int)(len < 60 ? len : 60), s->line + begin);
+}
+
+/* OP LEVEL. Smaller numbers are more severe. */
+static int parse_compared(struct scan *s, struct rule *r, struct md_buf *spec)
+{
+	size_t begin = s->at, len = strspn(s->line + s->at, "<>=!");
+	char op[4] = "";
+	int level;
+
+	if (len < sizeof(op))
+		memcpy(op, s->line + begin, len);
+	s->at += len;
+	if (!strcmp(op, "!="))
+		return fail_at(s, (int)begin,
+			    "'!=' is not a range of levels; write two rules, with '<' and '>'");
+	if (strcmp(op, "<") && strcmp(op, "<=") && strcmp(op, ">") && strcmp(op, ">=") &&
+	    strcmp(op, "==") && strcmp(op, "="))
+		return fail_at(s, (int)begin, "no such comparison; use < <= == >= >");
+	level = parse_level(s);
+	if (level < 0)
+		return level;
+	r->level_min = op[0] == '<' ? 0 : level + !strcmp(op, ">");
+	r->level_max = op[0] == '>' ? LEVEL_COUNT - 1 : level - !strcmp(op, "<");
+	if (r->level_min > r->level_max)
+		return fail_at(s, (int)begin, "no level matches");
+	md_buf_printf(spec, "%s %s", op[0] == '=' ? "==" : op, level_name(level));
+	return 0;
+}
+
+/* LEVEL, LEVEL.. (that severe or more, as in LTTng), A..B in either order, or .. (any). */
+static int parse_range(struct scan *s, struct rule *r, struct md_buf *spec)
+{
+	int from = LEVEL_COUNT - 1, to;
+
+	if (strncmp(s->line + s->at, "..", 2)) {
+		from = parse_level(s);
+		if (from < 0)
+			return from;
+		md_buf_puts(spec, level_name(from));
+		r->level_min = r->level_max = from;
+		scan_blanks(s);
+		if (strncmp(s->line + s->at, "..", 2))
+			return 0;
+	}
+	s->at += 2;
+	md_buf_puts(spec, "..");
+	r->level_min = 0;
+	r->level_max = from;
+	scan_blanks(s);
+	if (scan_at_end(s) ||
+	    (!strncmp(s->line + s->at, "if", 2) && !is_level_char(s->line[s->at + 2])))
+		return 0;
+	if (spec->len == 2)
+		return fail_at(s, (int)s->at,
+			    "'..LEVEL' is ambiguous; write '<= LEVEL' or '>= LEVEL'");
+	to = parse_level(s);
+	if (to < 0)
+		return to;
+	md_buf_puts(spec, level_name(to));
+	r->level_min = from < to ? from : to;
+	r->level_max = from < to ? to : from;
+	return 0;
+}
+
+static int parse_loglevel(struct scan *s, struct rule *r, struct md_buf *spec)
+{
+	int ret;
+
+	scan_blanks(s);
+	ret = strchr("<>=!", s->line[s->at]) && !scan_at_end(s) ? parse_compared(s, r, spec)
+								: parse_range(s, r, spec);
+	if (ret)
+		return ret;
+	if (!scan_at_end(s) && !strchr(" \t", s->line[s->at]) && !strchr(" \t", s->line[s->at - 1]))
+		return fail_at(
+			s, (int)s->at,
+			"'loglevel' is followed by LEVEL, LEVEL.., A..B or a comparison such as "
+			"'<= warning'");
+	return 0;
+}
+
+static int fail_unexpected(struct scan *s, struct word *w)
+{
+	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 5);
+	int column = word_column(w, 0);
+
+	if (word_is(w, "except"))
+		return fail_at(s, column,
+			    "'except' comes once, right after the pattern; separate its patterns "
+			    "with commas");
+	if (word_is(w, "loglevel"))
+		return fail_at(s, column, "'loglevel' comes once");
+	if (word_is(w, "as"))
+		return fail_at(s, column, "only probes of the kernel get a name by 'as', right "
+			    "after the pattern");
+	if (near)
+		return tr_fail_at(s->err, -EINVAL, s->line, column,
+				  "no such keyword '%.60s'; did you mean '%s'?", word_text(w),
+				  near);
+	if (!strcmp(word_text(w), "*") || strchr(word_text(w), ':'))
+		return fail_at(s, column, "a rule has one pattern");
+	return tr_fail_at(s->err, -EINVAL, s->line, column,
+			  "'%.60s' is not expected here; a pattern is followed by 'except', "
+			  "'loglevel', 'with' and 'if'",
+			  word_text(w));
+}
+
+/* Extra data: EXTRA_MARK and the clause are added to the key. */
+static int parse_with(struct scan *s, struct word *w, struct rule *r)
+{
+	struct md_buf key = MD_BUF_INIT;
+	struct extra x;
+	int ret;
+
+	if (!r->kernel)
+		return fail_at(s, word_column(w, 0), "only rules of the kernel domain have 'with'");
+	if (strchr(r->keys[0], EXTRA_MARK))
+		return fail_at(s, word_column(w, 0), "'with' comes once; separate its expressions "
+			       "with commas");
+	ret = krule_check_with(s, w, r);
+	if (!ret)
+		ret = extra_parse(s->line, &s->at, &x, s->err);
+	if (ret)
+		return ret;
+	md_buf_printf(&key, "%s%c", r->keys[0], EXTRA_MARK);
+	extra_print(&x, &key);
+	extra_deinit(&x);
+	md_buf_str(&key);
+	if (key.failed) {
+		md_buf_deinit(&key);
+		return -ENOMEM;
+	}
+	free(r->keys[0]);
+	r->keys[0] = key.data;
+	return 0;
+}
+
+static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct md_buf *spec)
+{
+	for (;;) {
+		int ret;
+
+		scan_blanks(s);
+		if (scan_at_end(s))
+			return 0;
+		ret = scan_word(s, false, w);
+		if (ret)
+			return ret;
+		if (word_is(w, "with") && (!spec->len || !r->kernel)) {
+			ret = parse_with(s, w, r);
+			if (ret)
+				return ret;
+			continue;
+		}
+		if (word_is(w, "as") && r->kernel && !r->except_count) {
+			ret = krule_parse_name(s, w, r);
+			if (ret)
+				return ret;
+			continue;
+		}
+		if (word_is(w, "except") && !r->except_count && !spec->len)
+			ret = parse_except(s, w, r);
+		else if (word_is(w, "loglevel") && r->kernel)
+			return fail_at(s, word_column(w, 0),
+				    "kernel events have no log levels");
+		else if (word_is(w, "loglevel") && !spec->len)
+			ret = parse_loglevel(s, r, spec);
+		else if (word_is(w, "if"))
+			return filter_parse(s->line, s->at, r->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
+					    &r->filter, s->err);
+		else
+			ret = fail_unexpected(s, w);
+		if (ret)
+			return ret;
+	}
+}
+
+static int print_rule(struct rule *r, struct md_buf *spec)
+{
+	struct md_buf text = MD_BUF_INIT;
+	size_t i;
+
+	word_print(r->pattern, &text);
+	krule_print_name(r, &text);
+	for (i = 0; i < r->except_count; i++) {
+		md_buf_puts(&text, i ? "," : " except ");
+		word_print(r->except[i], &text);
+	}
+	if (strchr(r->keys[0], EXTRA_MARK))
+		md_buf_printf(&text, " with %s", strchr(r->keys[0], EXTRA_MARK) + 1);
+	if (spec->len) {
+		md_buf_puts(&text, " loglevel ");
+		md_buf_put(&text, spec->data, spec->len);
+	}
+	if (r->filter) {
+		md_buf_puts(&text, " if ");
+		i = text.len;
+		filter_print(r->filter, &text);
+		if (!text.failed)
+			r->filter_digest = hash_bytes(HASH_START, text.data + i, text.len - i);
+	}
+	/* The filter of a rule on functions includes names from its pattern and its exceptions. */
+	if (r->kernel && krule_is_function(r->pattern) && !text.failed)
+		r->filter_digest = hash_bytes(HASH_START, text.data, text.len);
+	md_buf_str(&text);
+	if (text.failed || spec->failed) {
+		md_buf_deinit(&text);
+		return -ENOMEM;
+	}
+	r->text = text.data;
+	return 0;
+}
+
+int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out,
+	       struct tr_err *err)
+{
+	struct scan s = { line, at, err };
+	struct word w = { 0 };
+	struct md_buf spec = MD_BUF_INIT;
+	struct rule r = { .level_max = LEVEL_COUNT - 1, .kernel = domain == DOMAIN_KERNEL };
+	int ret = parse_pattern(&s, &w, &r);
+
+	if (!ret)
+		ret = parse_clauses(&s, &w, &r, &spec);
+	if (!ret)
+		ret = print_rule(&r, &spec);
+	if (!ret && r.kernel && krule_is_function(r.pattern))
+		ret = krule_add_names(&r, err);
+	if (!ret && r.kernel && dynamic_event_is_call(r.pattern))
+		ret = krule_split_call(&r);
+	/* The normalized text, with a sign before it, must be accepted as a line. */
+	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
+		ret = tr_fail_at(err, -EINVAL, line, (int)at,
+				 "the rule with its escapes has more than %u bytes",
+				 RULE_LINE_MAX - 2);
+	word_deinit(&w);
+	md_buf_deinit(&spec);
+	if (ret) {
+		rule_deinit(&r);
+		return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
+	}
+	*out = r;
+	return 0;
+}
