@@ -15,8 +15,8 @@
 #include "kmod/quick.h"
 #include "tests/lib/plain_filter.h"
 #include "tests/lib/kformats.h"
-#include "tracer/kevent/kernel_filter.h"
-#include "tracer/kevent/transcode.h"
+#include "tracer/kernel/kevent/kernel_filter.h"
+#include "tracer/kernel/kevent/transcode.h"
 
 static uint64_t seed, round_now;
 static size_t compared, held, exact, weaker, quick;

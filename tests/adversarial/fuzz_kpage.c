@@ -10,7 +10,7 @@
 #include "metadata/decode.h"
 #include "tests/lib/classes.h"
 #include "tests/lib/kformats.h"
-#include "tracer/kevent/transcode.h"
+#include "tracer/kernel/kevent/transcode.h"
 
 static uint64_t round_number;
 

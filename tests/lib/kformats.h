@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/kevent/kevent.h"
+#include "tracer/kernel/kevent/kevent.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "metadata/model.h"
-#include "tracer/kevent/kevent.h"
+#include "tracer/kernel/kevent/kevent.h"
 
 static unsigned events, fields, bad;
 

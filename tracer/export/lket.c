@@ -15,7 +15,7 @@
 #include "metadata/json.h"
 #include "tracer/base/base.h"
 #include "tracer/export/lket.h"
-#include "tracer/kevent/kevent.h"
+#include "tracer/kernel/kevent/kevent.h"
 
 struct lket {
 	struct maker *m;

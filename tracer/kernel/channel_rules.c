@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tracer/kernel/kernel.h"
-#include "tracer/kevent/kernel_filter.h"
+#include "tracer/kernel/kevent/kernel_filter.h"
 #include "tracer/base/rule/kernel_pattern.h"
 
 #define FILTERS_MAX 64          /* filters on one event that are passed to the kernel */

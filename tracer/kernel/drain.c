@@ -12,7 +12,7 @@
 #include "tracer/base/array.h"
 #include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/kevent/transcode.h"
+#include "tracer/kernel/kevent/transcode.h"
 #include "tracer/abi/ring_write.h"
 
 #ifndef MADV_POPULATE_WRITE

@@ -11,7 +11,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
-#include "tracer/statedump/statedump.h"
+#include "tracer/kernel/statedump/statedump.h"
 #include "tracer/base/base.h"
 
 static void event_free(struct kevent *e)

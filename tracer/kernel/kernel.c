@@ -15,7 +15,7 @@
 #include "tracer/base/context/kernel_context.h"
 #include "tracer/base/os/thread.h"
 #include "tracer/base/rule/hook.h"
-#include "tracer/statedump/statedump.h"
+#include "tracer/kernel/statedump/statedump.h"
 
 #define GROUP "tracing"
 #define GROUPS_MAX 4096

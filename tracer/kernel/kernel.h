@@ -28,11 +28,11 @@
 #ifndef TRACER_KERNEL_KERNEL_H
 #define TRACER_KERNEL_KERNEL_H
 
-#include "tracer/backend/backend.h"
+#include "tracer/kernel/backend/backend.h"
 #include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/base/probe/probe.h"
-#include "tracer/kevent/kevent.h"
+#include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/thread_table.h"
 
 #define KEVENT_COMPAT "compat_"         /* prefix of the names of 32-bit programs' system calls */

@@ -18,7 +18,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
-#include "tracer/kevent/kevent.h"
+#include "tracer/kernel/kevent/kevent.h"
 #include "tracer/base/os/open_as.h"
 
 /* ---- the table of probes ---- */

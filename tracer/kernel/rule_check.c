@@ -11,7 +11,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
-#include "tracer/statedump/statedump.h"
+#include "tracer/kernel/statedump/statedump.h"
 
 #define SUGGEST_EVENTS 64       /* their fields are suggested for a field that no event has */
 

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "tracer/base/os/thread.h"
-#include "tracer/statedump/internal.h"
+#include "tracer/kernel/statedump/internal.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/statedump/statedump.h"
+#include "tracer/kernel/statedump/statedump.h"
 #include "tracer/abi/ring_write.h"
 #include "tracer/session/streams.h"
 

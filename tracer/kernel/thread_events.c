@@ -14,7 +14,7 @@
 #include "tracer/base/array.h"
 #include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
-#include "tracer/kevent/ring_page.h"
+#include "tracer/kernel/kevent/ring_page.h"
 
 #define NAME "trailfs-threads"
 #define BYTES (256u << 10)      /* per CPU: enough for more than a thousand processes */

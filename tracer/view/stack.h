@@ -14,7 +14,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/session/streams.h"
-#include "tracer/symbol/symbol.h"
+#include "tracer/kernel/symbol/symbol.h"
 #include "tracer/view/cursor.h"
 
 #define STACK_DEPTH 130         /* further addresses of a stack are left out */

@@ -5,7 +5,7 @@
 #include "metadata/decode.h"
 #include "metadata/text.h"
 #include "tests/lib/test.h"
-#include "tracer/kevent/transcode.h"
+#include "tracer/kernel/kevent/transcode.h"
 
 static inline void check_payload(const struct kformat *f, const uint8_t *record, size_t len,
 				 const char *want)

@@ -10,7 +10,7 @@
 #include "tests/lib/kformats.h"
 #include "tests/lib/test.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/kevent/kernel_filter.h"
+#include "tracer/kernel/kevent/kernel_filter.h"
 
 static const char format_sizes[] =
 	"name: sizes\nID: 9\n" COMMON

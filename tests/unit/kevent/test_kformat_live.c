@@ -10,7 +10,7 @@
 #include "tests/unit/kevent/kpayload.h"
 #include "tests/lib/test.h"
 #include "tracer/abi/filter_interp.h"
-#include "tracer/kevent/transcode.h"
+#include "tracer/kernel/kevent/transcode.h"
 
 static struct kformat *parse(const char *system, const char *text)
 {

@@ -6,8 +6,8 @@
 
 #include "tests/lib/kformats.h"
 #include "tests/lib/test.h"
-#include "tracer/kevent/ring_page.h"
-#include "tracer/kevent/transcode.h"
+#include "tracer/kernel/kevent/ring_page.h"
+#include "tracer/kernel/kevent/transcode.h"
 
 #define LINES_MAX 60000
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/kevent/kevent.h"
+#include "tracer/kernel/kevent/kevent.h"
 
 static char path[256];
 

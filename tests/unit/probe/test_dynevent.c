@@ -12,8 +12,8 @@
 
 #include "tests/lib/test.h"
 #include "tracer/base/probe/probe.h"
-#include "tracer/backend/event_probe.h"
-#include "tracer/kevent/kevent.h"
+#include "tracer/kernel/backend/event_probe.h"
+#include "tracer/kernel/kevent/kevent.h"
 
 __attribute__((noinline)) int dynevent_target(int x);
 __attribute__((noinline)) int dynevent_target(int x)

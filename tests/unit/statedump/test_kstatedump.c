@@ -12,7 +12,7 @@
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
 #include "tests/lib/test.h"
-#include "tracer/statedump/statedump.h"
+#include "tracer/kernel/statedump/statedump.h"
 
 struct collector {
 	struct kdump_sink sink;

@@ -14,7 +14,7 @@
 
 #include "tests/lib/fuzz.h"
 #include "tests/lib/test.h"
-#include "tracer/symbol/object.h"
+#include "tracer/kernel/symbol/object.h"
 
 static char dir[256];
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to the backends: tracefs*.c, and module*.c, which use tracefs for names and formats. */
+#ifndef TRACER_BACKEND_TRACEFS_H
+#define TRACER_BACKEND_TRACEFS_H
+
+#include <pthread.h>
+#include <sys/types.h>
+#include <urcu/list.h>
+
+#include "tracer/kernel/backend/backend.h"
+#include "tracer/kernel/kevent/ring_page.h"
+
+struct backend {
+	int dir;                        /* of tracefs */
+	pthread_mutex_t lock;           /* guards channels */
+	struct cds_list_head channels;  /* struct backend_channel */
+	int device;                     /* /dev/trail, for the module backend (backend/module.h) */
+	struct modcalls *calls;         /* of the module backend (module_syscalls.h); constant */
+	struct kpage_layout layout;     /* of a sub-buffer of one page */
+	bool uprobes, functions, tsc;   /* this kernel supports them */
+	struct tracefs_texts *texts;    /* tracefs_strings.c; constant */
+};
+
+/* The event's id, or -ENOENT. */
+int tracefs_event_id(const struct backend *b, const char *system, const char *event);
+int tracefs_read_format(const struct backend *b, const char *system, const char *event,
+			struct md_buf *out);
+
+/*
+ * Read or write a whole small file below a directory. read: at most max bytes; returns their number
+ * or -errno.
+ */
+ssize_t tracefs_read(int dir, const char *path, size_t max, struct md_buf *out);
+int tracefs_write(int dir, const char *path, const char *text, bool truncate);
+
+/* ---- tracefs_strings.c; struct tracefs_texts has its own lock ---- */
+struct tracefs_texts *tracefs_texts_create(const char *owner);
+void tracefs_texts_destroy(struct backend *b);
+bool tracefs_texts_supported(const struct backend *b);
+/*
+ * Whether event probes of the channel record this event: a tracepoint whose model, a probe of the
+ * same name in the group of models, shows the format of their records; or a model that a rule with
+ * extra data made (tracefs_is_model).
+ */
+bool tracefs_has_text(const struct backend *b, const char *system, const char *event);
+bool tracefs_is_model(const char *system, const char *event);
+/* The system and the name of the event whose probe the line GROUP:NAME of tracefs_is_text is. */
+void tracefs_text_of(const struct backend *b, const char *name, struct md_buf *out);
+const char *tracefs_text_model(const struct backend *b);
+bool tracefs_is_text(const char *line);	/* a line GROUP:NAME of such a probe, of any daemon */
+#define TRACEFS_TRACEPOINT_MAX 256
+/* The group of a channel's probes, from the channel's name in the kernel. */
+#define TRACEFS_GROUP_MAX 64
+void tracefs_text_group(const struct backend *b, const char *channel,
+			char group[TRACEFS_GROUP_MAX]);
+/*
+ * Makes the channel's probe if it is missing, and sets ids[id of the probe] to the tracepoint's id.
+ */
+int tracefs_text_make(const struct backend *b, const char *group, const char *system,
+		      const char *event, uint16_t *ids);
+/* sets ids for all probes of the group */
+void tracefs_text_adopt(const struct backend *b, const char *group, uint16_t *ids);
+/* after the channel's instance is removed */
+void tracefs_text_remove(const struct backend *b, const char *group);
+/*
+ * Prints the format of a probe's records with the types of its tracepoint; own_id: with its own id,
+ * else with the tracepoint's.
+ */
+void tracefs_text_format(const char *tracepoint, const char *probe, bool own_id,
+			 struct md_buf *out);
+/*
+ * Finds the tracepoint of a model that a rule made: its system, a NUL, its name. 0, -ENOENT,
+ * -ENOMEM.
+ */
+int tracefs_model_of(const struct backend *b, const char *system, const char *event,
+		     char tracepoint[TRACEFS_TRACEPOINT_MAX]);
+
+int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d,
+			 struct md_buf *names, struct tr_err *err);
+bool tracefs_has_kprobes(const struct backend *b);
+int tracefs_probe_remove(struct backend *b, const char *group, const char *name);
+int tracefs_ids(const struct backend *b, struct md_buf *out);
+int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names);
+int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g,
+			 bool adopt, struct backend_channel **out, struct tr_err *err);
+void tracefs_channel_close(struct backend_channel *c, bool remove);
+/*
+ * Call these before and after an operation that may empty the buffers of channels that do not
+ * record and reset their counters. They keep the numbers of lost events.
+ */
+void tracefs_before_reset(struct backend *b);
+void tracefs_after_reset(struct backend *b);
+int tracefs_record(struct backend_channel *c, bool on);
+int tracefs_recording(struct backend_channel *c);
+int tracefs_enable(struct backend_channel *c, const char *system, const char *event, bool on);
+int tracefs_enabled(struct backend_channel *c, struct md_buf *out);
+bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out);
+int tracefs_filter_text(struct backend_channel *c, const char *system, const char *event,
+			struct md_buf *out);
+int tracefs_filter(struct backend_channel *c, const char *system, const char *event,
+		   const char *text, size_t len);
+int tracefs_functions(struct backend_channel *c, const char *names);
+int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count);
+int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
+int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
+int tracefs_watch(struct backend_channel *c, int epoll);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The per-CPU buffers of a tracefs instance: reads their pages, and counts the events that they
+ * lost.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "tracer/kernel/backend/tracefs_channel.h"
+
+#define PAGE_MAX (1u << 20)     /* largest sub-buffer that the daemon reads, bytes */
+
+int tracefs_open_buffers(struct backend_channel *c)
+{
+	char path[64];
+
+	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+		snprintf(path, sizeof(path), "per_cpu/cpu%u/trace_pipe_raw", cpu);
+		c->per_cpu[cpu].raw = openat(c->dir, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		if (c->per_cpu[cpu].raw < 0 && errno != ENOENT)
+			return -errno;
+	}
+	return 0;
+}
+
+void tracefs_close_buffers(struct backend_channel *c)
+{
+	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+		if (c->per_cpu[cpu].raw >= 0)
+			close(c->per_cpu[cpu].raw);
+		c->per_cpu[cpu].raw = -1;
+	}
+}
+
+int tracefs_watch(struct backend_channel *c, int epoll)
+{
+	struct epoll_event want = { .events = EPOLLIN };
+	int count = 0;
+
+	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+		if (c->per_cpu[cpu].raw < 0)
+			continue;
+		if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->per_cpu[cpu].raw, &want) < 0)
+			return -errno;
+		count++;
+	}
+	return count;
+}
+
+int tracefs_read_sizes(struct backend_channel *c)
+{
+	struct md_buf text = MD_BUF_INIT;
+	unsigned long kb;
+
+	c->layout = c->b->layout;
+	c->page_size = c->layout.data_at + c->layout.data_size;
+	/*
+	 * Newer kernels allow larger sub-buffers; an instance takes the size of the main one when
+	 * it is made.
+	 */
+	if (tracefs_read(c->dir, "buffer_subbuf_size_kb", 4096, &text) > 0) {
+		kb = strtoul(md_buf_str(&text), NULL, 10);
+		if (kb * 1024 > c->page_size && kb * 1024 <= PAGE_MAX) {
+			c->page_size = kb * 1024;
+			c->layout.data_size = (uint32_t)(c->page_size - c->layout.data_at);
+		}
+	}
+	md_buf_deinit(&text);
+	c->page = malloc(c->page_size);
+	return c->page ? 0 : -ENOMEM;
+}
+
+static uint64_t parse_stat(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Reads a CPU's loss counters. held: events in the buffer count as discarded, too. */
+static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, struct backend_losses *l)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char path[64];
+	ssize_t n;
+
+	*l = (struct backend_losses){ 0 };
+	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
+	n = tracefs_read(c->dir, path, 4096, &text);
+	if (n > 0) {
+		const char *p = md_buf_str(&text);
+
+		l->overwritten = parse_stat(p, "\noverrun: ");
+		l->discarded =
+			parse_stat(p, "\ncommit overrun: ") + parse_stat(p, "\ndropped events: ");
+		l->discarded += held && !strncmp(p, "entries: ", 9) ? strtoull(p + 9, NULL, 10) : 0;
+	}
+	md_buf_deinit(&text);
+	return n < 0 ? (int)n : 0;
+}
+
+static void add_losses(struct backend_losses *sum, const struct backend_losses *l)
+{
+	sum->overwritten += l->overwritten;
+	sum->discarded += l->discarded;
+}
+
+void tracefs_keep_losses(struct backend_channel *c)
+{
+	struct backend_losses lost;
+
+	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+		read_lost(c, cpu, true, &lost);
+		add_losses(&c->per_cpu[cpu].before, &lost);
+	}
+}
+
+void tracefs_before_reset(struct backend *b)
+{
+	struct backend_channel *c;
+
+	pthread_mutex_lock(&b->lock);
+	cds_list_for_each_entry(c, &b->channels, node) {
+		pthread_mutex_lock(&c->lock);
+		for (uint32_t cpu = 0; cpu < c->cpus; cpu++)
+			read_lost(c, cpu, true, &c->per_cpu[cpu].counted);
+	}
+}
+
+/*
+ * A counter that became smaller was reset. The kernel does not reset those of channels that record.
+ */
+void tracefs_after_reset(struct backend *b)
+{
+	struct backend_channel *c;
+	struct backend_losses now, *then;
+
+	cds_list_for_each_entry(c, &b->channels, node) {
+		for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
+			then = &c->per_cpu[cpu].counted;
+			if (!read_lost(c, cpu, true, &now) &&
+			    now.overwritten + now.discarded < then->overwritten + then->discarded)
+				add_losses(&c->per_cpu[cpu].before, then);
+		}
+		pthread_mutex_unlock(&c->lock);
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+static void process_page(struct backend_channel *c, size_t size, const struct backend_sink *sink)
+{
+	struct kpage_layout layout = c->layout;
+	struct kpage p;
+	const uint8_t *record;
+	uint64_t ts;
+	size_t len;
+
+	if (kpage_begin(&p, c->page, size, &layout))
+		return;
+	if (p.missed)
+		sink->missed(sink->arg, p.missed_known ? p.missed : 0);
+	while (kpage_next(&p, &ts, &record, &len)) {
+		uint16_t as = __atomic_load_n(&c->ids[krecord_id(record)], __ATOMIC_RELAXED);
+
+		if (as)
+			/* part of c->page */
+			memcpy((uint8_t *)(uintptr_t)record, &as, sizeof(as));
+		sink->record(sink->arg, ts, record, len);
+	}
+}
+
+/* 0: the buffer is empty, or there is no such CPU. */
+static ssize_t read_page(struct backend_channel *c, uint32_t cpu)
+{
+	ssize_t n;
+	int err;
+
+	pthread_mutex_lock(&c->lock);
+	n = c->per_cpu[cpu].raw < 0 ? 0 : read(c->per_cpu[cpu].raw, c->page, c->page_size);
+	err = errno;
+	pthread_mutex_unlock(&c->lock);
+	return n >= 0 ? n : err == EAGAIN || err == EINTR ? 0 : -err;
+}
+
+int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
+{
+	/* This many pages include all records that were in the buffer at the first read. */
+	uint64_t most = c->bytes / c->layout.data_size + 4;
+	ssize_t n;
+
+	while (cpu < c->cpus && most--) {
+		n = read_page(c, cpu);
+		if (n <= 0)
+			return (int)n;
+		process_page(c, (size_t)n, sink);
+	}
+	return 0;
+}
+
+int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
+{
+	int ret;
+
+	pthread_mutex_lock(&c->lock);
+	ret = read_lost(c, cpu, false, losses);
+	if (cpu < c->cpus)
+		add_losses(losses, &c->per_cpu[cpu].before);
+	pthread_mutex_unlock(&c->lock);
+	return ret;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parses format files: see kevent/kevent.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/kernel/kevent/extra_pointer.h"
+#include "tracer/kernel/kevent/kevent.h"
+#include "tracer/kernel/kevent/lttng_names.h"
+#include "tracer/kernel/kevent/ring_page.h"
+#include "tracer/kernel/kevent/span.h"
+
+/* Parses `unsigned long caller[8]`, `__data_loc char[] name`, `const char * name`. */
+static bool split_declaration(struct span declaration, struct line *l)
+{
+	struct span s = declaration;
+	const char *p;
+
+	span_trim(&s);
+	l->indexed = s.p < s.end && s.end[-1] == ']';
+	if (l->indexed) {
+		for (p = s.end - 1; p > s.p && *p != '['; p--)
+			;
+		l->index = (struct span){ p + 1, s.end - 1 };
+		s.end = p;
+		span_trim(&s);
+	}
+	/* `unsigned int x:3` */
+	for (p = s.end; p > s.p && ((p[-1] >= '0' && p[-1] <= '9') || p[-1] == ' '); p--)
+		;
+	l->is_bits = p > s.p && p[-1] == ':';
+	if (l->is_bits) {
+		s.end = p - 1;
+		span_trim(&s);
+	}
+	for (p = s.end; p > s.p && is_name(p[-1]); p--)
+		;
+	l->name = (struct span){ p, s.end };
+	l->type = (struct span){ s.p, p };
+	span_trim(&l->type);
+	return span_length(l->name) && span_length(l->name) <= TRAIL_NAME_MAX &&
+	       span_length(l->type);
+}
+
+/* Parses the text after `field:`. */
+static bool parse_line(struct span s, struct line *l)
+{
+	struct span piece;
+	uint64_t n;
+
+	*l = (struct line){ 0 };
+	if (!span_cut(&s, ';', &piece) || !split_declaration(piece, l))
+		return false;
+	if (!span_cut(&s, ';', &piece) || !span_skip(&piece, "offset:") ||
+	    !span_number(piece, &l->offset))
+		return false;
+	if (!span_cut(&s, ';', &piece) || !span_skip(&piece, "size:") ||
+	    !span_number(piece, &l->size))
+		return false;
+	if (span_cut(&s, ';', &piece) && span_skip(&piece, "signed:")) {
+		if (!span_number(piece, &n))
+			return false;
+		l->is_signed = n;
+	}
+	return l->offset + l->size <= KFORMAT_RECORD_MAX;
+}
+
+static bool has_name(const struct kformat *k, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->field_count; i++) {
+		if (!strcmp(k->fields[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static int add_field(struct kformat *k, struct line *l, struct span print)
+{
+	struct kformat_field f = { .offset = (uint32_t)l->offset };
+	const struct kname_field *row;
+	bool syscall = !strcmp(k->system, "syscalls");
+	int ret = -ENOMEM;
+
+	/*
+	 * The system call's number (nr before 4.20), which the event's name gives. Arguments may
+	 * have that name.
+	 */
+	if (syscall && l->offset == 8 &&
+	    (span_is(l->name, "__syscall_nr") || span_is(l->name, "nr")))
+		return 0;
+	/* The file gives the place of the integer that has the bits, not theirs in it. */
+	if (l->is_bits)
+		return 0;
+	kfield_set_type(&f, l);
+	f.size = (uint32_t)l->size;
+	if (!f.kind || (!f.size && f.place == KFORMAT_FIXED))
+		return 0;
+	if (syscall)
+		kfield_set_argument(&f, k->name, l);
+	f.kernel_name = span_copy(l->name);
+	if (!f.kernel_name)
+		return -ENOMEM;
+	row = kname_field(k->event, f.kernel_name);
+	if (row && row->type == KNAME_DROP) {
+		free(f.kernel_name);
+		return 0;
+	}
+	if (row)
+		kfield_change_type(&f, row->type);
+	if (row && row->type == KNAME_ENUM && f.kind == KFORMAT_INT)
+		ret = klabels_parse(print.p, span_length(print), &f);
+	else
+		ret = 0;
+	if (!ret && row && row->type == KNAME_ENUM && f.kind == KFORMAT_INT && !f.label_count)
+		ret = klabels_known(k->event, row->name, &f);
+	f.name = strdup(row && !has_name(k, row->name) ? row->name : f.kernel_name);
+	if (!f.name)
+		ret = -ENOMEM;
+	else if (has_name(k, f.name))
+		ret = -EINVAL;
+	/* Added in any case, so that kformat_free frees it. */
+	k->fields[k->field_count++] = f;
+	return ret;
+}
+
+/* Adds the fields that LTTng has and the record has under another name. */
+static int add_lttng_fields(struct kformat *k)
+{
+	const struct kname_added *row;
+	uint32_t i, n;
+
+	for (n = 0; (row = kname_added(k->event, n)); n++) {
+		struct kformat_field f = { .kind = KFORMAT_INT, .offset = 4, .size = 4, .from = 4,
+					   .to = 4, .is_signed = true };
+
+		if (k->field_count >= KFORMAT_FIELDS_MAX || has_name(k, row->name))
+			continue;
+		for (i = 0; row->field && i < k->field_count; i++) {
+			if (!strcmp(k->fields[i].kernel_name, row->field))
+				break;
+		}
+		if (row->field) {
+			if (i == k->field_count || k->fields[i].kind != KFORMAT_INT ||
+			    k->fields[i].size < 4)
+				continue;
+			f.offset = k->fields[i].offset;
+			f.process = k->fields[i].size == 4;
+			if (!f.process) {
+				f.kind = KFORMAT_SYMBOL;
+				f.size = f.from = 8;
+			}
+		}
+		f.name = strdup(row->name);
+		f.kernel_name = strdup(row->field ? row->field : "common_pid");
+		k->fields[k->field_count++] = f;
+		if (!f.name || !f.kernel_name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * A string or buffer of a system call that the kernel read: `__NAME_val` replaces the pointer NAME.
+ */
+static void join_values(struct kformat *k)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < k->field_count; i++) {
+		struct kformat_field *v = &k->fields[i], *p;
+		size_t n = strlen(v->kernel_name);
+
+		if (v->place != KFORMAT_LOC || n < 7 || memcmp(v->kernel_name, "__", 2) ||
+		    memcmp(v->kernel_name + n - 4, "_val", 4))
+			continue;
+		for (j = 0; j < i; j++) {
+			p = &k->fields[j];
+			if (strlen(p->kernel_name) == n - 6 &&
+			    !memcmp(p->kernel_name, v->kernel_name + 2, n - 6))
+				break;
+		}
+		if (j == i ||
+		    (k->fields[j].kind != KFORMAT_INT && k->fields[j].kind != KFORMAT_ADDRESS))
+			continue;
+		free(v->name);
+		v->name = p->name;
+		free(p->kernel_name);
+		*p = *v;
+		memmove(v, v + 1, (k->field_count - i - 1) * sizeof(*v));
+		k->field_count--;
+		i--;
+	}
+}
+
+/* The common fields must have the places that krecord_id and krecord_pid use. */
+static bool check_common(const struct line *l, unsigned int *seen)
+{
+	if (span_is(l->name, "common_type")) {
+		*seen |= 1;
+		return l->offset == 0 && l->size == 2;
+	}
+	if (span_is(l->name, "common_pid")) {
+		*seen |= 2;
+		return l->offset == 4 && l->size == 4;
+	}
+	return true;
+}
+
+static int parse_fields(struct kformat *k, struct span text, struct span print)
+{
+	unsigned int common = 0;
+	struct span s, prefix;
+	struct line l;
+	int ret;
+
+	while (span_cut(&text, '\n', &s)) {
+		if (!span_skip(&s, "field:"))
+			continue;
+		if (!parse_line(s, &l))
+			return -EINVAL;
+		prefix = l.name;
+		if (span_skip(&prefix, "common_")) {
+			if (!check_common(&l, &common))
+				return -EINVAL;
+			continue;
+		}
+		ret = kpointer_add(k, &l);
+		if (!ret && k->field_count >= KFORMAT_FIELDS_MAX)
+			return -EINVAL;
+		if (!ret)
+			ret = add_field(k, &l, print);
+		if (ret < 0)
+			return ret;
+	}
+	if (common != 3)
+		return -EINVAL;
+	if (!strcmp(k->system, "syscalls"))
+		join_values(k);
+	ret = kpointers_finish(k);
+	return ret ? ret : add_lttng_fields(k);
+}
+
+/*
+ * Finds the first line that begins with the word, and removes the word. *text: the lines after it.
+ */
+static bool find_line(struct span *text, const char *word, struct span *out)
+{
+	while (span_cut(text, '\n', out)) {
+		if (span_skip(out, word)) {
+			span_trim(out);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int parse_format(struct kformat *k, struct span text)
+{
+	char event[KFORMAT_NAME_MAX + 1];
+	struct span s, rest = text, print = { text.end, text.end };
+	struct kformat_field *fields;
+	uint64_t id;
+	uint32_t i;
+	int ret;
+
+	if (!find_line(&rest, "name:", &s) || !span_length(s) || memchr(s.p, '\0', span_length(s)))
+		return -EINVAL;
+	k->name = span_copy(s);
+	if (!k->name)
+		return -ENOMEM;
+	if (!find_line(&rest, "ID:", &s) || !span_number(s, &id) || id > UINT16_MAX)
+		return -EINVAL;
+	k->id = (uint32_t)id;
+	if (kformat_event_name(k->system, k->name, false, event))
+		return -EINVAL;
+	k->event = strdup(event);
+	if (!k->event)
+		return -ENOMEM;
+	text = rest;
+	find_line(&rest, "print fmt:", &print);
+	ret = parse_fields(k, text, print);
+	if (ret)
+		return ret;
+	/* A session may keep thousands of formats. If realloc fails, the larger array stays. */
+	fields = realloc(k->fields, (k->field_count + 1) * sizeof(*fields));
+	k->fields = fields ? fields : k->fields;
+	k->size = KRECORD_HEADER;
+	for (i = 0; i < k->field_count; i++) {
+		if (k->fields[i].offset + k->fields[i].size > k->size)
+			k->size = k->fields[i].offset + k->fields[i].size;
+	}
+	for (i = 0; i < k->pointer_count; i++)
+		if (k->pointers[i].offset + 8 > k->size)
+			k->size = k->pointers[i].offset + 8;
+	return kformat_make_filter(k);
+}
+
+int kformat_parse(const char *system, const char *text, size_t len, struct kformat **out)
+{
+	struct kformat *k;
+	int ret = -ENOMEM;
+
+	if (len > KFORMAT_TEXT_MAX || !len)
+		return -EINVAL;
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->refs = 1;
+	k->system = strdup(system);
+	k->fields = calloc(KFORMAT_FIELDS_MAX, sizeof(*k->fields));
+	if (k->system && k->fields)
+		ret = parse_format(k, (struct span){ text, text + len });
+	if (ret) {
+		kformat_free(k);
+		return ret;
+	}
+	*out = k;
+	return 0;
+}
+
+static void deinit_field(struct kformat_field *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->label_count; i++)
+		free(f->labels[i].name);
+	free(f->labels);
+	free(f->kernel_name);
+	free(f->name);
+}
+
+struct kformat *kformat_get(struct kformat *f)
+{
+	__atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED);
+	return f;
+}
+
+void kformat_free(struct kformat *f)
+{
+	uint32_t i;
+
+	/*
+	 * Release: this holder's accesses come before the free; acquire: the last holder sees them.
+	 */
+	if (!f || __atomic_sub_fetch(&f->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (i = 0; i < f->field_count; i++)
+		deinit_field(&f->fields[i]);
+	free(f->fields);
+	free(f->pointers);
+	free(f->filter_fields);
+	free(f->filter_strings);
+	free(f->event);
+	free(f->name);
+	free(f->system);
+	free(f);
+}
