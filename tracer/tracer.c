@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/agent/agent.h"
+#include "tracer/app/agent/agent.h"
 #include "tracer/app/app.h"
 #include "tracer/export/export.h"
 #include "tracer/import/import.h"

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tracer/agent/kind.h"
+#include "tracer/app/agent/kind.h"
 #include "tracer/base/base.h"
 
 enum condition_kind {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/agent/agent_rule.h"
-#include "tracer/agent/server.h"
+#include "tracer/app/agent/agent_rule.h"
+#include "tracer/app/agent/server.h"
 #include "tracer/session/hidden.h"
 
 #define PREFIX ".trigger-"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/agent/server.h"
+#include "tracer/app/agent/server.h"
 #include "tracer/base/array.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/hidden.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tests/lib/test.h"
-#include "tracer/agent/agent_rule.h"
+#include "tracer/app/agent/agent_rule.h"
 
 /* The rule of the channel that a user's line becomes; "": an error. */
 static const char *translate(enum agent_domain domain, const char *line, struct md_buf *out)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/agent/agent_rule.h"
+#include "tracer/app/agent/agent_rule.h"
 
 #include <errno.h>
 #include <stdlib.h>

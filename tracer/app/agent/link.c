@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tracer/agent/agent_rule.h"
-#include "tracer/agent/server.h"
-#include "tracer/agent/tcp_table.h"
+#include "tracer/app/agent/agent_rule.h"
+#include "tracer/app/agent/server.h"
+#include "tracer/app/agent/tcp_table.h"
 
 #define REGISTRATION_SIZE 16u
 #define PROTOCOL_MAJOR 2u

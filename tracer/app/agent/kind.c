@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/agent/kind.h"
+#include "tracer/app/agent/kind.h"
 
 #define LOG4J_LEVELS(off, fatal, error, warn, info, debug, trace, all)                             \
 	{                                                                                          \

@@ -14,7 +14,7 @@
 #ifndef TRACER_AGENT_AGENT_RULE_H
 #define TRACER_AGENT_AGENT_RULE_H
 
-#include "tracer/agent/kind.h"
+#include "tracer/app/agent/kind.h"
 
 #define LOGGER_MAX 255u         /* bytes of a logger's name in the protocol */
 

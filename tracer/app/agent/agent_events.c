@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tracer/agent/agent_rule.h"
-#include "tracer/agent/server.h"
+#include "tracer/app/agent/agent_rule.h"
+#include "tracer/app/agent/server.h"
 
 int agent_events_show(struct session *s, enum agent_domain domain, struct md_buf *out)
 {

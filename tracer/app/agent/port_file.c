@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/agent/port_file.h"
+#include "tracer/app/agent/port_file.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tracer/agent/tcp_table.h"
+#include "tracer/app/agent/tcp_table.h"
 #include "tracer/base/os/state_file.h"
 
 #define NAME "agent.port"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/agent/server.h"
+#include "tracer/app/agent/server.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tracer/agent/agent.h"
-#include "tracer/agent/port_file.h"
+#include "tracer/app/agent/agent.h"
+#include "tracer/app/agent/port_file.h"
 #include "tracer/app/app.h"
 #include "tracer/base/os/thread.h"
 

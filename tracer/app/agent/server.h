@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "tracer/agent/kind.h"
+#include "tracer/app/agent/kind.h"
 #include "tracer/session/session.h"
 
 #define LINKS_MAX 1024u         /* connections */

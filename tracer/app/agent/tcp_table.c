@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/agent/tcp_table.h"
+#include "tracer/app/agent/tcp_table.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
