@@ -17,7 +17,7 @@
 #include "tracer/export/export.h"
 #include "tracer/import/import.h"
 #include "tracer/keeper_guard.h"
-#include "tracer/map/map.h"
+#include "tracer/view/map/map.h"
 #include "tracer/session/hidden.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"

@@ -6,7 +6,7 @@
 
 #include "metadata/buf.h"
 #include "tests/lib/test.h"
-#include "tracer/map/map.h"
+#include "tracer/view/map/map.h"
 
 static struct map map = { .name = "m" };
 static struct map_state state;

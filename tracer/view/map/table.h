@@ -6,8 +6,8 @@
 #ifndef TRACER_MAP_TABLE_H
 #define TRACER_MAP_TABLE_H
 
-#include "tracer/map/rules.h"
-#include "tracer/map/value.h"
+#include "tracer/view/map/rules.h"
+#include "tracer/view/map/value.h"
 
 #define MAP_KEYS_MAX 4096u
 #define MAP_TEXT_MAX 255u               /* bytes of a text in a key; a longer one is cut */

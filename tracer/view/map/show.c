@@ -10,7 +10,7 @@
 #include "metadata/name.h"
 #include "tracer/base/lexer.h"
 #include "tracer/base/timefmt.h"
-#include "tracer/map/map.h"
+#include "tracer/view/map/map.h"
 
 #define BAR 50                  /* columns of the longest bar */
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "tracer/base/hash.h"
-#include "tracer/map/map.h"
+#include "tracer/view/map/map.h"
 #include "tracer/base/os/thread.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/view/merge.h"

@@ -7,7 +7,7 @@
 #include "metadata/buf.h"
 #include "metadata/name.h"
 #include "tracer/base/base.h"
-#include "tracer/map/map.h"
+#include "tracer/view/map/map.h"
 
 /* What the reason is about: an event, and one of the fields that its rule names. */
 struct subject {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/map/table.h"
+#include "tracer/view/map/table.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The maps of a session: make, find, remove and save them; their files. */
-#include "tracer/map/map.h"
+#include "tracer/view/map/map.h"
 
 #include <errno.h>
 #include <stdio.h>

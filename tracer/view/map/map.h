@@ -27,9 +27,9 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
-#include "tracer/map/rules.h"
-#include "tracer/map/table.h"
-#include "tracer/map/value.h"
+#include "tracer/view/map/rules.h"
+#include "tracer/view/map/table.h"
+#include "tracer/view/map/value.h"
 #include "tracer/session/hidden.h"
 #include "tracer/view/pair_open.h"
 

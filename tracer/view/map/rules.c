@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/map/rules.h"
-#include "tracer/map/table.h"
-#include "tracer/map/value.h"
+#include "tracer/view/map/rules.h"
+#include "tracer/view/map/table.h"
+#include "tracer/view/map/value.h"
 
 #include <ctype.h>
 #include <errno.h>
