@@ -205,7 +205,7 @@ $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 
 # q, not r: files of two rooms may have the same name.
 # It has the page within it.
-$B/tracer/export/page.o: tracer/export/page.html
+$B/tracer/format/export/page.o: tracer/format/export/page.html
 
 $B/libtrailcore.a: $(CORE_OBJ)
 	$(made)

@@ -76,7 +76,7 @@ rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lt
 # its functions.
 tracer_rooms='abi base base/os base/keeper base/ring base/context base/filter base/probe base/rule
 	kernel/kevent kernel/symbol kernel/statedump kernel/backend session app app/agent kernel output relay
-	import view export view/map snapshot trigger .'
+	format/import view format/export view/map snapshot trigger .'
 fs_rooms='base config tree fuse daemon'
 
 # check_rooms HOUSE ROOMS

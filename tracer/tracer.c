@@ -14,8 +14,8 @@
 
 #include "tracer/app/agent/agent.h"
 #include "tracer/app/app.h"
-#include "tracer/export/export.h"
-#include "tracer/import/import.h"
+#include "tracer/format/export/export.h"
+#include "tracer/format/import/import.h"
 #include "tracer/keeper_guard.h"
 #include "tracer/view/map/map.h"
 #include "tracer/session/hidden.h"

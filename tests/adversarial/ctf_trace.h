@@ -188,7 +188,7 @@ static inline void make_packet(struct md_buf *b, uint32_t class, uint64_t *time,
 	set_number(b, sizes + (class ? 0 : 8), 8 * (b->len - from));
 }
 
-/* An event of LKET (tracer/export/lket.h); text: of n bytes, after the common data. */
+/* An event of LKET (tracer/format/export/lket.h); text: of n bytes, after the common data. */
 static inline void make_lket_event(struct md_buf *b, uint64_t time, unsigned int group,
 				   unsigned int hook, const char *text, size_t n)
 {

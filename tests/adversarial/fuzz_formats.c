@@ -16,8 +16,8 @@
 #include "tests/lib/ltt_writer.h"
 
 #include "tests/adversarial/ctf_trace.h"
-#include "tracer/import/ctf.h"
-#include "tracer/import/ltt_private.h"
+#include "tracer/format/import/ctf.h"
+#include "tracer/format/import/ltt_private.h"
 #include "tracer/session/session.h"
 
 #define FILE_SIZE 1024u         /* of each file of packets or blocks */

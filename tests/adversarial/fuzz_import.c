@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tests/adversarial/ctf_trace.h"
-#include "tracer/import/import.h"
+#include "tracer/format/import/import.h"
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"

@@ -23,7 +23,7 @@
 #include "tracer/base/ring/reader.h"
 #include "tracer/base/ring/ring.h"
 #include "tracer/abi/ring_write.h"
-#include "tracer/import/import.h"
+#include "tracer/format/import/import.h"
 #include "tracer/session/streams.h"
 #include "tracer/view/text_index.h"
 

@@ -13,7 +13,7 @@
 
 #include "metadata/decode.h"
 #include "metadata/text.h"
-#include "tracer/import/ltt.h"
+#include "tracer/format/import/ltt.h"
 
 #define LTT_FILES 4096
 

@@ -17,9 +17,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracer/export/lket.h"
-#include "tracer/export/ltt.h"
-#include "tracer/import/import.h"
+#include "tracer/format/export/lket.h"
+#include "tracer/format/export/ltt.h"
+#include "tracer/format/import/import.h"
 #include "tracer/view/cursor.h"
 #include "tracer/session/session.h"
 #include "tracer/snapshot/image.h"

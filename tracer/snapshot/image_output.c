@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tracer/import/import.h"
+#include "tracer/format/import/import.h"
 #include "tracer/base/ring/stream_files.h"
 #include "tracer/snapshot/image.h"
 

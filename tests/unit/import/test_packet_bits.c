@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/lib/test.h"
-#include "tracer/import/layout.h"
+#include "tracer/format/import/layout.h"
 
 #define BYTES 24u
 

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/json.h"
+#include "tracer/format/export/event_kind.h"
+
+#define COUNTERS_MAX 65536u     /* further counters are shown as instants */
+
+struct counter_entry {
+	uint64_t key[3];
+	struct track_counter counter;   /* the characters of its names follow */
+};
+
+struct counters {
+	void *tree;             /* of struct counter_entry; owned (tsearch) */
+	uint32_t count;
+	struct counter_entry *last;     /* the one that was found last */
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(((struct counter_entry *)a)->key));
+}
+
+struct counters *counters_create(void)
+{
+	return calloc(1, sizeof(struct counters));
+}
+
+void counters_destroy(struct counters *all)
+{
+	if (all)
+		tdestroy(all->tree, free);
+	free(all);
+}
+
+static struct counter_entry *create_entry(const uint64_t key[3], int32_t pid, const char *name)
+{
+	struct md_buf json = MD_BUF_INIT;
+	size_t n = strlen(name);
+	struct counter_entry *e = NULL;
+	char *p;
+
+	md_json_escape_put(name, n, &json);
+	if (!json.failed)
+		e = calloc(1, sizeof(*e) + n + json.len);
+	if (e) {
+		p = (char *)(e + 1);
+		memcpy(e->key, key, sizeof(e->key));
+		e->counter.pid = pid;
+		e->counter.plain = (struct text){ p, n };
+		e->counter.json = (struct text){ mempcpy(p, name, n), json.len };
+		memcpy(p + n, json.data, json.len);
+	}
+	md_buf_deinit(&json);
+	return e;
+}
+
+/* The counter with this key, a new one if there is none, if it has a process. */
+static struct track_counter *find_key(struct counters *all, const uint64_t key[3], int32_t pid,
+				      const char *name)
+{
+	struct counter_entry **found, *e;
+
+	if (all->last && !memcmp(all->last->key, key, sizeof(all->last->key)))
+		return &all->last->counter;
+	found = tfind(key, &all->tree, compare_keys);
+	if (found) {
+		all->last = *found;
+		return &all->last->counter;
+	}
+	e = pid && all->count < COUNTERS_MAX ? create_entry(key, pid, name) : NULL;
+	if (!e || !tsearch(e, &all->tree, compare_keys)) {
+		free(e);
+		return NULL;
+	}
+	e->counter.number = all->count++;
+	all->last = e;
+	return &e->counter;
+}
+
+struct track_counter *counters_find(struct counters *all, const struct mark *k,
+				    const struct event_kind *kind, uint32_t i)
+{
+	static const char *const members[] = { "file", "anon", "swap", "shmem" };
+	const struct timeline *t = k->track;
+	int32_t pid = t->pid ? t->pid : t->tid;
+	const struct row *r = k->row;
+	uint64_t key[3] = { kind->name.number, i, (uint32_t)pid };
+	char name[256];
+	int64_t n;
+
+	snprintf(name, sizeof(name), "%.*s", (int)kind->name.plain.n, kind->name.plain.p);
+	if (kind->is == KIND_FREQUENCY) {
+		n = row_number(r->fields, kind->fields[FREQUENCY_CPU]);
+		key[2] = (uint64_t)n;
+		pid = TRACK_CPUS;
+		snprintf(name, sizeof(name), "CPU %" PRId64 " frequency, kHz", n);
+	} else if (kind->is == KIND_RSS) {
+		/* The memory of another process: whose is known if it has had such an event. */
+		if (row_number(r->fields, kind->fields[RSS_CURRENT]) == 0)
+			pid = 0;
+		n = row_number(r->fields, kind->fields[RSS_MEMBER]);
+		key[1] = (uint64_t)n;
+		key[2] = (uint64_t)row_number(r->fields, kind->fields[RSS_MM]);
+		snprintf(name, sizeof(name), "memory %s, bytes",
+			 n >= 0 && n < 4 ? members[n] : "other");
+	} else if (!kind->plain_counter) {
+		snprintf(name, sizeof(name), "%.*s.%.*s", (int)kind->name.plain.n,
+			 kind->name.plain.p, (int)r->names[r->stream->context_count + i].n,
+			 r->names[r->stream->context_count + i].p);
+	}
+	return find_key(all, key, pid, name);
+}

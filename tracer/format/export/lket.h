@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * LKET's forms of events. Private to the room, but for lket_export_open, whose files snapshot/
+ * shows as those of a trace image.
+ *
+ * export/lket/stpd_cpuN, in the byte order of this machine:
+ *
+ *	header  u32 magic, i16 length of the rest (9), u8 major, minor, endian, timing, bits,
+ *	        i32 timebase
+ *	event   i16 total_size, i16 sys_size: the bytes after these two numbers, and those of them
+ *	        up to the end of the system fields; i64 time; i64 tid << 32 | pid;
+ *	        i64 ppid << 32 | group << 24 | hook << 16 | cpu << 8; system fields; user fields
+ *
+ * A time is in nanoseconds since the epoch (timing 3). Before all others are the events of group 1
+ * that describe each kind of event: i8 group, i8 hook, then hook 5: its name; hook 1 and 3: types
+ * and names of the system and user fields, with colons between them; each a string with a NUL.
+ */
+#ifndef TRACER_EXPORT_LKET_H
+#define TRACER_EXPORT_LKET_H
+
+#include "tracer/format/export/export.h"
+#include "tracer/format/export/files.h"
+#include "tracer/base/rule/hook.h"
+
+/* ---- lket.c ---- */
+
+/* The hook that stands for the event; NULL. */
+const struct hook *lket_find_hook(const struct md_event *class);
+
+/* ---- lket_files.c ---- */
+
+/* Makes all files. 0, -ENOMEM, -EDQUOT, -EOVERFLOW: more kinds of events than LKET has numbers. */
+int lket_export_open(struct session *s, struct export_files **out);
+
+/* ---- lket_kind.c ---- */
+
+struct lket_column {
+	char *name;             /* without colons; owned */
+	const char *type;       /* LKET's: INT8 … INT64, UINT8 … UINT64, STRING */
+};
+
+/* What has one number in LKET: a hook, or the events of one name without a hook. */
+struct lket_kind {
+	uint8_t group, hook;
+	char *name;             /* of the hook or of the event; owned */
+	struct lket_column *columns;    /* owned */
+	uint32_t system, count; /* the first ones are LKET's of the hook */
+};
+
+struct lket_kinds {
+	struct lket_kind **list;        /* owned */
+	size_t count;
+	unsigned int next;      /* group << 8 | hook of the last kind without a number; 0: none */
+};
+
+/* Where the values of events with two classes are: the row's state. */
+struct lket_shape {
+	const struct lket_kind *kind;
+	int tid, pid, ppid;     /* contexts; -1: none */
+	uint32_t count;
+	int32_t from[];         /* by column: a context, or a field after them; -1: no value */
+};
+
+/* The shape of the row, made if need be. NULL: *err says why. */
+const struct lket_shape *lket_shape_of(struct lket_kinds *k, const struct row *r, int *err);
+/* Bytes of a number; 0: a string. */
+unsigned int lket_type_size(const char *type);
+void lket_kinds_deinit(struct lket_kinds *k);
+
+#endif

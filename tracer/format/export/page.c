@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The page of a time line: page.html with the events in it, one a line, in blocks of BLOCK bytes: a
+ * browser reads a block while it loads the next one. What repeats is written once. Columns have
+ * tabs between them; texts and values are JSON, texts without quotes; `<` is an escape:
+ *
+ *   t TRACK TID PID NAME       a track; again when its name changes
+ *   d CLASS EVENT SLICE N NAME…        an event class; N: how many of the fields are contexts
+ *   KIND CLASS NS TRACK VALUE… an event, the first columns without tabs: `b3 120 0`. NS: since the
+ *                              event before. A capital KIND: the values of the contexts are before
+ *                              those of the fields; else they are those of the last event of this
+ *                              track that has a capital.
+ *   n COUNTER PID NAME         a counter; PID: of its process
+ *   v COUNTER VALUE            a value of the event before, without tabs: `v0 12`
+ *   x NS TRACK                 ends a slice without an event of its own: `x120 0`
+ *   y NAMES                    the names of code addresses of the event before, as JSON
+ *
+ * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
+ * track) runs another thread.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/json.h"
+#include "metadata/number.h"
+#include "metadata/program.h"
+#include "tracer/format/export/track.h"
+#include "tracer/session/session.h"
+#include "tracer/view/stack.h"
+
+__asm__(".section .rodata\n"
+	"page_begin: .incbin \"tracer/format/export/page.html\"\n"
+	"page_end: .byte 0\n"
+	".previous\n");
+
+extern const char page_begin[], page_end[];
+
+#define EVENTS_HERE "@EVENTS@"
+#define BLOCK (1u << 20)
+#define BLOCK_BEGIN "<script type=\"text/plain\">\n"
+#define BLOCK_END "</script><script>take()</script>\n"
+
+struct page {
+	struct maker *m;
+	uint64_t start, last;   /* times of the first event and of the last line */
+	uint64_t block;         /* where the block begins in the file */
+	struct md_buf text;     /* scratch */
+};
+
+/* The contexts of the last event of a track. */
+struct last_context {
+	const struct md_stream *stream; /* its names */
+	size_t len;
+	char text[];
+};
+
+/* Within a script element, `<` could end it: makes those from `at` on an escape of JSON. */
+static void make_safe(struct page *v, size_t at)
+{
+	struct md_buf *out = &v->m->out;
+	const char *p, *sign;
+	size_t n;
+
+	if (out->failed || out->len == at || !memchr(out->data + at, '<', out->len - at))
+		return;
+	md_buf_reset(&v->text);
+	md_buf_put(&v->text, out->data + at, out->len - at);
+	out->len = at;
+	out->failed |= v->text.failed;
+	p = md_buf_str(&v->text);
+	for (n = v->text.len; n && (sign = memchr(p, '<', n)); p = sign + 1) {
+		md_buf_put(out, p, (size_t)(sign - p));
+		md_buf_puts(out, "\\u003c");
+		n -= (size_t)(sign + 1 - p);
+	}
+	md_buf_put(out, p, n);
+}
+
+static void put_text(struct page *v, const char *s, size_t n)
+{
+	size_t at = v->m->out.len;
+
+	md_json_escape_put(s, n, &v->m->out);
+	make_safe(v, at);
+}
+
+static void put_values(struct page *v, const struct md_value *values, uint32_t count)
+{
+	struct md_buf *out = &v->m->out;
+	size_t at = out->len;
+	uint64_t n;
+	char *o;
+
+	for (uint32_t i = 0; i < count; i++) {
+		o = md_buf_room(out, 24);
+		if (!o)
+			return;
+		*o++ = '\t';
+		out->len++;
+		if (!values[i].p)
+			continue;
+		if (values[i].type->kind != MD_INT || md_type_is_enum(values[i].type)) {
+			md_value_json(&values[i], out);
+			continue;
+		}
+		md_value_integer(&values[i], &n);
+		o = values[i].type->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
+		out->len = (size_t)(o - out->data);
+	}
+	make_safe(v, at);
+}
+
+/* Begins a block, and ends the one before. */
+static void begin_block(struct page *v)
+{
+	struct md_buf *out = &v->m->out;
+
+	if (v->block)
+		md_buf_puts(out, BLOCK_END);
+	md_buf_puts(out, BLOCK_BEGIN);
+	v->block = v->m->file.size + out->len;
+}
+
+static struct md_buf *begin_line(struct page *v)
+{
+	if (v->m->file.size + v->m->out.len - v->block >= BLOCK)
+		begin_block(v);
+	return &v->m->out;
+}
+
+static void add_classes(void *arg, const struct row *r, const struct track_name *event,
+			const struct track_name *slice)
+{
+	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
+	struct page *v = arg;
+	struct md_buf *out = begin_line(v);
+
+	md_buf_printf(out, "d\t%" PRIu32 "\t", event->number);
+	put_text(v, event->plain.p, event->plain.n);
+	md_buf_putc(out, '\t');
+	put_text(v, slice->plain.p, slice->plain.n);
+	md_buf_printf(out, "\t%" PRIu32, contexts);
+	for (uint32_t i = 0; i < count; i++) {
+		md_buf_putc(out, '\t');
+		put_text(v, r->names[i].p, r->names[i].n);
+	}
+	md_buf_putc(out, '\n');
+}
+
+static void describe(void *arg, const struct timeline *t)
+{
+	struct page *v = arg;
+	struct md_buf *out = begin_line(v);
+
+	md_buf_printf(out, "t\t%" PRIu32 "\t%" PRId32 "\t%" PRId32 "\t", t->number, t->tid,
+		      t->pid);
+	put_text(v, t->name, t->name_len);
+	md_buf_putc(out, '\n');
+}
+
+/* Puts the contexts, and makes the KIND at `line` a capital, if the track had others before. */
+static void put_contexts(struct page *v, size_t line, struct timeline *t, const struct row *r)
+{
+	struct md_buf *out = &v->m->out;
+	struct last_context *last = t->note, *more;
+	size_t at = out->len, n;
+
+	if (!r->stream->context_count)
+		return;
+	put_values(v, r->context, r->stream->context_count);
+	n = out->len - at;
+	if (out->failed)
+		return;
+	if (last && last->stream == r->stream && last->len == n &&
+	    !memcmp(last->text, out->data + at, n)) {
+		out->len = at;
+		return;
+	}
+	out->data[line] = (char)(out->data[line] - 'a' + 'A');
+	more = last && last->len >= n ? last : realloc(last, sizeof(*more) + n);
+	if (!more) {
+		out->failed = true;
+		return;
+	}
+	more->stream = r->stream;
+	more->len = n;
+	memcpy(more->text, out->data + at, n);
+	t->note = more;
+}
+
+/* The line after that of the event, in the same block. */
+static void put_names(struct page *v, const struct row *r)
+{
+	struct md_buf *out = &v->m->out;
+	size_t before = out->len, at;
+
+	if (!v->m->stacks)
+		return;
+	md_buf_puts(out, "y\t");
+	at = out->len;
+	stacks_put(v->m->stacks, session_clock_offset(v->m->s), r->cursor, STACKS_OBJECT, out);
+	if (out->len == at) {
+		out->len = before;
+		return;
+	}
+	make_safe(v, at);
+	md_buf_putc(out, '\n');
+}
+
+static void put_event(struct page *v, char kind, struct timeline *t, const struct row *r,
+		      uint64_t time, uint32_t class)
+{
+	struct md_buf *out = begin_line(v);
+	size_t line = out->len;
+	char *o = md_buf_room(out, 64);
+
+	if (!o)
+		return;
+	if (!v->start)
+		v->start = v->last = time;
+	*o++ = kind;
+	if (r) {
+		o = md_put_u32(o, class);
+		*o++ = ' ';
+	}
+	o = md_put_u64(o, time - v->last);
+	*o++ = ' ';
+	out->len = (size_t)(md_put_u32(o, t->number) - out->data);
+	v->last = time;
+	if (r) {
+		put_contexts(v, line, t, r);
+		put_values(v, r->fields, r->class->field_count);
+	}
+	md_buf_putc(out, '\n');
+	if (r)
+		put_names(v, r);
+}
+
+static void add_begin(void *arg, const struct mark *k)
+{
+	put_event(arg, 'b', k->track, k->row, k->time, k->event->number);
+}
+
+static void add_end(void *arg, const struct mark *k)
+{
+	put_event(arg, k->row ? 'e' : 'x', k->track, k->row, k->time, k->event->number);
+}
+
+static void add_instant(void *arg, const struct mark *k)
+{
+	put_event(arg, 'i', k->track, k->row, k->time, k->event->number);
+}
+
+static void add_counted(void *arg, const struct mark *k)
+{
+	put_event(arg, 'c', k->track, k->row, k->time, k->event->number);
+}
+
+static void add_counter(void *arg, const struct mark *k, struct track_counter *c,
+			const struct md_value *value)
+{
+	struct page *v = arg;
+	struct md_buf *out = &v->m->out;
+
+	(void)k;
+	if (!c->described) {
+		md_buf_printf(out, "n\t%" PRIu32 "\t%" PRId32 "\t", c->number, c->pid);
+		put_text(v, c->plain.p, c->plain.n);
+		md_buf_putc(out, '\n');
+	}
+	c->described = true;
+	md_buf_printf(out, "v%" PRIu32 " ", c->number);
+	md_value_json(value, out);
+	md_buf_putc(out, '\n');
+}
+
+static void add_switch(void *arg, const struct cpu_switch *w)
+{
+	put_event(arg, 's', w->track, w->row, w->row->time, w->event->number);
+}
+
+void page_make(struct maker *m)
+{
+	static const struct track_form form = { .classes = add_classes, .describe = describe,
+						.begin = add_begin, .end = add_end,
+						.instant = add_instant, .switched = add_switch,
+						.counted = add_counted, .counter = add_counter };
+	struct page v = { .m = m };
+	const char *here = strstr(page_begin, EVENTS_HERE);
+
+	md_buf_put(&m->out, page_begin, (size_t)(here - page_begin));
+	begin_block(&v);
+	maker_names(m, false);
+	tracks_run(m, &form, &v);
+	md_buf_printf(&m->out, "z\t%" PRIu64 "\n" BLOCK_END, v.start);
+	here += strlen(EVENTS_HERE);
+	md_buf_put(&m->out, here, (size_t)(page_end - here));
+	md_buf_deinit(&v.text);
+}

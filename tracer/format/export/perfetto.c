@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events as a trace of Perfetto: messages of protobuf in the form of its trace.proto. A track has a
+ * descriptor before its first event. Switches of CPUs are events of ftrace, from which Perfetto
+ * makes its tracks of CPUs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/plain.h"
+#include "metadata/program.h"
+#include "tracer/base/array.h"
+#include "tracer/format/export/protobuf.h"
+#include "tracer/format/export/track.h"
+
+#define SEQUENCE 1              /* trusted_packet_sequence_id of all packets */
+
+/* Numbers of fields, by message. */
+enum { TRACE_PACKET = 1 };
+enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
+       PACKET_SEQUENCE_FLAGS = 13, PACKET_TRACK = 60 };
+enum { TRACK_UUID = 1, TRACK_NAME, TRACK_PROCESS, TRACK_THREAD, TRACK_PARENT, TRACK_COUNTER = 8 };
+enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
+enum { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
+enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME,
+       EVENT_COUNTER = 30, EVENT_COUNTER_DOUBLE = 44, EVENT_FLOW = 47, EVENT_FLOW_END };
+enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
+enum { NOTE_UINT = 3, NOTE_INT, NOTE_DOUBLE, NOTE_STRING, NOTE_JSON = 9, NOTE_NAME };
+enum { BUNDLE_CPU = 1, BUNDLE_EVENT };
+enum { FTRACE_TIMESTAMP = 1, FTRACE_PID, FTRACE_SWITCH = 4 };
+enum { SWITCH_PREV_COMM = 1, SWITCH_PREV_PID, SWITCH_PREV_PRIO, SWITCH_PREV_STATE,
+       SWITCH_NEXT_COMM, SWITCH_NEXT_PID, SWITCH_NEXT_PRIO };
+enum { CLEARED = 1 };           /* SEQ_INCREMENTAL_STATE_CLEARED */
+
+/* The kinds of tracks, in the high bits of their uuids. */
+enum { UUID_PROCESS = 1, UUID_THREAD, UUID_COUNTER };
+
+/* What all events of a class have, as fields of protobuf, one after the other. */
+struct shape {
+	struct md_buf bytes;
+	uint32_t *at;           /* offsets of the parts in bytes, and of their end; owned */
+	uint32_t count;         /* parts */
+};
+
+/* The parts: category and name of the event, and of its slice; the names of contexts and fields */
+enum { PART_EVENT, PART_SLICE, PART_NAMES };
+
+struct perfetto {
+	struct maker *m;
+	bool any;
+	struct shape *shapes;   /* by the number of an event's names; owned */
+	uint32_t shape_count;
+	uint64_t high;          /* what high_bytes have: a time without its lowest 35 bits */
+	char high_bytes[8];
+	size_t high_len;
+};
+
+/* The bytes that the lengths of most messages have */
+enum { PACKET_LENGTH = 2, EVENT_LENGTH = 2, NOTE_LENGTH = 1, TEXT_LENGTH = 1 };
+
+static void put_text(struct md_buf *out, uint32_t field, struct text text)
+{
+	size_t at = begin_message(out, field, TEXT_LENGTH);
+
+	md_value_put_text(text.p, text.n, out);
+	end_message(out, at, TEXT_LENGTH);
+}
+
+/* ---- packets ---- */
+
+static size_t begin_packet(struct perfetto *v)
+{
+	return begin_message(&v->m->out, TRACE_PACKET, PACKET_LENGTH);
+}
+
+static void end_packet(struct perfetto *v, size_t packet)
+{
+	struct md_buf *out = &v->m->out;
+
+	put_number(out, PACKET_SEQUENCE, SEQUENCE);
+	if (!v->any)
+		put_number(out, PACKET_SEQUENCE_FLAGS, CLEARED);
+	v->any = true;
+	end_message(out, packet, PACKET_LENGTH);
+}
+
+static uint64_t make_uuid(uint64_t kind, int32_t number)
+{
+	return kind << 40 | (uint32_t)number;
+}
+
+static int32_t pid_of(const struct timeline *t)
+{
+	return t->pid ? t->pid : t->tid;
+}
+
+static void describe_process(struct perfetto *v, const struct timeline *t, const char *name,
+			     size_t n)
+{
+	struct md_buf *out = &v->m->out;
+	size_t packet = begin_packet(v), track, process;
+
+	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
+	put_number(out, TRACK_UUID, make_uuid(UUID_PROCESS, pid_of(t)));
+	process = begin_message(out, TRACK_PROCESS, NOTE_LENGTH);
+	put_number(out, PROCESS_PID, (uint32_t)pid_of(t));
+	if (n)
+		put_bytes(out, PROCESS_NAME, name, n);
+	end_message(out, process, NOTE_LENGTH);
+	end_message(out, track, EVENT_LENGTH);
+	end_packet(v, packet);
+}
+
+static void describe(void *arg, const struct timeline *t)
+{
+	struct perfetto *v = arg;
+	struct md_buf *out = &v->m->out;
+	size_t packet, track, thread;
+
+	const char *hardware = track_process_name(t);
+
+	if (hardware)
+		describe_process(v, t, hardware, strlen(hardware));
+	else if (pid_of(t) == t->tid)
+		describe_process(v, t, t->name, t->name_len);
+	packet = begin_packet(v);
+	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
+	put_number(out, TRACK_UUID, make_uuid(UUID_THREAD, t->tid));
+	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, pid_of(t)));
+	thread = begin_message(out, TRACK_THREAD, NOTE_LENGTH);
+	put_number(out, THREAD_PID, (uint32_t)pid_of(t));
+	put_number(out, THREAD_TID, (uint32_t)t->tid);
+	if (t->name_len)
+		put_bytes(out, THREAD_NAME, t->name, t->name_len);
+	end_message(out, thread, NOTE_LENGTH);
+	end_message(out, track, EVENT_LENGTH);
+	end_packet(v, packet);
+}
+
+/* ---- values ---- */
+
+/* Replaces what follows `begin` by the number that is there as text from `at` on. */
+static void put_shown(struct md_buf *out, size_t begin, size_t at, uint32_t field,
+		      uint32_t field_double)
+{
+	const char *text = md_buf_str(out) + (out->failed ? 0 : at);
+	long long n;
+	double d;
+	char *end;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	d = *end || errno ? strtod(text, NULL) : 0;
+	out->len = begin;
+	if (*end || errno)
+		put_double(out, field_double, d);
+	else
+		put_number(out, field, (uint64_t)n);
+}
+
+static void put_value(struct md_buf *out, const struct md_value *value)
+{
+	size_t begin = out->len, at;
+	enum md_shown shown;
+	uint64_t n = 0;
+	bool integer = md_value_integer(value, &n);
+
+	at = begin_message(out, NOTE_STRING, TEXT_LENGTH);
+	shown = integer && !md_type_is_enum(value->type) ? MD_SHOWN_NUMBER
+							 : md_value_show(value, out);
+	if (out->failed)
+		return;
+	if (shown == MD_SHOWN_JSON)
+		out->data[begin] = (char)(NOTE_JSON << 3 | 2);
+	if (shown != MD_SHOWN_NUMBER) {
+		end_message(out, at, TEXT_LENGTH);
+	} else if (integer) {
+		out->len = begin;
+		/* The largest integers have no sign. */
+		put_number(out, !value->type->is_signed && n > INT64_MAX ? NOTE_UINT : NOTE_INT, n);
+	} else {
+		put_shown(out, begin, at, NOTE_INT, NOTE_DOUBLE);
+	}
+}
+
+/* ---- shapes ---- */
+
+static void put_title(struct md_buf *out, struct text name)
+{
+	const char *colon = memchr(name.p, ':', name.n);
+
+	if (colon)
+		put_bytes(out, EVENT_CATEGORY, name.p, (size_t)(colon - name.p));
+	put_bytes(out, EVENT_NAME, name.p, name.n);
+}
+
+static void add_shape(void *arg, const struct row *r, const struct track_name *event,
+		      const struct track_name *slice)
+{
+	uint32_t contexts = r->stream->context_count, i = PART_NAMES;
+	struct perfetto *v = arg;
+	struct shape *s;
+
+	s = array_room(v->shapes, v->shape_count + 1) ? &v->shapes[v->shape_count] : NULL;
+	if (s)
+		*s = (struct shape){ .count = PART_NAMES + contexts + r->class->field_count };
+	if (!s || !(s->at = calloc(s->count + 1, sizeof(*s->at)))) {
+		v->m->err = -ENOMEM;
+		return;
+	}
+	v->shape_count++;
+	put_title(&s->bytes, event->plain);
+	s->at[PART_SLICE] = (uint32_t)s->bytes.len;
+	put_title(&s->bytes, slice->plain);
+	for (; i < s->count; i++) {
+		struct text name = r->names[i - PART_NAMES], prefix = { "context.", 8 };
+		size_t at;
+
+		s->at[i] = (uint32_t)s->bytes.len;
+		at = begin_message(&s->bytes, NOTE_NAME, TEXT_LENGTH);
+		md_buf_put(&s->bytes, prefix.p, i - PART_NAMES < contexts ? prefix.n : 0);
+		md_buf_put(&s->bytes, name.p, name.n);
+		end_message(&s->bytes, at, TEXT_LENGTH);
+	}
+	s->at[i] = (uint32_t)s->bytes.len;
+	v->m->out.failed |= s->bytes.failed;
+}
+
+static void free_shapes(struct perfetto *v)
+{
+	for (uint32_t i = 0; i < v->shape_count; i++) {
+		md_buf_deinit(&v->shapes[i].bytes);
+		free(v->shapes[i].at);
+	}
+	free(v->shapes);
+}
+
+static struct text get_part(const struct shape *s, uint32_t i)
+{
+	return (struct text){ s->bytes.data + s->at[i], s->at[i + 1] - s->at[i] };
+}
+
+/* ---- events ---- */
+
+/* An annotation of up to 127 bytes: an integer or a short plain string. NULL: it is another. */
+static char *put_short(char *o, struct text name, const struct md_value *value)
+{
+	const struct md_type *t = value->type;
+	size_t n = (size_t)(value->end - value->p) - 1;
+	uint64_t number;
+	char *length;
+
+	*o++ = EVENT_ANNOTATION << 3 | 2;
+	length = o++;
+	if (name.n > 100)
+		return NULL;
+	o = mempcpy(o, name.p, name.n);
+	if (t->kind == MD_INT && !md_type_is_enum(t)) {
+		md_value_integer(value, &number);
+		/* The largest integers have no sign. */
+		*o++ = (!t->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;
+		o = write_varint(o, number);
+	} else if (t->kind == MD_STRING && name.n + n < 120 &&
+		   md_copy_if_plain(o + 2, (const char *)value->p, n, 0x7f, 0x7f)) {
+		*o++ = NOTE_STRING << 3 | 2;
+		*o++ = (char)n;
+		o += n;
+	} else {
+		return NULL;
+	}
+	*length = (char)(o - length - 1);
+	return o;
+}
+
+/*
+ * A debug annotation for each member from `first` up to `end`; an enumeration is its label, if it
+ * has one. There are `room` bytes at o, also after a value that needs more. NULL: no memory.
+ */
+static char *put_members(struct perfetto *v, char *o, const struct shape *s, uint32_t first,
+			 uint32_t end, const struct md_value *values, size_t room)
+{
+	struct md_buf *out = &v->m->out;
+
+	for (uint32_t i = first; i < end && o; i++) {
+		struct text name = get_part(s, PART_NAMES + i);
+		char *after = values[i].p ? put_short(o, name, &values[i]) : o;
+		size_t note;
+
+		if (!after) {
+			out->len = (size_t)(o - out->data);
+			note = begin_message(out, EVENT_ANNOTATION, NOTE_LENGTH);
+			md_buf_put(out, name.p, name.n);
+			put_value(out, &values[i]);
+			end_message(out, note, NOTE_LENGTH);
+			after = md_buf_room(out, room);
+		}
+		o = after;
+	}
+	return o;
+}
+
+/* A time, which nearly always has the high bits of the time before. */
+static char *write_time(struct perfetto *v, char *o, uint64_t time)
+{
+	if (time >> 35 != v->high || !v->high_len) {
+		v->high = time >> 35;
+		v->high_len = (size_t)(write_varint(v->high_bytes, v->high) - v->high_bytes);
+	}
+	for (int i = 0; i < 5; i++)
+		*o++ = (char)(uint8_t)(time >> 7 * i | 0x80);
+	memcpy(o, v->high_bytes, sizeof(v->high_bytes));
+	return o + v->high_len;
+}
+
+struct open_event {             /* places of contents */
+	size_t packet, event;
+};
+
+enum title { TITLE_NONE = -1, TITLE_EVENT = PART_EVENT, TITLE_SLICE = PART_SLICE };
+
+/* Begins an event in a packet; with the values of its row, if there is one. */
+static struct open_event begin_event(struct perfetto *v, uint64_t type, uint64_t track,
+				     const struct mark *k, enum title title)
+{
+	const struct row *r = type == TYPE_COUNTER ? NULL : k->row;
+	const struct shape *s = k->event ? &v->shapes[k->event->number] : NULL;
+	struct md_buf *out = &v->m->out;
+	struct open_event at = { .packet = begin_packet(v) };
+	size_t room = 64 + (s ? s->bytes.len + 16 * (size_t)s->count : 0) +
+		      (r ? (size_t)(r->occurrence->end - r->occurrence->context) : 0);
+	char *o = md_buf_room(out, room);
+
+	if (!o)
+		return at;
+	*o++ = PACKET_TIMESTAMP << 3;
+	o = write_time(v, o, k->time);
+	*o++ = PACKET_TRACK_EVENT << 3 | 2;
+	o += EVENT_LENGTH;
+	at.event = (size_t)(o - out->data);
+	*o++ = EVENT_TYPE << 3;
+	*o++ = (char)type;
+	*o++ = EVENT_TRACK << 3;
+	o = write_varint(o, track);
+	if (s && title != TITLE_NONE) {
+		struct text name = get_part(s, (uint32_t)title);
+
+		o = mempcpy(o, name.p, name.n);
+	}
+	if (r) {
+		uint32_t contexts = r->stream->context_count;
+
+		o = put_members(v, o, s, contexts, contexts + r->class->field_count, r->context,
+				room);
+		o = o ? put_members(v, o, s, 0, contexts, r->context, room) : NULL;
+	}
+	if (o)
+		out->len = (size_t)(o - out->data);
+	return at;
+}
+
+static void end_event(struct perfetto *v, struct open_event at)
+{
+	end_message(&v->m->out, at.event, EVENT_LENGTH);
+	end_packet(v, at.packet);
+}
+
+static void put_event(struct perfetto *v, uint64_t type, const struct mark *k, enum title title)
+{
+	end_event(v, begin_event(v, type, make_uuid(UUID_THREAD, k->track->tid), k, title));
+}
+
+static void add_begin(void *arg, const struct mark *k)
+{
+	put_event(arg, TYPE_BEGIN, k, TITLE_SLICE);
+}
+
+static void add_end(void *arg, const struct mark *k)
+{
+	put_event(arg, TYPE_END, k, TITLE_NONE);
+}
+
+static void describe_counter(struct perfetto *v, const struct track_counter *c)
+{
+	struct md_buf *out = &v->m->out;
+	size_t packet = begin_packet(v), track;
+
+	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
+	put_number(out, TRACK_UUID, make_uuid(UUID_COUNTER, (int32_t)c->number));
+	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, c->pid));
+	put_bytes(out, TRACK_NAME, c->plain.p, c->plain.n);
+	put_bytes(out, TRACK_COUNTER, "", 0);
+	end_message(out, track, EVENT_LENGTH);
+	end_packet(v, packet);
+}
+
+static void add_counter(void *arg, const struct mark *k, struct track_counter *c,
+			const struct md_value *value)
+{
+	struct perfetto *v = arg;
+	struct md_buf *out = &v->m->out;
+	struct open_event at;
+	size_t shown;
+	uint64_t n;
+
+	if (!c->described)
+		describe_counter(v, c);
+	c->described = true;
+	at = begin_event(v, TYPE_COUNTER, make_uuid(UUID_COUNTER, (int32_t)c->number), k,
+			 TITLE_NONE);
+	shown = out->len;
+	if (md_value_integer(value, &n) && (value->type->is_signed || n <= INT64_MAX)) {
+		put_number(out, EVENT_COUNTER, n);
+	} else {
+		md_value_show(value, out);
+		put_shown(out, shown, shown, EVENT_COUNTER, EVENT_COUNTER_DOUBLE);
+	}
+	end_event(v, at);
+}
+
+static void add_instant(void *arg, const struct mark *k)
+{
+	struct open_event at = begin_event(arg, TYPE_INSTANT, make_uuid(UUID_THREAD, k->track->tid),
+					   k, TITLE_EVENT);
+
+	if (k->flow)
+		put_fixed(&((struct perfetto *)arg)->m->out, EVENT_FLOW, k->flow);
+	end_event(arg, at);
+}
+
+/* The end of a flow: an instant of the thread that has been woken. */
+static void add_woken(struct perfetto *v, const struct cpu_switch *w)
+{
+	struct mark k = { .time = w->row->time };
+	struct open_event at = begin_event(v, TYPE_INSTANT, make_uuid(UUID_THREAD, w->thread->tid),
+					   &k, TITLE_NONE);
+
+	put_bytes(&v->m->out, EVENT_NAME, "woken", 5);
+	put_fixed(&v->m->out, EVENT_FLOW_END, w->flow);
+	end_event(v, at);
+}
+
+static void add_switch(void *arg, const struct cpu_switch *w)
+{
+	struct perfetto *v = arg;
+	struct md_buf *out = &v->m->out;
+	size_t packet = begin_packet(v), bundle, event, change;
+
+	bundle = begin_message(out, PACKET_FTRACE, NOTE_LENGTH);
+	put_number(out, BUNDLE_CPU, w->row->cpu);
+	event = begin_message(out, BUNDLE_EVENT, NOTE_LENGTH);
+	put_number(out, FTRACE_TIMESTAMP, w->row->time);
+	put_number(out, FTRACE_PID, (uint64_t)w->prev_tid);
+	change = begin_message(out, FTRACE_SWITCH, NOTE_LENGTH);
+	if (w->prev_name.p)
+		put_text(out, SWITCH_PREV_COMM, w->prev_name);
+	put_number(out, SWITCH_PREV_PID, (uint64_t)w->prev_tid);
+	put_number(out, SWITCH_PREV_PRIO, (uint64_t)w->prev_prio);
+	put_number(out, SWITCH_PREV_STATE, (uint64_t)w->prev_state);
+	if (w->next_name.p)
+		put_text(out, SWITCH_NEXT_COMM, w->next_name);
+	put_number(out, SWITCH_NEXT_PID, (uint64_t)w->next_tid);
+	put_number(out, SWITCH_NEXT_PRIO, (uint64_t)w->next_prio);
+	end_message(out, change, NOTE_LENGTH);
+	end_message(out, event, NOTE_LENGTH);
+	end_message(out, bundle, NOTE_LENGTH);
+	end_packet(v, packet);
+	if (w->flow)
+		add_woken(v, w);
+}
+
+void perfetto_make(struct maker *m)
+{
+	static const struct track_form form = { .classes = add_shape, .describe = describe,
+						.begin = add_begin, .end = add_end,
+						.instant = add_instant, .switched = add_switch,
+						.counter = add_counter };
+	struct perfetto v = { .m = m };
+
+	tracks_run(m, &form, &v);
+	free_shapes(&v);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/format/export/row.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/json.h"
+#include "metadata/name.h"
+
+struct row_kind {
+	const struct md_event *class;   /* NULL: free */
+	const struct md_stream *stream;
+	void *state;
+	struct text *names;     /* with their characters; owned */
+	uint64_t first, order;  /* of the first event that was noted: its time; order 0: none */
+	uint32_t seen;          /* the stream that noted it last */
+	bool lent;              /* names and state are of other rows */
+};
+
+static struct row_kind *place_of(const struct rows *rows, const struct md_event *class,
+				 const struct md_stream *stream)
+{
+	size_t i = ((uintptr_t)class ^ (uintptr_t)stream >> 3) / 16 * 2654435761u >> 4;
+	struct row_kind *k;
+
+	for (;; i++) {
+		k = &rows->kinds[i & (rows->size - 1)];
+		if (!k->class || (k->class == class && k->stream == stream))
+			return k;
+	}
+}
+
+static int grow(struct rows *rows)
+{
+	struct rows old = *rows;
+
+	rows->last = NULL;
+	rows->size = old.size ? 2 * old.size : 64;
+	rows->kinds = calloc(rows->size, sizeof(*rows->kinds));
+	if (!rows->kinds) {
+		*rows = old;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < old.size; i++)
+		if (old.kinds[i].class)
+			*place_of(rows, old.kinds[i].class, old.kinds[i].stream) = old.kinds[i];
+	free(old.kinds);
+	return 0;
+}
+
+/* The names of the contexts and fields. NULL: no memory. */
+static struct text *list_names(const struct md_event *class, const struct md_stream *stream)
+{
+	uint32_t contexts = stream->context_count, count = contexts + class->field_count;
+	struct md_buf text = MD_BUF_INIT;
+	struct text *names;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		md_name_field(i < contexts ? stream->context[i].name
+					   : class->fields[i - contexts].name, &text);
+		md_buf_putc(&text, '\0');
+	}
+	names = text.failed ? NULL : malloc(count * sizeof(*names) + text.len + 1);
+	for (uint32_t i = 0; names && i < count; i++) {
+		names[i].p = (char *)(names + count) + at;
+		names[i].n = strlen(strcpy((char *)(names + count) + at, text.data + at));
+		at += names[i].n + 1;
+	}
+	md_buf_deinit(&text);
+	return names;
+}
+
+/* What is known about these classes; NULL: no memory. */
+static struct row_kind *find_kind(struct rows *rows, const struct md_event *class,
+				  const struct md_stream *stream)
+{
+	struct row_kind *k = rows->last;
+
+	/* Most events have the classes of the event before. */
+	if (k && k->class == class && k->stream == stream)
+		return k;
+	if (2 * rows->count >= rows->size && grow(rows))
+		return NULL;
+	k = place_of(rows, class, stream);
+	if (!k->class) {
+		k->names = list_names(class, stream);
+		if (!k->names)
+			return NULL;
+		k->class = class;
+		k->lent = false;
+		k->stream = stream;
+		rows->count++;
+	}
+	return rows->last = k;
+}
+
+int rows_note(struct rows *rows, const struct cursor *c, uint32_t stream, uint32_t *count)
+{
+	struct row_kind *k = find_kind(rows, c->o.event, c->stream.class);
+
+	if (!k)
+		return -ENOMEM;
+	*count += k->seen != stream;
+	k->seen = stream;
+	if (!k->order || c->o.ts < k->first) {
+		k->first = c->o.ts;
+		k->order = ++rows->noted;
+	}
+	return 0;
+}
+
+static int compare_first(const void *a, const void *b)
+{
+	const struct row_kind *x = *(struct row_kind *const *)a, *y = *(struct row_kind *const *)b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+int rows_classes(struct rows *rows, void (*add)(void *arg, const struct row *r), void *arg)
+{
+	struct row_kind **list = calloc(rows->count + 1, sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->size; i++)
+		if (rows->kinds[i].order)
+			list[n++] = &rows->kinds[i];
+	qsort(list, n, sizeof(*list), compare_first);
+	for (size_t i = 0; i < n; i++) {
+		const struct row r = { .class = list[i]->class, .stream = list[i]->stream,
+				       .names = list[i]->names, .state = &list[i]->state };
+
+		add(arg, &r);
+	}
+	free(list);
+	return 0;
+}
+
+static int read_json(struct rows *rows, const struct md_occurrence *o, struct row *r)
+{
+	struct md_json_parts at;
+	const char *line;
+
+	md_buf_reset(&rows->json);
+	if (!md_json_parts(o, r->stream, &rows->json, &at))
+		return rows->json.failed ? -ENOMEM : 0;
+	line = rows->json.data;
+	r->context_json = (struct text){ line + at.context, at.context_end - at.context };
+	r->fields_json = (struct text){ line + at.fields, at.fields_end - at.fields };
+	return 0;
+}
+
+int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, struct row *r)
+{
+	const struct md_occurrence *o = &c->o;
+	const struct md_stream *s = c->stream.class;
+	size_t count = s->context_count + (size_t)o->event->field_count;
+	struct row_kind *kind = find_kind(rows, o->event, s);
+	struct md_value *v;
+
+	if (!kind)
+		return -ENOMEM;
+	*r = (struct row){ .cpu = c->stream.cpu, .host = c->host, .class = o->event, .stream = s,
+			   .occurrence = o, .cursor = c, .names = kind->names,
+			   .state = &kind->state };
+	if (needs == ROW_CLASSES)
+		return 0;
+	if (count > rows->room) {
+		v = realloc(rows->values, 2 * count * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		rows->values = v;
+		rows->room = 2 * count;
+	}
+	v = rows->values;
+	r->context = v;
+	r->fields = v + s->context_count;
+	r->torn = !md_values_cut(s->context, s->context_count, o->context, o->payload, v) ||
+		  !md_values_cut(o->event->fields, o->event->field_count, o->payload, o->end,
+				 v + s->context_count);
+	return needs == ROW_JSON && !r->torn ? read_json(rows, o, r) : 0;
+}
+
+int rows_lend(const struct rows *from, struct rows *to)
+{
+	*to = (struct rows){ .count = from->count, .size = from->size };
+	if (!from->size)
+		return 0;
+	to->kinds = malloc(from->size * sizeof(*to->kinds));
+	if (!to->kinds)
+		return -ENOMEM;
+	memcpy(to->kinds, from->kinds, from->size * sizeof(*to->kinds));
+	for (size_t i = 0; i < to->size; i++)
+		to->kinds[i].lent = true;
+	return 0;
+}
+
+void rows_deinit(struct rows *rows)
+{
+	for (size_t i = 0; i < rows->size; i++) {
+		if (rows->kinds[i].lent)
+			continue;
+		free(rows->kinds[i].state);
+		free(rows->kinds[i].names);
+	}
+	free(rows->kinds);
+	free(rows->values);
+	md_buf_deinit(&rows->json);
+}
+
+int row_find(const struct md_field *fields, uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(fields[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+int64_t row_number(const struct md_value *values, int i)
+{
+	uint64_t n;
+
+	return i >= 0 && md_value_integer(&values[i], &n) ? (int64_t)n : -1;
+}

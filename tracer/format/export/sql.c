@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Events as SQL that MariaDB, MySQL and SQLite accept: a table for each name of an event, with a
+ * column for each context and field, in their types. Tables come first, so the events are read
+ * twice.
+ *
+ * What only MariaDB needs is in its comments, which begin with an exclamation mark. Names are in
+ * backquotes. Text with a backslash or a control character, which the two read differently, is
+ * hexadecimal.
+ */
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "metadata/name.h"
+#include "metadata/number.h"
+#include "metadata/program.h"
+#include "tracer/base/array.h"
+#include "tracer/format/export/export.h"
+#include "tracer/format/export/process_names.h"
+
+#define NAME_MOST 60u           /* characters of a name, without what makes it unique */
+#define STATEMENT_MOST 32768u   /* bytes of an INSERT before it ends */
+
+static const char text_type[] = "LONGTEXT";     /* types are compared by their addresses */
+
+/* The columns that each table has first */
+enum { COLUMN_TIME, COLUMN_HOST, COLUMN_CPU, COLUMNS_FIRST };
+
+struct column {
+	char *key;              /* of the context or field, with its prefix; owned */
+	char *name;             /* in SQL; owned */
+	const char *type;
+};
+
+struct table {
+	char *event;            /* the key of sql.tables; owned */
+	char *name;             /* owned */
+	struct column *columns; /* owned */
+	uint32_t count;
+};
+
+/* Where the values of events with these two classes go: the row's state. */
+struct shape {
+	struct table *table;
+	struct process_contexts process;
+	uint32_t columns[];     /* of the contexts, then of the fields */
+};
+
+struct sql {
+	struct maker *m;
+	void *tables;           /* tree of struct table; owned (tsearch) */
+	struct table **list;    /* the tables in the order of their first events */
+	uint32_t table_count;
+	uint32_t most;          /* columns of a table */
+	const struct md_value **cells;  /* of the current row, by number */
+	const struct table *open;       /* the INSERT that is not ended yet */
+	size_t statement;       /* its bytes */
+	struct process_names names;
+	struct md_buf text;     /* scratch */
+};
+
+static int compare_tables(const void *a, const void *b)
+{
+	return strcmp(((const struct table *)a)->event, ((const struct table *)b)->event);
+}
+
+static void free_table(void *p)
+{
+	struct table *t = p;
+
+	for (uint32_t i = 0; i < t->count; i++) {
+		free(t->columns[i].key);
+		free(t->columns[i].name);
+	}
+	free(t->columns);
+	free(t->event);
+	free(t->name);
+	free(t);
+}
+
+/* ---- names ---- */
+
+/* Appends at most NAME_MOST characters; '_' for those that MariaDB's names cannot have. */
+static void put_name(const char *name, struct md_buf *out)
+{
+	size_t len = strlen(name), n;
+
+	/* SQLite keeps names that begin so for itself. */
+	if (!strncasecmp(name, "sqlite_", 7))
+		md_buf_putc(out, '_');
+	for (size_t at = 0, count = 0; at < len && count < NAME_MOST; at += n, count++) {
+		n = md_utf8_char((const unsigned char *)name + at, len - at);
+		if (n < 1 || n > 3 || (unsigned char)name[at] < 0x20 || name[at] == 0x7f) {
+			md_buf_putc(out, '_');
+			n = n ? n : 1;
+		} else {
+			md_buf_put(out, name + at, n);
+		}
+	}
+	/* MariaDB's names do not end with a blank. */
+	if (!out->failed && out->len && out->data[out->len - 1] == ' ')
+		out->data[out->len - 1] = '_';
+}
+
+/* As both databases compare names: ASCII in any case. */
+static bool is_taken(const struct sql *q, const struct table *t, const char *name)
+{
+	static const char *const used[] = { "trace_header", "table_desc", "appNameMap" };
+
+	for (uint32_t i = 0; t && i < t->count; i++)
+		if (!strcasecmp(t->columns[i].name, name))
+			return true;
+	for (uint32_t i = 0; !t && i < q->table_count; i++)
+		if (!strcasecmp(q->list[i]->name, name))
+			return true;
+	for (size_t i = 0; !t && i < sizeof(used) / sizeof(used[0]); i++)
+		if (!strcasecmp(name, used[i]))
+			return true;
+	return false;
+}
+
+/* A new name of a column of t, or of a table (t NULL). NULL: no memory. */
+static char *make_name(struct sql *q, const struct table *t, const char *name)
+{
+	char *result;
+
+	for (unsigned int number = 1;; number++) {
+		md_buf_reset(&q->text);
+		put_name(name, &q->text);
+		if (number > 1)
+			md_buf_printf(&q->text, "_%u", number);
+		result = strdup(md_buf_str(&q->text));
+		if (!result || q->text.failed || !is_taken(q, t, result))
+			break;
+		free(result);
+	}
+	return result;
+}
+
+static void put_quoted_name(struct md_buf *out, const char *name)
+{
+	md_buf_putc(out, '`');
+	for (; *name; name++) {
+		if (*name == '`')
+			md_buf_putc(out, '`');
+		md_buf_putc(out, *name);
+	}
+	md_buf_putc(out, '`');
+}
+
+/* ---- tables ---- */
+
+static const char *type_of(const struct md_type *t)
+{
+	static const char *const types[2][4] = {
+		/* SQLite has no unsigned integers of 64 bits: large ones stay text there. */
+		{ "TINYINT UNSIGNED", "SMALLINT UNSIGNED", "INT UNSIGNED", "/*!BIGINT UNSIGNED*/" },
+		{ "TINYINT", "SMALLINT", "INT", "BIGINT" },
+	};
+
+	if (t->kind == MD_FLOAT)
+		return "DOUBLE";
+	/* An enumeration is its label. */
+	if (t->kind != MD_INT)
+		return text_type;
+	return types[t->is_signed][__builtin_ctz(md_int_size(t))];
+}
+
+/* Adds a column; -1: no memory. */
+static int64_t add_column(struct sql *q, struct table *t, const char *key, const char *type)
+{
+	struct column c;
+
+	if (!array_room(t->columns, t->count + 1))
+		return -1;
+	c = (struct column){ strdup(key), make_name(q, t, key), type };
+	if (!c.key || !c.name) {
+		free(c.key);
+		free(c.name);
+		return -1;
+	}
+	t->columns[t->count] = c;
+	return t->count++;
+}
+
+/*
+ * The column of a context or a field: that of the same name of another class, or a new one. Classes
+ * that differ in its type make it text. -1: no memory.
+ */
+static int64_t find_column(struct sql *q, struct table *t, const char *prefix,
+			   const struct md_field *f)
+{
+	const char *type = type_of(&f->type);
+	struct md_buf key = MD_BUF_INIT;
+	int64_t result = -1;
+
+	md_buf_puts(&key, prefix);
+	md_name_field(f->name, &key);
+	md_buf_str(&key);
+	for (uint32_t i = COLUMNS_FIRST; !key.failed && i < t->count && result < 0; i++)
+		if (!strcmp(t->columns[i].key, key.data))
+			result = i;
+	if (result >= 0 && strcmp(t->columns[result].type, type) != 0)
+		t->columns[result].type = text_type;
+	if (result < 0 && !key.failed)
+		result = add_column(q, t, key.data, type);
+	md_buf_deinit(&key);
+	return result;
+}
+
+static struct table *find_table(struct sql *q, const char *event)
+{
+	struct table key = { .event = (char *)event }, **found, *t, **list;
+
+	found = tfind(&key, &q->tables, compare_tables);
+	if (found)
+		return *found;
+	t = calloc(1, sizeof(*t));
+	list = realloc(q->list, (q->table_count + 1) * sizeof(struct table *));
+	if (list)
+		q->list = list;
+	if (t) {
+		t->event = strdup(event);
+		t->name = make_name(q, NULL, event);
+	}
+	if (!t || !list || !t->event || !t->name ||
+	    add_column(q, t, "time", "BIGINT") < 0 ||
+	    add_column(q, t, "host", text_type) < 0 ||
+	    add_column(q, t, "cpu", "INT UNSIGNED") < 0 ||
+	    !tsearch(t, &q->tables, compare_tables)) {
+		if (t)
+			free_table(t);
+		return NULL;
+	}
+	q->list[q->table_count++] = t;
+	return t;
+}
+
+/* First run: finds the tables and columns. */
+static void add_shape(void *arg, const struct row *r)
+{
+	struct sql *q = arg;
+	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
+	struct shape *s;
+	int64_t column = 0;
+
+	s = calloc(1, sizeof(*s) + count * sizeof(s->columns[0]));
+	if (s) {
+		s->table = find_table(q, r->class->name);
+		s->process = process_contexts_find(r->stream);
+		for (uint32_t i = 0; s->table && i < count && column >= 0; i++) {
+			column = i < contexts ? find_column(q, s->table, "context.",
+							    &r->stream->context[i])
+					      : find_column(q, s->table, "",
+							    &r->class->fields[i - contexts]);
+			s->columns[i] = (uint32_t)column;
+		}
+	}
+	if (!s || !s->table || column < 0) {
+		free(s);
+		q->m->err = -ENOMEM;
+		return;
+	}
+	*r->state = s;
+	q->most = s->table->count > q->most ? s->table->count : q->most;
+}
+
+/* ---- values ---- */
+
+static bool is_plain(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f || s[i] == '\\')
+			return false;
+	return true;
+}
+
+static void put_text(struct md_buf *out, const char *s, size_t n)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	bool plain = is_plain(s, n);
+
+	if (plain && !(n && memchr(s, '\'', n))) {
+		md_buf_putc(out, '\'');
+		md_buf_put(out, s, n);
+		md_buf_putc(out, '\'');
+		return;
+	}
+	md_buf_puts(out, plain ? "'" : "CAST(X'");
+	for (size_t i = 0; i < n; i++) {
+		if (!plain)
+			md_buf_putc(out, digits[(unsigned char)s[i] >> 4]);
+		else if (s[i] == '\'')
+			md_buf_putc(out, '\'');
+		md_buf_putc(out, plain ? s[i] : digits[s[i] & 15]);
+	}
+	md_buf_puts(out, plain ? "'" : "' AS CHAR)");
+}
+
+/* A number that is no integer of 64 bits with a sign: quoted, so that SQLite keeps its digits. */
+static bool is_large(const char *s, size_t n)
+{
+	return n >= 19 && *s != '-' && !memchr(s, '.', n) && !memchr(s, 'e', n) &&
+	       (n > 19 || memcmp(s, "9223372036854775807", 19) > 0);
+}
+
+/* Puts what is in q->text. */
+static void put_cell(struct sql *q, const struct column *c, enum md_shown shown)
+{
+	struct md_buf *out = &q->m->out;
+	bool text = c->type == text_type;
+
+	out->failed |= q->text.failed;
+	if (shown == MD_SHOWN_NONE || (!text && shown == MD_SHOWN_TEXT))
+		md_buf_puts(out, "NULL");       /* "NaN" and the like are no numbers of SQL */
+	else if (!text && !is_large(q->text.data, q->text.len))
+		md_buf_put(out, q->text.data, q->text.len);
+	else
+		put_text(out, q->text.data, q->text.len);
+}
+
+static void put_value(struct sql *q, const struct column *c, const struct md_value *value)
+{
+	uint64_t n;
+
+	if (value && c->type != text_type && md_value_integer(value, &n) &&
+	    !md_type_is_enum(value->type) && (value->type->is_signed || n <= INT64_MAX)) {
+		md_value_show(value, &q->m->out);
+		return;
+	}
+	md_buf_reset(&q->text);
+	put_cell(q, c, value ? md_value_show(value, &q->text) : MD_SHOWN_NONE);
+}
+
+static void put_host(struct sql *q, const struct column *c, const char *host)
+{
+	md_buf_reset(&q->text);
+	md_value_put_text(host, strlen(host), &q->text);
+	put_cell(q, c, *host ? MD_SHOWN_TEXT : MD_SHOWN_NONE);
+}
+
+static void put_number(struct md_buf *out, uint64_t n)
+{
+	char *o = md_buf_room(out, 24);
+
+	if (o)
+		out->len = (size_t)(md_put_u64(o, n) - out->data);
+}
+
+static void end_statement(struct sql *q)
+{
+	if (q->open)
+		md_buf_puts(&q->m->out, ";\n");
+	q->open = NULL;
+	q->m->whole = q->m->out.len;
+}
+
+/* Second run: writes the rows. */
+static void add_row(void *arg, const struct row *r)
+{
+	struct sql *q = arg;
+	struct md_buf *out = &q->m->out;
+	const struct shape *s = *r->state;
+	uint32_t count = r->stream->context_count;
+	size_t before;
+
+	if (!s)
+		return;
+	memset(q->cells, 0, s->table->count * sizeof(const struct md_value *));
+	for (uint32_t i = 0; i < count && !r->torn; i++)
+		q->cells[s->columns[i]] = &r->context[i];
+	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++)
+		q->cells[s->columns[count + i]] = &r->fields[i];
+	if (!process_names_add(&q->names, s->process, r))
+		q->m->err = -ENOMEM;
+	if (q->open != s->table || q->statement > STATEMENT_MOST) {
+		end_statement(q);
+		md_buf_puts(out, "INSERT INTO ");
+		put_quoted_name(out, s->table->name);
+		md_buf_puts(out, " VALUES ");
+		q->open = s->table;
+		q->statement = 0;
+	} else {
+		md_buf_puts(out, ",\n");
+	}
+	before = out->len;
+	md_buf_putc(out, '(');
+	put_number(out, r->time);
+	md_buf_putc(out, ',');
+	put_host(q, &s->table->columns[COLUMN_HOST], r->host);
+	md_buf_putc(out, ',');
+	if (r->stream->no_cpu)
+		md_buf_puts(out, "NULL");
+	else
+		put_number(out, r->cpu);
+	for (uint32_t i = COLUMNS_FIRST; i < s->table->count; i++) {
+		md_buf_putc(out, ',');
+		put_value(q, &s->table->columns[i], q->cells[i]);
+	}
+	md_buf_putc(out, ')');
+	q->statement += out->len - before;
+}
+
+/* ---- the file ---- */
+
+static void put_tables(struct sql *q)
+{
+	struct md_buf *out = &q->m->out;
+
+	md_buf_puts(out, "/*!40101 SET NAMES utf8mb4 */;\n"
+			 "CREATE TABLE trace_header (Major_Ver INT, Minor_Ver INT, Big_Endian INT, "
+			 "Timing_Method INT, Bits_Width INT);\n"
+			 "CREATE TABLE table_desc (table_name LONGTEXT, table_desc LONGTEXT)"
+			 "/*! CHARACTER SET utf8mb4 */;\n"
+			 "CREATE TABLE appNameMap (pid BIGINT, pname LONGTEXT)"
+			 "/*! CHARACTER SET utf8mb4 */;\n");
+	for (uint32_t i = 0; i < q->table_count; i++) {
+		const struct table *t = q->list[i];
+
+		md_buf_puts(out, "CREATE TABLE ");
+		put_quoted_name(out, t->name);
+		for (uint32_t c = 0; c < t->count; c++) {
+			md_buf_puts(out, c ? ", " : " (");
+			put_quoted_name(out, t->columns[c].name);
+			md_buf_printf(out, " %s", t->columns[c].type);
+		}
+		md_buf_puts(out, ")/*! CHARACTER SET utf8mb4 */;\n");
+	}
+	/* LKET's version; gettimeofday */
+	md_buf_puts(out, "BEGIN;\nINSERT INTO trace_header VALUES (1,1,0,2,64);\n");
+	for (uint32_t i = 0; i < q->table_count; i++) {
+		md_buf_puts(out, "INSERT INTO table_desc VALUES (");
+		put_text(out, q->list[i]->name, strlen(q->list[i]->name));
+		md_buf_putc(out, ',');
+		md_buf_reset(&q->text);
+		md_name_event(q->list[i]->event, &q->text);
+		put_text(out, md_buf_str(&q->text), q->text.len);
+		md_buf_puts(out, ");\n");
+	}
+}
+
+/* After the last row. */
+static void put_process_names(struct sql *q)
+{
+	struct md_buf *out = &q->m->out;
+
+	for (size_t i = 0; i < q->names.size; i++) {
+		const struct process_name *n = &q->names.list[i];
+
+		if (!*n->name)
+			continue;
+		md_buf_reset(&q->text);
+		md_value_put_text(n->name, strlen(n->name), &q->text);
+		md_buf_printf(out, "INSERT INTO appNameMap VALUES (%lld,", (long long)n->pid);
+		put_text(out, md_buf_str(&q->text), q->text.len);
+		md_buf_puts(out, ");\n");
+	}
+}
+
+void sql_make(struct maker *m)
+{
+	struct sql q = { .m = m };
+
+	m->runs = 2;
+	maker_classes(m, add_shape, &q);
+	q.cells = calloc(q.most + COLUMNS_FIRST, sizeof(const struct md_value *));
+	if (!q.cells)
+		m->err = -ENOMEM;
+	put_tables(&q);
+	if (!m->err)
+		maker_run(m, ROW_VALUES, add_row, &q);
+	end_statement(&q);
+	put_process_names(&q);
+	md_buf_puts(&m->out, "COMMIT;\n");
+	m->whole = m->out.len;
+	tdestroy(q.tables, free_table);
+	free(q.list);
+	free((void *)q.cells);
+	process_names_deinit(&q.names);
+	md_buf_deinit(&q.text);
+}

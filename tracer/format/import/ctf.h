@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A CTF 1.8 trace as ctf.c has opened it and ctf_stream.c reads it. Private to import/. */
+#ifndef TRACER_IMPORT_CTF_H
+#define TRACER_IMPORT_CTF_H
+
+#include "tracer/format/import/import.h"
+#include "tracer/format/import/layout.h"
+
+#define CTF_OFFSET_BITS 48      /* of input_place.packet; above them: the number of the file */
+#define CTF_FILE_MAX ((UINT64_C(1) << CTF_OFFSET_BITS) - 1)
+
+struct ctf_event { bool known; uint32_t context, fields; };     /* programs */
+
+struct ctf_class {              /* a stream class */
+	uint64_t id;
+	struct md_stream *md;   /* owned by the md_trace */
+	uint32_t packet_context, event_header, event_context;   /* programs */
+	const struct clock_class *clock;        /* of the headers of events */
+	struct ctf_event *events;       /* by id; owned */
+	uint32_t event_limit;   /* ids are below it */
+};
+
+struct ctf_trace {
+	const struct import *im;
+	struct layout layout;
+	struct ctf_class *classes;
+	uint32_t class_count;
+};
+
+/* Files of one stream, in the order of their times. */
+struct ctf_part { const struct import_file *file; uint64_t begin; };
+
+struct ctf_stream {
+	struct input in;
+	const struct ctf_trace *trace;
+	const struct ctf_class *class;
+	uint64_t instance;
+	bool has_instance;
+	uint32_t cpu;
+	struct ctf_part *parts;
+	size_t part_count;
+};
+
+/* A packet whose header was read: r is after it. */
+struct ctf_packet {
+	const struct ctf_class *class;
+	/* Bits. Of a compressed packet, content has those of its header and the rest as it was. */
+	uint64_t content, size;
+	unsigned int compression;       /* MD_COMPRESSION_… */
+	uint64_t start;         /* of its first event, bits */
+	uint32_t cpu;
+	struct run r;           /* slots: owned */
+};
+
+/*
+ * Reads the header of the packet at this offset. 0 or -errno, reported as by import_fail. The
+ * caller frees p->r.slots in both cases.
+ */
+int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
+		    uint64_t offset, struct ctf_packet *p);
+/* ns since the epoch. False: before it, or too late for 63 bits. */
+bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns);
+/* The functions of ring/input.h. */
+int ctf_read(const struct input *in, struct input_place *at, size_t want, struct md_buf *out,
+	     uint32_t *cpu);
+bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
+		 void *arg);
+
+#endif

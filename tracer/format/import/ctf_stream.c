@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads packets. A struct input_place is the number of a file of the stream and the offset of a
+ * packet in it (packet), the next bit in that packet (within; 0: its first event), and the value of
+ * the clock.
+ */
+#include "tracer/format/import/ctf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/ctf.h"
+#include "tracer/base/ring/seal.h"
+
+#define HEADER_PIECE 4096u      /* bytes that are read for a packet's header at first */
+#define DECOMPRESS_PIECE (1u << 20)     /* bytes: each piece decompresses its packet up to it */
+#define EVENT_MAX (UINT64_C(64) << 20)  /* bytes of one event */
+
+bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns)
+{
+	int64_t base = r->clock ? r->clock->base : 0, sum;
+	uint64_t freq = r->clock ? r->clock->freq : 1000000000;
+	double scaled;
+
+	if (freq != 1000000000) {       /* rounded as babeltrace2 does it */
+		scaled = 1e9 * (double)cycles / (double)freq;
+		if (!(scaled < 9.2e18))
+			return false;
+		cycles = (uint64_t)scaled;
+	}
+	if (cycles > INT64_MAX || __builtin_add_overflow(base, (int64_t)cycles, &sum) || sum < 0)
+		return false;
+	*ns = (uint64_t)sum;
+	return true;
+}
+
+static const struct ctf_class *find_class(const struct ctf_trace *t, const struct run *r)
+{
+	if (!(r->have & 1u << ROLE_STREAM))
+		return t->class_count == 1 ? t->classes : NULL;
+	for (uint32_t i = 0; i < t->class_count; i++)
+		if (t->classes[i].id == r->roles[ROLE_STREAM])
+			return &t->classes[i];
+	return NULL;
+}
+
+/* Sets what the header says of the packet, once it is read, and checks that. */
+static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
+		      uint64_t offset, struct ctf_packet *p)
+{
+	const struct run *r = &p->r;
+	uint64_t room = 8 * (f->size - offset);
+
+	p->start = r->bits.at;
+	p->size = r->have & 1u << ROLE_PACKET ? r->roles[ROLE_PACKET] : room;
+	p->content = r->have & 1u << ROLE_CONTENT ? r->roles[ROLE_CONTENT] : p->size;
+	p->cpu = r->have & 1u << ROLE_CPU ? (uint32_t)r->roles[ROLE_CPU] : 0;
+	if (p->size > room)
+		return import_fail(t->im, err, f, offset,
+				   "expected a packet of %llu bytes, but the file ends after %llu",
+				   (unsigned long long)p->size / 8,
+				   (unsigned long long)room / 8);
+	p->compression = (unsigned int)r->roles[ROLE_COMPRESSION];
+	if ((p->content > p->size && !p->compression) || p->content < p->start || p->size % 8 ||
+	    !p->size || p->size < p->start)
+		return import_fail(t->im, err, f, offset,
+				   "expected a packet of whole bytes with its header and content, "
+				   "found packet_size %llu, content_size %llu",
+				   (unsigned long long)p->size, (unsigned long long)p->content);
+	if (r->roles[ROLE_ENCRYPTION])
+		return import_fail(t->im, err, f, offset, "the packet is encrypted");
+	if (p->compression && (p->start % 8 || p->content - p->start > 8 * SEAL_CONTENT_MAX ||
+			       (p->compression != MD_COMPRESSION_GZIP &&
+				p->compression != MD_COMPRESSION_XZ)))
+		return import_fail(t->im, err, f, offset,
+				   "expected a packet of 64 MiB that is not compressed, or by gzip "
+				   "or xz, found compression_scheme %u", p->compression);
+	return 0;
+}
+
+/* The checksum of a packet, if it has one that is known. 0 or -errno. */
+static int check_sum(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
+		     const struct ctf_packet *p)
+{
+	uint64_t start = p->start / 8;
+	uint32_t sum, wanted = (uint32_t)p->r.roles[ROLE_CHECKSUM];
+	int ret;
+
+	if (p->r.roles[ROLE_CHECKSUM_SCHEME] != MD_CHECKSUM_CRC32 || p->start % 8)
+		return 0;
+	ret = seal_file_checksum(f->fd, offset + start, p->size / 8 - start, &sum);
+	if (!ret && sum == wanted)
+		return 0;
+	/* If the file has changed, that is the error to report. */
+	if (import_read(s->trace->im, NULL, f, offset, NULL, 0))
+		return -ESTALE;
+	return import_fail(s->trace->im, NULL, f, offset,
+			   ret ? "the content of the packet cannot be read"
+			       : "expected a content with the checksum %08x, found %08x",
+			   (unsigned int)wanted, (unsigned int)sum);
+}
+
+/* Runs the programs of header and context. As layout_run; LAYOUT_BAD has a reason. */
+static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
+{
+	struct run *r = &p->r;
+	int ret = layout_run(r, t->layout.header);
+
+	if (ret)
+		return ret;
+	if (r->have & 1u << ROLE_MAGIC && r->roles[ROLE_MAGIC] != MD_CTF_MAGIC) {
+		r->why = "expected the magic number 0xc1fc1fc1 of a packet";
+		return LAYOUT_BAD;
+	}
+	p->class = find_class(t, r);
+	if (!p->class) {
+		r->why = "the packet is of a stream that the metadata does not have";
+		return LAYOUT_BAD;
+	}
+	ret = layout_run(r, p->class->packet_context);
+	if (!r->clock)
+		r->clock = p->class->clock;
+	return ret;
+}
+
+int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
+		    uint64_t offset, struct ctf_packet *p)
+{
+	uint64_t room = f->size - offset, n = room < HEADER_PIECE ? room : HEADER_PIECE;
+	uint8_t *data = NULL;
+	int ret;
+
+	*p = (struct ctf_packet){ .r = { .layout = &t->layout } };
+	p->r.slots = calloc(t->layout.slot_count + 1, sizeof(*p->r.slots));
+	do {
+		free(data);
+		data = malloc(n + 1);
+		if (!data || !p->r.slots) {
+			free(data);
+			return -ENOMEM;
+		}
+		ret = import_read(t->im, err, f, offset, data, n);
+		if (ret)
+			break;
+		p->r.bits = (struct bits){ .data = data, .end = 8 * n };
+		p->r.have = 0;
+		p->r.cycles = p->r.work = 0;
+		p->r.clock = NULL;
+		ret = run_header(t, p);
+		n = 16 * n < room ? 16 * n : room;
+	} while (ret == LAYOUT_SHORT && p->r.bits.end < 8 * n && n <= EVENT_MAX);
+	if (ret == LAYOUT_BAD)
+		ret = import_fail(t->im, err, f, offset, "%s", p->r.why);
+	else if (ret == LAYOUT_SHORT)
+		ret = import_fail(t->im, err, f, offset,
+				  "the file ends in the header of a packet");
+	free(data);
+	return ret ? ret : set_packet(t, err, f, offset, p);
+}
+
+/* ---- events ---- */
+
+/* One event. As layout_run. last: the time of the event before, in ns. */
+static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
+{
+	const struct ctf_class *class = p->class;
+	const struct ctf_event *e;
+	struct run *r = &p->r;
+	uint64_t ns, id, begin = r->bits.at;
+	int ret;
+
+	r->out = NULL;
+	r->work = 0;
+	r->have &= ~(1u << ROLE_ID);
+	ret = layout_run(r, class->event_header);
+	if (ret)
+		return ret;
+	id = r->have & 1u << ROLE_ID ? r->roles[ROLE_ID] : 0;
+	e = id < class->event_limit && class->events[id].known ? &class->events[id] : NULL;
+	r->why = !e ? "the metadata has no event with the id of this one"
+		 : !ctf_time(r, r->cycles, &ns)
+			 ? "the time of an event is before 1970 or after 2262"
+		 : ns < *last ? "an event is earlier than the event before it"
+			      : NULL;
+	if (r->why)
+		return LAYOUT_BAD;
+	*last = ns;
+	import_put_header(out, (uint32_t)id, ns);
+	r->out = out;
+	ret = layout_run(r, class->event_context);
+	if (!ret)
+		ret = layout_run(r, e->context);
+	if (!ret)
+		ret = layout_run(r, e->fields);
+	/* There would be no end of such events. */
+	if (!ret && r->bits.at == begin) {
+		r->why = "an event has no bits";
+		return LAYOUT_BAD;
+	}
+	return ret;
+}
+
+/*
+ * Reads events from r->bits.at on, until `out` has `want` bytes or the piece or the packet ends.
+ * last: time of the event before, ns. As layout_run, for the first event that was not read.
+ */
+static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want, uint64_t last)
+{
+	struct run *r = &p->r;
+	int ret = 0;
+
+	while (!ret && out->len < want && r->bits.at < p->content) {
+		uint64_t at = r->bits.at, cycles = r->cycles;
+		size_t len = out->len;
+
+		ret = read_event(p, out, &last);
+		if (ret) {
+			r->bits.at = at;
+			r->cycles = cycles;
+			out->len = len;
+		}
+	}
+	return ret;
+}
+
+/* n bytes of a compressed packet, from this one of the decompressed on. 0 or -errno, reported. */
+static int decompress_piece(const struct ctf_stream *s, const struct import_file *f,
+			    uint64_t offset, const struct ctf_packet *p, uint64_t first,
+			    void *out, size_t n)
+{
+	uint64_t start = p->start / 8;
+	int ret = seal_decompress(p->compression, f->fd, offset + start, p->size / 8 - start,
+				  first - start, out, n);
+
+	if (ret == -ENOMEM)
+		return ret;
+	if (import_read(s->trace->im, NULL, f, offset, NULL, 0))
+		return -ESTALE;
+	if (!ret)
+		return 0;
+	import_fail(s->trace->im, NULL, f, offset,
+		    "the content of the packet cannot be decompressed");
+	return -EBADMSG;
+}
+
+/* The piece of the packet from r->bits.at on, of n bytes at most. 0 or -errno. */
+static int read_piece(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
+		      struct ctf_packet *p, uint64_t n, uint8_t **data)
+{
+	struct bits *b = &p->r.bits;
+	uint64_t first = b->at / 8, end = (p->content + 7) / 8;
+	int ret;
+
+	if (n > end - first)
+		n = end - first;
+	free(*data);
+	*data = malloc(n + 16);
+	if (!*data)
+		return -ENOMEM;
+	if (p->compression)
+		ret = decompress_piece(s, f, offset, p, first, *data, n);
+	else
+		ret = import_read(s->trace->im, NULL, f, offset + first, *data, n);
+	b->data = *data;
+	b->from = 8 * first;
+	b->end = 8 * (first + n) < p->content ? 8 * (first + n) : p->content;
+	return ret;
+}
+
+static int fail_event(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
+		      const struct ctf_packet *p, int ret)
+{
+	if (ret == LAYOUT_NOMEM)
+		return -ENOMEM;
+	return import_fail(s->trace->im, NULL, f, offset + p->r.bits.at / 8, "%s",
+			   ret == LAYOUT_SHORT ? "an event ends after the content of its packet"
+					       : p->r.why);
+}
+
+/*
+ * Sets the clock at a place, whose packet may begin earlier than the one before it ended. Returns
+ * the time before which no event may be, ns.
+ */
+static uint64_t set_clock(struct run *r, const struct input_place *at)
+{
+	uint64_t before = 0, begin = 0;
+
+	if (at->within || (r->cycles < at->clock && !(r->have & 1u << ROLE_BEGIN)))
+		r->cycles = at->clock;
+	ctf_time(r, at->clock, &before);
+	ctf_time(r, r->cycles, &begin);
+	return before > begin ? before : begin;
+}
+
+/* Events of one packet. 1; 0: it has no more; -errno. Moves `at` in the packet, or to the next. */
+static int read_packet(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
+		       struct ctf_packet *p, struct input_place *at, size_t want,
+		       struct md_buf *out)
+{
+	struct run *r = &p->r;
+	size_t before = out->len;
+	uint64_t n = want, last;
+	uint8_t *data = NULL;
+	int ret;
+
+	if (p->class != s->class)
+		return import_fail(s->trace->im, NULL, f, offset,
+				   "expected a packet of the stream class of the file's first one");
+	if (at->within)
+		r->bits.at = at->within;
+	else if ((ret = check_sum(s, f, offset, p)))
+		return ret;
+	if (p->compression && want < DECOMPRESS_PIECE)
+		n = want = DECOMPRESS_PIECE;
+	last = set_clock(r, at);
+	do {
+		ret = read_piece(s, f, offset, p, n, &data);
+		if (!ret)
+			ret = read_events(p, out, before + want, last);
+		n *= 4;
+	} while (ret == LAYOUT_SHORT && out->len == before && r->bits.end < p->content &&
+		 n <= EVENT_MAX);
+	free(data);
+	if (ret && ret != -ENOMEM && ret != -ESTALE && ret >= LAYOUT_NOMEM && out->len == before)
+		return fail_event(s, f, offset, p, ret);
+	if (ret < LAYOUT_NOMEM || (ret == LAYOUT_NOMEM && out->failed))
+		return ret < LAYOUT_NOMEM ? ret : -ENOMEM;
+	at->within = r->bits.at;
+	if (out->len > before || at->clock < r->cycles)
+		at->clock = r->cycles;
+	if (r->bits.at >= p->content) {
+		at->within = 0;
+		at->packet += p->size / 8;
+	}
+	return out->len > before;
+}
+
+int ctf_read(const struct input *in, struct input_place *at, size_t want, struct md_buf *out,
+	     uint32_t *cpu)
+{
+	const struct ctf_stream *s = (const struct ctf_stream *)in;
+	uint64_t mask = CTF_FILE_MAX;
+	struct ctf_packet p;
+	int ret = 0;
+
+	while (!ret) {
+		uint64_t part = at->packet >> CTF_OFFSET_BITS, offset = at->packet & mask;
+		const struct import_file *f;
+
+		if (part >= s->part_count)
+			return 0;
+		f = s->parts[part].file;
+		if (offset >= f->size) {
+			at->packet = (part + 1) << CTF_OFFSET_BITS;
+			at->within = 0;
+			continue;
+		}
+		ret = ctf_read_header(s->trace, NULL, f, offset, &p);
+		if (!ret)
+			ret = read_packet(s, f, offset, &p, at, want, out);
+		free(p.r.slots);
+		*cpu = p.cpu;
+	}
+	return ret;
+}
+
+/* Describes the packet at `offset`. False: it does not say its times, or cannot be read. */
+static bool describe_packet(const struct ctf_stream *s, const struct import_file *f,
+			    uint64_t offset, struct input_packet *to, uint64_t *size)
+{
+	const unsigned int times = 1u << ROLE_BEGIN | 1u << ROLE_END;
+	struct tr_err err = TR_ERR_INIT;
+	struct ctf_packet p;
+	bool done = !ctf_read_header(s->trace, &err, f, offset, &p) && p.class == s->class &&
+		    (p.r.have & times) == times &&
+		    ctf_time(&p.r, p.r.cycles, &to->begin_ts) &&
+		    ctf_time(&p.r, p.r.roles[ROLE_END], &to->end_ts);
+
+	if (done) {
+		to->bytes = p.content / 8;
+		*size = p.size / 8;
+	}
+	free(p.r.slots);
+	return done;
+}
+
+bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
+		 void *arg)
+{
+	const struct ctf_stream *s = (const struct ctf_stream *)in;
+
+	for (uint64_t part = 0; part < s->part_count; part++) {
+		const struct import_file *f = s->parts[part].file;
+		uint64_t offset = 0, size;
+
+		for (; offset < f->size; offset += size) {
+			struct input_packet p = {
+				.at.packet = part << CTF_OFFSET_BITS | offset
+			};
+
+			if (!describe_packet(s, f, offset, &p, &size) || !add(arg, &p))
+				return false;
+		}
+	}
+	return true;
+}

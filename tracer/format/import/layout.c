@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/format/import/layout.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORK_MAX (UINT64_C(1) << 27)
+#define STEPS_MAX (1u << 20)
+#define PATH_MOST 4096u         /* bytes of the path of a field */
+
+static const char *const scope_names[SCOPES] = {
+	"trace.packet.header", "stream.packet.context", "stream.event.header",
+	"stream.event.context", "event.context", "event.fields"
+};
+
+static void compile_type(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+
+static void __attribute__((format(printf, 2, 3))) fail(struct compiler *c, const char *fmt, ...)
+{
+	char text[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!c->failed)
+		c->failed = tr_fail(c->err, -EINVAL, "%s: %s", c->file, text);
+}
+
+static void fail_memory(struct compiler *c)
+{
+	if (!c->failed)
+		c->failed = tr_fail(c->err, -ENOMEM, "out of memory");
+}
+
+void layout_use_memory(struct compiler *c, uint64_t bytes)
+{
+	c->used += bytes;
+	if (c->used > LAYOUT_MEMORY_MAX)
+		fail(c, "the types have too many parts");
+}
+
+static void *grow(struct compiler *c, void *array, size_t count, size_t size)
+{
+	void *more = array;
+
+	/* The caller drops what is returned then: the array must not move. */
+	if (c->failed)
+		return NULL;
+	if (count >= STEPS_MAX)
+		fail(c, "the types have too many parts");
+	else if (!(count & (count - 1)) && !(more = realloc(array, (count ? 2 * count : 1) * size)))
+		fail_memory(c);
+	return c->failed ? NULL : more;
+}
+
+static uint32_t add_step(struct compiler *c, const struct step *s)
+{
+	struct step *more = grow(c, c->out->steps, c->out->step_count, sizeof(*more));
+
+	layout_use_memory(c, 256);      /* the field, and its part of two programs */
+	if (!more)
+		return 0;
+	c->out->steps = more;
+	more[c->out->step_count] = *s;
+	return (uint32_t)c->out->step_count++;
+}
+
+/* Ends a list of steps. */
+static void end_steps(struct compiler *c)
+{
+	struct step end = { .code = STEP_END };
+
+	add_step(c, &end);
+}
+
+/* ---- names ---- */
+
+/* Enters a member: its path is c->path. Returns the length before. */
+static size_t enter(struct compiler *c, const char *name)
+{
+	size_t len = c->path.len;
+
+	md_buf_putc(&c->path, '.');
+	md_buf_puts(&c->path, name);
+	layout_use_memory(c, 64 + 2 * strlen(name));
+	c->work += c->path.len;
+	if (c->path.len > PATH_MOST)
+		fail(c, "the names of a field are too long");
+	return len;
+}
+
+static void add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t)
+{
+	struct symbol *more = grow(c, c->symbols, c->symbol_count, sizeof(*more));
+
+	if (!more)
+		return;
+	c->symbols = more;
+	more += c->symbol_count;
+	*more = (struct symbol){ strdup(md_buf_str(&c->path)), slot,
+				 c->block ? c->block->id : 0, t };
+	if (!more->path)
+		fail_memory(c);
+	else
+		c->symbol_count++;
+}
+
+/* Counts comparisons. False: these are too many. */
+static bool may_work(struct compiler *c, uint64_t n)
+{
+	c->work += n;
+	if (c->work > WORK_MAX)
+		fail(c, "the types have too many parts");
+	return !c->failed;
+}
+
+static const struct symbol *find_path(struct compiler *c, const char *prefix, size_t n,
+				      const char *ref)
+{
+	if (!may_work(c, c->symbol_count * (1 + n / 16)))
+		return NULL;
+	for (size_t i = c->symbol_count; i--;) {
+		const char *path = c->symbols[i].path;
+
+		if (!n && !strcmp(path, ref))
+			return &c->symbols[i];
+		if (n && !strncmp(path, prefix, n) && path[n] == '.' && !strcmp(path + n + 1, ref))
+			return &c->symbols[i];
+	}
+	return NULL;
+}
+
+static bool is_in_block(const struct block *b, uint32_t id)
+{
+	while (id && b && b->id != id)
+		b = b->up;
+	return !id || b;
+}
+
+/* The field that a length or a tag names: of the nearest structure around, or by its whole path. */
+static const struct symbol *find_symbol(struct compiler *c, const char *ref)
+{
+	const struct symbol *s = NULL;
+	const char *path = md_buf_str(&c->path);
+	size_t n = c->path.len, least = strlen(scope_names[c->scope]);
+
+	while (!s && !c->failed && n >= least) {
+		s = find_path(c, path, n, ref);
+		do
+			n--;
+		while (n > least && path[n] != '.');
+	}
+	if (!s && !c->failed)
+		s = find_path(c, NULL, 0, ref);
+	if (!s)
+		fail(c, "there is no field '%.80s' before its use as a length or a tag", ref);
+	else if (!is_in_block(c->block, s->block))
+		fail(c, "the length or tag '%.80s' is in an option or an element, and may have no "
+			"value", ref);
+	return c->failed ? NULL : s;
+}
+
+/* Compiles the type of an option or of elements. */
+static void compile_block(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	struct block block = { c->block, ++c->block_count };
+
+	c->block = &block;
+	compile_type(c, t, to);
+	c->block = block.up;
+}
+
+static enum role role_of(const struct compiler *c, const char *name)
+{
+	static const struct { enum scope scope; const char *name; enum role role; } roles[] = {
+		{ SCOPE_HEADER, "magic", ROLE_MAGIC },
+		{ SCOPE_HEADER, "stream_id", ROLE_STREAM },
+		{ SCOPE_HEADER, "stream_instance_id", ROLE_INSTANCE },
+		{ SCOPE_PACKET, "timestamp_begin", ROLE_BEGIN },
+		{ SCOPE_PACKET, "timestamp_end", ROLE_END },
+		{ SCOPE_PACKET, "content_size", ROLE_CONTENT },
+		{ SCOPE_PACKET, "packet_size", ROLE_PACKET },
+		{ SCOPE_PACKET, "cpu_id", ROLE_CPU },
+		{ SCOPE_PACKET, "checksum", ROLE_CHECKSUM },
+		{ SCOPE_PACKET, "checksum_scheme", ROLE_CHECKSUM_SCHEME },
+		{ SCOPE_PACKET, "compression_scheme", ROLE_COMPRESSION },
+		{ SCOPE_PACKET, "encryption_scheme", ROLE_ENCRYPTION },
+		{ SCOPE_EVENT_HEADER, "id", ROLE_ID },
+	};
+
+	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
+		if (roles[i].scope == c->scope && !strcmp(roles[i].name, name))
+			return roles[i].role;
+	return ROLE_NONE;
+}
+
+/* ---- scalars ---- */
+
+static bool is_big(const struct compiler *c, const struct tsdl_type *t)
+{
+	return t->order == TSDL_BE || (t->order == TSDL_NATIVE && c->t->big_endian);
+}
+
+static uint8_t bytes_for(unsigned int bits)
+{
+	return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+}
+
+static void copy_mappings(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	layout_use_memory(c, t->count * sizeof(*to->mappings));
+	if (c->failed)
+		return;
+	to->mappings = calloc(t->count + 1, sizeof(*to->mappings));
+	if (!to->mappings) {
+		fail_memory(c);
+		return;
+	}
+	for (; to->count < t->count && !c->failed; to->count++) {
+		const struct tsdl_mapping *m = &t->mappings[to->count];
+
+		to->mappings[to->count] = (struct md_mapping){ strdup(m->label), m->begin, m->end };
+		if (!to->mappings[to->count].name) {
+			fail_memory(c);
+			return;
+		}
+		layout_use_memory(c, 64 + 2 * strlen(m->label));
+	}
+}
+
+static void compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	const char *name = strrchr(md_buf_str(&c->path), '.');
+	struct step s = { .code = STEP_INT, .size = t->size, .bytes = bytes_for(t->size),
+			  .is_signed = t->is_signed, .big_endian = is_big(c, t),
+			  .align = t->align, .slot = c->slots++ };
+
+	if (t->kind != TSDL_FLOAT)
+		s.role = (uint8_t)role_of(c, name ? name + 1 : "");
+	if (t->clock && s.role != ROLE_END) {
+		const struct tsdl_clock *clock = tsdl_clock(c->t, t->clock);
+
+		for (uint32_t i = 0; i < c->t->clock_count; i++)
+			if (c->t->clocks[i] == clock)
+				s.clock = &c->out->clocks[i];
+		if (!clock)
+			fail(c, "there is no clock '%.80s'", t->clock);
+	}
+	add_symbol(c, s.slot, t);
+	add_step(c, &s);
+	*to = (struct md_type){ .kind = t->kind == TSDL_FLOAT ? MD_FLOAT : MD_INT, .size = s.bytes,
+				.is_signed = t->is_signed, .base = t->base };
+	if (t->text && t->size == 8)
+		to->encoding = MD_ENCODING_UTF8;
+	if (t->kind == TSDL_ENUM) {
+		to->kind = MD_ENUM;
+		copy_mappings(c, t, to);
+	}
+}
+
+static void compile_string(struct compiler *c, struct md_type *to)
+{
+	struct step s = { .code = STEP_STRING, .align = 8 };
+
+	add_step(c, &s);
+	*to = (struct md_type){ .kind = MD_STRING };
+}
+
+/* ---- compounds ---- */
+
+static bool is_byte(const struct tsdl_type *t)
+{
+	return t->kind == TSDL_INT && t->size == 8 && t->align == 8 && !t->clock;
+}
+
+static void compile_array(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	struct step s = { .code = is_byte(t->element) ? STEP_BYTES : STEP_LOOP, .count = t->count,
+			  .align = t->align, .slot = NO_SLOT };
+	const struct symbol *length = t->ref ? find_symbol(c, t->ref) : NULL;
+	uint32_t at;
+
+	if (length && (length->type->kind == TSDL_FLOAT || length->type->is_signed))
+		fail(c, "the length '%.80s' is not an unsigned integer", t->ref);
+	if (c->failed)
+		return;
+	if (length)
+		s.slot = length->slot;
+	*to = (struct md_type){ .kind = t->ref ? MD_SEQUENCE : MD_ARRAY, .count = t->count,
+				.quiet = t->ref != NULL, .length_size = t->ref ? 4 : 0 };
+	to->element = calloc(1, sizeof(*to->element));
+	if (!to->element) {
+		fail_memory(c);
+		return;
+	}
+	at = add_step(c, &s);
+	compile_block(c, t->element, to->element);
+	end_steps(c);
+	if (!c->failed)
+		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
+}
+
+static const char *plain_name(const char *name)
+{
+	return name[0] == '_' && name[1] ? name + 1 : name;
+}
+
+static void compile_members(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	to->members = calloc(t->count + 1, sizeof(*to->members));
+	if (!to->members) {
+		fail_memory(c);
+		return;
+	}
+	for (uint32_t i = 0; i < t->count && !c->failed; i++) {
+		struct md_field *f = &to->members[i];
+		size_t len = enter(c, t->members[i].name);
+
+		f->name = strdup(plain_name(t->members[i].name));
+		to->count = i + 1;
+		if (!f->name)
+			fail_memory(c);
+		else
+			compile_type(c, t->members[i].type, &f->type);
+		c->path.len = len;
+	}
+}
+
+static void compile_struct(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	struct step s = { .code = STEP_ALIGN, .align = t->align };
+
+	*to = (struct md_type){ .kind = MD_STRUCT };
+	if (t->align > 1)
+		add_step(c, &s);
+	compile_members(c, t, to);
+}
+
+/* Adds the values of the tag that select an option, by the label that has the option's name. */
+static void add_ranges(struct compiler *c, const struct tsdl_type *tag, const char *name,
+		       uint8_t option, uint32_t step)
+{
+	if (!may_work(c, tag->count))
+		return;
+	for (uint32_t i = 0; i < tag->count && !c->failed; i++) {
+		const struct tsdl_mapping *m = &tag->mappings[i];
+		struct range *more;
+
+		if (strcmp(m->label, name) && strcmp(plain_name(m->label), plain_name(name)))
+			continue;
+		more = grow(c, c->out->ranges, c->out->range_count, sizeof(*more));
+		if (!more)
+			return;
+		c->out->ranges = more;
+		more[c->out->range_count++] = (struct range){ m->begin, m->end, tag->is_signed,
+							      option, step };
+	}
+}
+
+/* The options' steps follow the variant's, each with an end; ranges say where each begins. */
+static void compile_variant(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	struct step s = { .code = STEP_VARIANT };
+	const struct symbol *tag = NULL;
+	uint32_t *first = NULL, at;
+
+	if (!t->ref)
+		fail(c, "a variant has no tag");
+	else
+		tag = find_symbol(c, t->ref);
+	if (tag && tag->type->kind != TSDL_ENUM)
+		fail(c, "the tag '%.80s' is not an enumeration", t->ref);
+	if (t->count > 127)
+		fail(c, "a variant has more than 127 options");
+	if (c->failed)
+		return;
+	s.slot = tag->slot;
+	*to = (struct md_type){ .kind = MD_VARIANT, .quiet = true };
+	to->members = calloc(t->count + 1, sizeof(*to->members));
+	first = calloc(t->count + 1, sizeof(*first));
+	if (!to->members || !first) {
+		fail_memory(c);
+		free(first);
+		return;
+	}
+	at = add_step(c, &s);
+	/* tag is not valid any more when symbols were added */
+	for (uint32_t i = 0; i < t->count && !c->failed; i++) {
+		size_t len = enter(c, t->members[i].name);
+
+		first[i] = (uint32_t)c->out->step_count;
+		to->members[i].name = strdup(plain_name(t->members[i].name));
+		to->count = i + 1;
+		compile_block(c, t->members[i].type, &to->members[i].type);
+		end_steps(c);
+		c->path.len = len;
+	}
+	tag = c->failed ? NULL : find_symbol(c, t->ref);
+	if (tag) {
+		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
+		c->out->steps[at].ranges = (uint32_t)c->out->range_count;
+		for (uint32_t i = 0; i < t->count; i++)
+			add_ranges(c, tag->type, t->members[i].name, (uint8_t)i, first[i]);
+		c->out->steps[at].count =
+			(uint32_t)c->out->range_count - c->out->steps[at].ranges;
+	}
+	free(first);
+}
+
+static void compile_type(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	switch (t->kind) {
+	case TSDL_STRING:
+		compile_string(c, to);
+		break;
+	case TSDL_ARRAY:
+	case TSDL_SEQUENCE:
+		compile_array(c, t, to);
+		break;
+	case TSDL_STRUCT:
+		compile_struct(c, t, to);
+		break;
+	case TSDL_VARIANT:
+		compile_variant(c, t, to);
+		break;
+	default:
+		compile_int(c, t, to);
+	}
+}
+
+void layout_free_fields(struct md_field *fields, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		md_field_deinit(&fields[i]);
+	free(fields);
+}
+
+int layout_compile(struct compiler *c, enum scope scope, const struct tsdl_type *type,
+		   uint32_t *first, struct md_field **fields, uint32_t *count)
+{
+	struct md_type to = { .kind = MD_STRUCT };
+
+	c->scope = scope;
+	md_buf_reset(&c->path);
+	md_buf_puts(&c->path, scope_names[scope]);
+	*first = (uint32_t)c->out->step_count;
+	if (type && !c->failed)
+		compile_struct(c, type, &to);
+	end_steps(c);
+	if (c->path.failed)
+		fail_memory(c);
+	if (c->slots > c->out->slot_count)
+		c->out->slot_count = c->slots;
+	if (!fields || c->failed) {
+		layout_free_fields(to.members, to.count);
+		to.members = NULL;
+		to.count = 0;
+	}
+	if (fields) {
+		*fields = to.members;
+		*count = to.count;
+	}
+	return c->failed;
+}
+
+void layout_forget(struct compiler *c, size_t symbols, uint32_t slots)
+{
+	while (c->symbol_count > symbols)
+		free(c->symbols[--c->symbol_count].path);
+	c->slots = slots;
+}
+
+void layout_deinit(struct layout *l)
+{
+	free(l->steps);
+	free(l->ranges);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The compiled form of TSDL types: steps that read the bits of a packet and write the values in
+ * the form of metadata/decode.h. Private to import/.
+ */
+#ifndef TRACER_IMPORT_LAYOUT_H
+#define TRACER_IMPORT_LAYOUT_H
+
+#include "metadata/buf.h"
+#include "metadata/model.h"
+#include "tracer/format/import/tsdl.h"
+
+/* Bytes of the types and names of all traces of an import, as layout_use_memory counts them */
+#define LAYOUT_MEMORY_MAX (UINT64_C(256) << 20)
+
+/* Fields that say something about their packet or event, by their names. */
+enum role {
+	ROLE_NONE, ROLE_MAGIC, ROLE_STREAM, ROLE_INSTANCE, ROLE_BEGIN, ROLE_END, ROLE_CONTENT,
+	ROLE_PACKET, ROLE_CPU, ROLE_CHECKSUM, ROLE_CHECKSUM_SCHEME, ROLE_COMPRESSION,
+	ROLE_ENCRYPTION, ROLE_ID, ROLES
+};
+
+enum step_code { STEP_END, STEP_ALIGN, STEP_INT, STEP_STRING, STEP_LOOP, STEP_BYTES, STEP_VARIANT };
+
+#define NO_SLOT UINT32_MAX
+
+struct step {
+	uint8_t code;           /* enum step_code */
+	uint8_t role;           /* STEP_INT: enum role */
+	uint8_t size;           /* STEP_INT: bits read */
+	uint8_t bytes;          /* STEP_INT: bytes written: 1, 2, 4 or 8 */
+	bool is_signed, big_endian;
+	uint32_t align;         /* bits, from the start of the packet */
+	/* STEP_INT: its value is kept here; STEP_LOOP, _BYTES: slot of the count; or NO_SLOT */
+	uint32_t slot;
+	uint32_t count;         /* STEP_LOOP, _BYTES without a slot; STEP_VARIANT: ranges */
+	uint32_t ranges;        /* STEP_VARIANT: the first one, in layout.ranges */
+	uint32_t body;          /* STEP_LOOP: steps that are repeated, with their STEP_END */
+	const struct clock_class *clock;        /* STEP_INT: it is the low bits of this clock */
+};
+
+struct range { int64_t begin, end; bool is_signed; uint8_t option; uint32_t step; };
+
+struct clock_class { uint64_t freq; int64_t base; };    /* base: ns from the epoch to its zero */
+
+struct layout {                 /* of one trace */
+	struct clock_class clocks[TSDL_CLOCKS_MAX];
+	struct step *steps;
+	size_t step_count;
+	struct range *ranges;
+	size_t range_count;
+	uint32_t slot_count;    /* the most that a program uses */
+	uint32_t header;        /* program of the packet header: index of its first step */
+};
+
+/* The scopes in which a type may name fields of those before it. */
+enum scope { SCOPE_HEADER, SCOPE_PACKET, SCOPE_EVENT_HEADER, SCOPE_STREAM_EVENT, SCOPE_EVENT,
+	     SCOPE_FIELDS, SCOPES };
+
+/*
+ * What is in an option of a variant, or in an element, has no value if no such option or element
+ * was read: only the other fields in it may refer to it.
+ */
+struct block { const struct block *up; uint32_t id; };
+
+struct symbol { char *path; uint32_t slot, block; const struct tsdl_type *type; };
+
+struct compiler {
+	const struct tsdl *t;
+	struct layout *out;
+	const char *file;       /* the metadata, for errors */
+	struct tr_err *err;
+	int failed;
+	enum scope scope;
+	struct symbol *symbols; /* of all scopes compiled so far */
+	size_t symbol_count;
+	uint32_t slots;
+	const struct block *block;      /* the innermost one; NULL: none */
+	uint32_t block_count;
+	struct md_buf path;     /* of the structure that is compiled, with its scope */
+	uint64_t used;          /* about the bytes of all traces of the import so far */
+	uint64_t work;          /* of all searches: hostile metadata must not take for ever */
+};
+
+/*
+ * Compiles the members of a structure (NULL: none) after those of the scopes before it. *first: its
+ * program. fields and count, if not NULL: the same as fields of the model; the caller frees them
+ * (layout_free_fields). 0, or -EINVAL with a sentence, -ENOMEM.
+ */
+int layout_compile(struct compiler *c, enum scope scope, const struct tsdl_type *type,
+		   uint32_t *first, struct md_field **fields, uint32_t *count);
+/* Counts memory that the model and the layout need. Fails if it is more than LAYOUT_MEMORY_MAX. */
+void layout_use_memory(struct compiler *c, uint64_t bytes);
+void layout_free_fields(struct md_field *fields, uint32_t count);
+/* Forgets the symbols and slots after these numbers, for the next structure of the same scope. */
+void layout_forget(struct compiler *c, size_t symbols, uint32_t slots);
+void layout_deinit(struct layout *l);
+
+/* ---- packet.c: reading ---- */
+
+struct bits {                   /* bytes of a packet, from one of its bytes on */
+	const uint8_t *data;
+	uint64_t from;          /* place of data[0] in the packet, bits */
+	uint64_t at;            /* the next bit */
+	uint64_t end;           /* of the bits that can be read */
+};
+
+/*
+ * Steps, and bytes written, of one event or header: a bit of a packet may select thousands of empty
+ * sequences, each with a length in the output.
+ */
+#define LAYOUT_WORK_MAX (UINT64_C(64) << 20)
+
+enum { LAYOUT_SHORT = -1, LAYOUT_BAD = -2, LAYOUT_NOMEM = -3 };
+
+struct run {
+	const struct layout *layout;
+	struct bits bits;
+	struct md_buf *out;     /* the values; NULL: none are written */
+	const struct clock_class *clock;
+	uint64_t cycles;        /* of that clock, extended */
+	uint64_t roles[ROLES];  /* values */
+	uint32_t have;          /* bit ROLE_…: it has a value */
+	uint64_t *slots;        /* layout.slot_count */
+	uint64_t work;          /* since the caller set it to 0 */
+	const char *why;        /* of LAYOUT_BAD */
+};
+
+/*
+ * Runs a program. 0; LAYOUT_SHORT: it needs bits after bits.end; LAYOUT_BAD: the bits are not
+ * valid; LAYOUT_NOMEM. After an error, the members of r are as the program left them.
+ */
+int layout_run(struct run *r, uint32_t program);
+
+#endif

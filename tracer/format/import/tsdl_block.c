@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/format/import/tsdl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uuid/uuid.h>
+
+#include "metadata/model.h"
+
+/* What the attributes of a block fill. */
+struct block {
+	struct tsdl_clock *clock;
+	struct tsdl_stream *stream;
+	struct tsdl_event *event;
+};
+
+/* A value that nothing needs. */
+static void skip_value(struct tsdl_parser *p)
+{
+	while (!p->failed && p->token != TOKEN_END && !tsdl_is(p, ";"))
+		tsdl_next(p);
+}
+
+static const char *read_text(struct tsdl_parser *p)
+{
+	const char *text = tsdl_copy(p, p->text);
+
+	if (p->token != TOKEN_STRING && p->token != TOKEN_NAME)
+		tsdl_fail(p, "expected a string");
+	tsdl_next(p);
+	return text;
+}
+
+static void set_uuid(struct tsdl_parser *p)
+{
+	const char *text = read_text(p);
+
+	if (p->failed)
+		return;
+	if (uuid_parse(text, p->t->uuid))
+		tsdl_fail(p, "'%.60s' is not a uuid", text);
+	p->t->has_uuid = true;
+}
+
+static void set_order(struct tsdl_parser *p)
+{
+	const char *text = read_text(p);
+
+	if (p->failed)
+		return;
+	p->t->big_endian = !strcmp(text, "be") || !strcmp(text, "network");
+	if (!p->t->big_endian && strcmp(text, "le"))
+		tsdl_fail(p, "expected the byte order le or be");
+}
+
+static void set_trace(struct tsdl_parser *p, struct block *b, const char *key)
+{
+	(void)b;
+	if (!strcmp(key, "byte_order"))
+		set_order(p);
+	else if (!strcmp(key, "uuid"))
+		set_uuid(p);
+	else if (!strcmp(key, "major") && tsdl_integer(p) != 1)
+		tsdl_fail(p, "expected CTF 1.8");
+	else
+		skip_value(p);
+}
+
+static void set_clock(struct tsdl_parser *p, struct block *b, const char *key)
+{
+	struct tsdl_clock *c = b->clock;
+
+	if (!strcmp(key, "name"))
+		c->name = read_text(p);
+	else if (!strcmp(key, "freq"))
+		c->freq = (uint64_t)tsdl_integer(p);
+	else if (!strcmp(key, "offset_s"))
+		c->offset_s = tsdl_integer(p);
+	else if (!strcmp(key, "offset"))
+		c->offset = (uint64_t)tsdl_integer(p);
+	else
+		skip_value(p);
+	if (!c->freq)
+		tsdl_fail(p, "the frequency of a clock is 0");
+}
+
+static void set_env(struct tsdl_parser *p, struct block *b, const char *key)
+{
+	struct tsdl *t = p->t;
+	struct tsdl_env *e;
+
+	(void)b;
+	t->env = tsdl_grow(p, t->env, t->env_count, sizeof(*e));
+	if (t->env_count == TSDL_ENV_MAX)
+		tsdl_fail(p, "more than %u variables in env", TSDL_ENV_MAX);
+	if (p->failed)
+		return;
+	e = &t->env[t->env_count++];
+	e->name = key;
+	e->text = NULL;
+	if (p->token == TOKEN_STRING)
+		e->text = read_text(p);
+	else
+		e->number = tsdl_integer(p);
+}
+
+static void set_stream(struct tsdl_parser *p, struct block *b, const char *key)
+{
+	if (!strcmp(key, "id"))
+		b->stream->id = (uint64_t)tsdl_integer(p);
+	else
+		skip_value(p);
+}
+
+static void set_event(struct tsdl_parser *p, struct block *b, const char *key)
+{
+	struct tsdl_event *e = b->event;
+
+	if (!strcmp(key, "name"))
+		e->name = read_text(p);
+	else if (!strcmp(key, "id"))
+		e->id = (uint64_t)tsdl_integer(p);
+	else if (!strcmp(key, "stream_id"))
+		e->stream_id = (uint64_t)tsdl_integer(p);
+	else if (!strcmp(key, "loglevel"))
+		e->loglevel = tsdl_integer(p);
+	else
+		skip_value(p);
+}
+
+/* `KEY := TYPE;`: where the type goes. NULL: such a key is not known. */
+static const struct tsdl_type **type_slot(struct tsdl_parser *p, struct block *b, const char *key)
+{
+	if (!b->stream && !b->event)
+		return !strcmp(key, "packet.header") ? &p->t->packet_header : NULL;
+	if (b->event) {
+		return !strcmp(key, "fields")	 ? &b->event->fields
+		       : !strcmp(key, "context") ? &b->event->context
+						 : NULL;
+	}
+	return !strcmp(key, "packet.context") ? &b->stream->packet_context
+	       : !strcmp(key, "event.header") ? &b->stream->event_header
+	       : !strcmp(key, "event.context") ? &b->stream->event_context
+					       : NULL;
+}
+
+static void read_type(struct tsdl_parser *p, struct block *b, const char *key)
+{
+	const struct tsdl_type **slot = type_slot(p, b, key), *t = tsdl_type(p);
+
+	if (p->failed)
+		return;
+	if (!slot)
+		tsdl_fail(p, "there is no '%.60s' here", key);
+	else if (t->kind != TSDL_STRUCT)
+		tsdl_fail(p, "expected a structure for '%.60s'", key);
+	else
+		*slot = t;
+}
+
+/* `{ KEY = VALUE; KEY := TYPE; … };` */
+static void read_block(struct tsdl_parser *p, struct block *b,
+		       void (*set)(struct tsdl_parser *p, struct block *b, const char *key))
+{
+	uint32_t names = p->name_count;
+	const char *key;
+
+	tsdl_expect(p, "{");
+	while (!p->failed && !tsdl_is(p, "}")) {
+		if (tsdl_take_name(p, "typealias")) {
+			tsdl_typealias(p);
+			continue;
+		}
+		if (tsdl_take_name(p, "typedef")) {
+			tsdl_typedef(p);
+			continue;
+		}
+		key = p->token == TOKEN_STRING ? read_text(p) : tsdl_path(p);
+		if (tsdl_take(p, ":=")) {
+			read_type(p, b, key);
+		} else {
+			tsdl_expect(p, "=");
+			if (!p->failed)
+				set(p, b, key);
+		}
+		tsdl_expect(p, ";");
+	}
+	tsdl_expect(p, "}");
+	tsdl_expect(p, ";");
+	tsdl_forget_names(p, names);
+}
+
+static void read_clock(struct tsdl_parser *p)
+{
+	struct block b = { .clock = tsdl_alloc(p, sizeof(*b.clock)) };
+
+	if (p->failed)
+		return;
+	b.clock->name = "";
+	b.clock->freq = 1000000000;
+	read_block(p, &b, set_clock);
+	if (p->t->clock_count == TSDL_CLOCKS_MAX)
+		tsdl_fail(p, "more than %u clocks", TSDL_CLOCKS_MAX);
+	else
+		p->t->clocks[p->t->clock_count++] = b.clock;
+}
+
+static void read_stream(struct tsdl_parser *p)
+{
+	struct block b = { .stream = tsdl_alloc(p, sizeof(*b.stream)) };
+
+	if (p->failed)
+		return;
+	if (p->t->stream_count++ == TSDL_STREAMS_MAX)
+		tsdl_fail(p, "more than %u streams", TSDL_STREAMS_MAX);
+	read_block(p, &b, set_stream);
+	b.stream->next = p->t->streams;
+	p->t->streams = b.stream;
+}
+
+static void read_event(struct tsdl_parser *p)
+{
+	struct block b = { .event = tsdl_alloc(p, sizeof(*b.event)) };
+
+	if (p->failed)
+		return;
+	b.event->name = "";
+	b.event->loglevel = MD_LOGLEVEL_NONE;
+	if (p->t->event_count++ == TSDL_EVENTS_MAX)
+		tsdl_fail(p, "more than %u events", TSDL_EVENTS_MAX);
+	read_block(p, &b, set_event);
+	b.event->next = p->t->events;
+	p->t->events = b.event;
+}
+
+static void read_top(struct tsdl_parser *p)
+{
+	struct block none = { 0 }, skipped = { 0 };
+
+	if (tsdl_take_name(p, "trace")) {
+		read_block(p, &none, set_trace);
+		p->t->has_trace = true;
+	} else if (tsdl_take_name(p, "env")) {
+		read_block(p, &none, set_env);
+	} else if (tsdl_take_name(p, "clock")) {
+		read_clock(p);
+	} else if (tsdl_take_name(p, "stream")) {
+		read_stream(p);
+	} else if (tsdl_take_name(p, "event")) {
+		read_event(p);
+	} else if (tsdl_take_name(p, "callsite")) {
+		skipped.clock = tsdl_alloc(p, sizeof(*skipped.clock));
+		if (skipped.clock)
+			skipped.clock->freq = 1;
+		read_block(p, &skipped, set_clock);
+	} else if (tsdl_take_name(p, "typealias")) {
+		tsdl_typealias(p);
+	} else if (tsdl_take_name(p, "typedef")) {
+		tsdl_typedef(p);
+	} else if (tsdl_is_name(p, "struct") || tsdl_is_name(p, "enum") ||
+		   tsdl_is_name(p, "variant")) {
+		tsdl_type(p);
+		tsdl_expect(p, ";");
+	} else if (!tsdl_take(p, ";")) {
+		tsdl_fail(p, "expected a block: trace, env, clock, stream, event or a type");
+	}
+}
+
+int tsdl_parse(struct tsdl *t, const char *text, size_t n, const char *file, struct tr_err *err)
+{
+	struct tsdl_parser *p = calloc(1, sizeof(*p));
+
+	*t = (struct tsdl){ 0 };
+	if (!p || !(p->names = calloc(TSDL_NAMES_MAX, sizeof(*p->names)))) {
+		free(p);
+		return tr_fail(err, -ENOMEM, "out of memory");
+	}
+	p->t = t;
+	p->file = file;
+	p->err = err;
+	p->p = text;
+	p->end = text + n;
+	p->line = 1;
+	tsdl_next(p);
+	while (!p->failed && p->token != TOKEN_END)
+		read_top(p);
+	if (!t->has_trace)
+		tsdl_fail(p, "expected a block `trace { … };`");
+	n = (size_t)-p->failed;
+	free(p->names);
+	free(p);
+	return -(int)n;
+}
+
+const struct tsdl_clock *tsdl_clock(const struct tsdl *t, const char *name)
+{
+	for (uint32_t i = 0; i < t->clock_count; i++)
+		if (!strcmp(t->clocks[i]->name, name))
+			return t->clocks[i];
+	return NULL;
+}
