@@ -75,8 +75,8 @@ rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lt
 # last; its contract, tracer.h, is included by session/ and later rooms as well, because they define
 # its functions.
 tracer_rooms='abi base base/os base/keeper base/ring base/context base/filter base/probe base/rule
-	kernel/kevent kernel/symbol kernel/statedump kernel/backend session app app/agent kernel output relay
-	format/import view format/export view/map snapshot trigger .'
+	kernel/kevent kernel/symbol kernel/statedump kernel/backend session app app/agent kernel output output/relay
+	format/import view format/export view/map output/snapshot trigger .'
 fs_rooms='base config tree fuse daemon'
 
 # check_rooms HOUSE ROOMS

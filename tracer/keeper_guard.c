@@ -10,8 +10,8 @@
 #include "tracer/keeper_guard.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
-#include "tracer/snapshot/image.h"
-#include "tracer/snapshot/snapshot.h"
+#include "tracer/output/snapshot/image.h"
+#include "tracer/output/snapshot/snapshot.h"
 
 #define STACK (128 * 1024)
 #define RETRY_MS 2000           /* between two attempts to start a keeper */

@@ -13,7 +13,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/base.h"
 #include "tracer/base/ring/reader.h"
-#include "tracer/snapshot/snapshot.h"
+#include "tracer/output/snapshot/snapshot.h"
 
 /* Sets a number that no session had before, including those of earlier daemons. */
 static void request_statedump(struct session *s)

@@ -18,7 +18,7 @@
 #include "tracer/format/import/import.h"
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/session/session.h"
-#include "tracer/snapshot/image.h"
+#include "tracer/output/snapshot/image.h"
 
 #define ROUND_MAX 300           /* seconds: a round that takes longer hangs */
 #define ROUNDS 500u             /* at most, for each second that it may take */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "tests/lib/fuzz.h"
-#include "tracer/relay/client.h"
+#include "tracer/output/relay/client.h"
 
 static int on_reply(void *arg, const struct relay_wait *w, uint32_t code)
 {

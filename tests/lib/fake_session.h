@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/snapshot/image.h"
+#include "tracer/output/snapshot/image.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/base/ring/ring.h"
 #include "tracer/abi/ring_write.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/snapshot/target.h"
+#include "tracer/output/snapshot/target.h"
 #include "tracer/trigger/words.h"
 
 #define NAME_MAX_BYTES 200      /* of a session, of a snapshot */

@@ -11,7 +11,7 @@
 
 #include "tracer/base/os/slice.h"
 #include "tracer/base/os/thread.h"
-#include "tracer/snapshot/target.h"
+#include "tracer/output/snapshot/target.h"
 #include "tracer/trigger/trigger.h"
 
 #define QUEUED_MAX 1024u                /* hits of one trigger that wait */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/relay/client.h"
+#include "tracer/output/relay/client.h"
 
 /* ---- addresses ---- */
 

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The end of a trace chunk on the relay: the next one is made, all streams move there, and the old
+ * one is closed, which archives or deletes it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tracer/output/relay/internal.h"
+
+static uint64_t now_seconds(void)
+{
+	return (uint64_t)(wall_clock() / 1000000000);
+}
+
+/* Moves all streams to a chunk; NULL: to none. All packets that were sent are confirmed. */
+static int rotate_streams(struct output *o, const uint64_t *chunk)
+{
+	struct relay *r = relay_of(o);
+	struct relay_rotation *all;
+	uint32_t count = 0, most = (uint32_t)o->count;
+	int err;
+
+	for (struct relay_trace *t = r->traces; t; t = t->next)
+		most++;
+	all = calloc(most ? most : 1, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->count; i++)
+		if (o->streams[i]->net->added)
+			all[count++] = (struct relay_rotation){ o->streams[i]->net->id,
+								o->streams[i]->net->sent.seq };
+	for (struct relay_trace *t = r->traces; t; t = t->next)
+		if (t->added)
+			all[count++] = (struct relay_rotation){ t->id, 0 };
+	relay_put_rotation(&r->link.out, chunk, all, count);
+	free(all);
+	err = relay_run(&r->link);
+	return err;
+}
+
+/* The streams of the traces continue in a new chunk, which has no metadata yet. */
+static int send_metadata(struct output *o)
+{
+	struct relay *r = relay_of(o);
+	int err = 0;
+
+	relay_traces_reset(r, false);
+	for (struct relay_trace *t = r->traces; t && !err; t = t->next)
+		err = t->added ? relay_trace_ready(r, t) : 0;
+	return err;
+}
+
+/* The current chunk ends like that, and the next one begins. */
+static int next_chunk(struct output *o, enum relay_chunk_end end)
+{
+	struct relay *r = relay_of(o);
+	uint64_t next = r->chunk + 1;
+	int err = relay_confirm_all(o);
+
+	if (err)
+		return err;
+	relay_put_chunk(&r->link.out, next, now_seconds(), "");
+	err = relay_run(&r->link);
+	err = err ? err : rotate_streams(o, &next);
+	err = err ? err : relay_close_chunk(&r->link, r->chunk, now_seconds(), end);
+	if (err)
+		return relay_broken(r, err);
+	r->chunk = next;
+	for (size_t i = 0; i < o->count; i++)
+		o->streams[i]->net->begun = false;
+	err = send_metadata(o);
+	return err ? relay_broken(r, err) : 0;
+}
+
+/* The relay has a trace, so that readers accept the chunk. */
+static bool has_trace(const struct relay *r)
+{
+	const struct relay_trace *t = r->traces;
+
+	while (t && !t->added)
+		t = t->next;
+	return t;
+}
+
+int relay_rotate(struct output *o)
+{
+	struct relay *r = relay_of(o);
+	int err;
+
+	if (!r->connected)
+		return r->error ? r->error : -ENOTCONN;
+	if (r->link.minor < RELAY_MINOR_CHUNKS)
+		return -EOPNOTSUPP;
+	/* As in a directory, a chunk without a stream continues. */
+	if (!has_trace(r))
+		return 0;
+	err = next_chunk(o, RELAY_CHUNK_ARCHIVE);
+	if (err)
+		return err;
+	r->rotated = true;
+	return output_begin_chunk(o);
+}
+
+/* The stream continues with what is recorded after the clear. */
+static void clear_stream(struct output *o, struct stream_writer *os)
+{
+	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+	uint64_t ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
+
+	os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
+	os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
+	os->at.ts = ts > os->at.ts ? ts : os->at.ts;
+	os->at.lost_before = os->at.lost;
+	checkpoint_slot_put(o->state, os->slot, &os->at);
+	os->net->sent.pos = os->at.pos;
+	os->net->sent.events = os->at.events;
+	os->net->sent.ts = os->at.ts;
+	os->net->sent.lost_before = os->at.lost_before;
+	os->net->missed = 0;
+}
+
+int relay_clear(struct output *o)
+{
+	struct relay *r = relay_of(o);
+	struct session *s = o->s;
+	int err = r->connected && !r->may_clear ? -EPERM : 0;
+
+	if (err)
+		return err;
+	/* Packets that are on their way belong to what is deleted. */
+	if (r->connected)
+		err = relay_confirm_all(o);
+	o->head.cleared++;
+	checkpoint_head_put(o->state, &o->head);
+	pthread_mutex_lock(&s->tracer->lock);
+	session_clear_rings(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+	for (size_t i = 0; i < o->count; i++)
+		clear_stream(o, o->streams[i]);
+	if (!err && r->connected && o->count)
+		err = next_chunk(o, RELAY_CHUNK_DELETE);
+	output_reset_counts(o);
+	return err;
+}
+
+void relay_end(struct output *o)
+{
+	struct relay *r = relay_of(o);
+	bool chunks = r->connected && r->link.minor >= RELAY_MINOR_CHUNKS;
+	int err = r->connected ? relay_confirm_all(o) : -ENOTCONN;
+
+	if (!err && chunks && r->rotated)
+		err = rotate_streams(o, NULL);
+	for (size_t i = 0; i < o->count && !err; i++) {
+		const struct relay_stream *net = o->streams[i]->net;
+
+		if (!net->added)
+			continue;
+		relay_put_two(&r->link.out, RELAY_CLOSE_STREAM, net->id, net->number - 1);
+		err = relay_run(&r->link);
+	}
+	for (struct relay_trace *t = r->traces; t && !err; t = t->next) {
+		if (!t->added)
+			continue;
+		relay_put_two(&r->link.out, RELAY_CLOSE_STREAM, t->id, UINT64_MAX);
+		err = relay_run(&r->link);
+	}
+	if (!err && chunks)
+		err = relay_close_chunk(&r->link, r->chunk, now_seconds(),
+					r->rotated ? RELAY_CHUNK_ARCHIVE : RELAY_CHUNK_STAYS);
+	relay_broken(r, err);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the session's file and its status say of copies; the next daemon continues them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tracer/base/base.h"
+#include "tracer/output/output.h"
+#include "tracer/output/snapshot/copies.h"
+
+void snapshot_copies_save(const struct session *s, struct md_buf *out)
+{
+	struct snapshot_copies *q = s->snapshot_copies;
+
+	if (!q)
+		return;
+	pthread_mutex_lock(&q->lock);
+	for (const struct snapshot_copy *c = q->first; c; c = c->next) {
+		md_buf_printf(out, "copy%s %016" PRIx64 " %s%s", c->target ? "_to" : "", c->key,
+			      c->name, c->target ? " " : "\n");
+		if (c->target)
+			target_print(c->target, out);
+	}
+	pthread_mutex_unlock(&q->lock);
+}
+
+bool snapshot_copies_restore(struct session *s, const char *key, const char *value)
+{
+	bool to = !strcmp(key, "copy_to");
+	struct snapshot_target *t = NULL;
+	char name[SNAPSHOT_COPY_MAX + 1];
+	uint64_t id;
+	int n = 0, rest = 0;
+
+	if (!to && strcmp(key, "copy"))
+		return false;
+	if (sscanf(value, "%" SCNx64 " %n%*s%n", &id, &n, &rest) != 1 || rest <= n ||
+	    rest - n > SNAPSHOT_COPY_MAX)
+		return true;
+	snprintf(name, sizeof(name), "%.*s", rest - n, value + n);
+	if (name_check(name, SNAPSHOT_COPY_MAX, NULL) || (to && !(t = target_read(value + rest))))
+		return true;
+	copy_append(s, id, name, t);
+	targets_free(t);
+	return true;
+}
+
+static struct snapshot *find_key(const struct session *s, uint64_t key)
+{
+	struct snapshot *sn;
+
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->key == key && sn->image)
+			return sn;
+	return NULL;
+}
+
+/* The first copy that an earlier daemon has left; NULL: none. */
+static struct snapshot_copy *find_left(struct snapshot_copies *q)
+{
+	struct snapshot_copy *c;
+
+	pthread_mutex_lock(&q->lock);
+	for (c = q->quit ? NULL : q->first; c && c->image; c = c->next)
+		;
+	pthread_mutex_unlock(&q->lock);
+	return c;
+}
+
+void snapshot_copies_resume(struct session *s)
+{
+	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copy *c;
+	struct snapshot *sn;
+
+	while (q && (c = find_left(q))) {
+		sn = find_key(s, c->key);
+		/* The snapshot was removed, or is lost, and with it what is to be copied. */
+		if (!sn) {
+			copy_drop(s, c);
+		} else if (copy_begin(s, c, sn, NULL)) {
+			session_failed(s, "snapshot %s cannot be copied: no thread", sn->name);
+		}
+	}
+}
+
+void snapshot_copies_status(const struct session *s, struct md_buf *out)
+{
+	struct snapshot_copies *q = s->snapshot_copies;
+
+	if (!q) {
+		if (output_runs(s) || s->snapshot_targets)
+			md_buf_puts(out, "snapshots_copied 0\n");
+		return;
+	}
+	pthread_mutex_lock(&q->lock);
+	md_buf_printf(out, "snapshots_copied %" PRIu64 "\n", q->copied);
+	if (q->error[0])
+		md_buf_printf(out, "snapshot_error %s\n", q->error);
+	if (syncgroup_pending(q->sync))
+		md_buf_printf(out, "syncing_snapshot_files %" PRIu64 "\n",
+			      syncgroup_pending(q->sync));
+	if (syncgroup_error(q->sync))
+		md_buf_printf(out, "snapshot_sync_error %s\n", strerror(syncgroup_error(q->sync)));
+	for (const struct snapshot_copy *c = q->first; c; c = c->next) {
+		uint64_t done = __atomic_load_n(&c->done, __ATOMIC_RELAXED),
+			 total = __atomic_load_n(&c->total, __ATOMIC_RELAXED);
+
+		md_buf_printf(out, "pending copy %s %" PRIu64 "%%%s%s\n", c->name,
+			      total ? 100 * done / total : 0, c->target ? " " : "", copy_place(c));
+	}
+	pthread_mutex_unlock(&q->lock);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The snapshots of a session as a part of it: the lines of the session's file and of its status,
+ * the setting snapshot_max_size, and the end of the session.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tracer/base/base.h"
+#include "tracer/session/kept.h"
+#include "tracer/session/session.h"
+#include "tracer/output/snapshot/copies.h"
+#include "tracer/output/snapshot/image.h"
+#include "tracer/output/snapshot/snapshot.h"
+
+#define FINISH_MS 10000         /* for which the end of a session waits for its copies */
+#define SUSPEND_MS 2000
+
+static void save_snapshots(const struct session *s, struct md_buf *out)
+{
+	struct snapshot *sn;
+
+	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n",
+		      s->settings.snapshot_max_size, s->next_snapshot);
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->image)
+			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key,
+				      sn->created, sn->name);
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->image && sn->transient)
+			md_buf_printf(out, "transient %016" PRIx64 "\n", sn->key);
+	snapshot_copies_save(s, out);
+	targets_save(s, out);
+}
+
+static void show_status(struct session *s, struct md_buf *out)
+{
+	struct snapshot *sn;
+	unsigned int n = 0;
+
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		n += sn->image != NULL;
+	md_buf_printf(out, "snapshots %u\n", n);
+	cds_list_for_each_entry(sn, &s->snapshots, node) {
+		uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED),
+			 total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED);
+
+		if (!sn->image)
+			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name,
+				      total ? 100 * done / total : 0);
+	}
+	snapshot_copies_status(s, out);
+}
+
+static int adopt_snapshot(struct session *s, const char *name, int64_t created, uint64_t key,
+			  int fd)
+{
+	struct snapshot *sn = calloc(1, sizeof(*sn));
+	struct trace_image *m = image_new(s);
+	struct stat st;
+	int err = sn && m && !name_check(name, SNAPSHOT_NAME_MAX, NULL) ? 0 : -ENOMEM;
+
+	if (!err) {
+		m->fd = fd;
+		err = snapshot_map(m);
+	}
+	if (err) {
+		if (m)
+			m->fd = -1;     /* the caller keeps it */
+		image_put(m);
+		free(sn);
+		return err;
+	}
+	if (fstat(fd, &st) == 0)
+		snapshot_account(m, (uint64_t)st.st_blocks * 512);
+	sn->refs = 1;
+	snprintf(sn->name, sizeof(sn->name), "%s", name);
+	sn->created = created;
+	sn->key = key;
+	sn->image = m;
+	cds_list_add_tail(&sn->node, &s->snapshots);
+	return 0;
+}
+
+static void adopt_transient(struct session *s, const char *line)
+{
+	uint64_t key = strtoull(line, NULL, 16);
+	struct snapshot *sn;
+
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		sn->transient = sn->transient || sn->key == key;
+}
+
+/* ---- the session's part ---- */
+
+static void show_max_size(const struct session *s, struct md_buf *out)
+{
+	md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
+}
+
+static int store_max_size(struct session *s, const char *value, struct tr_err *err)
+{
+	uint64_t v;
+	int ret = units_size(value, &v, err);
+
+	if (!ret && v > INT64_MAX)
+		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
+	return ret ? ret : session_store_number(s, &s->settings.snapshot_max_size, v, err);
+}
+
+static void exchange_settings(struct session *a, struct session *b)
+{
+	SWAP(a->settings, b->settings);
+	SWAP(a->snapshot_targets, b->snapshot_targets);
+}
+
+static void restore_snapshot(struct session *s, const char *line)
+{
+	int64_t created;
+	uint64_t key;
+	int n = 0, fd;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNd64 " %n", &key, &created, &n) != 2 || !n)
+		return;
+	fd = kept_descriptor(key);
+	if (fd >= 0 && !adopt_snapshot(s, line + n, created, key, fd))
+		kept_descriptor_taken(key);
+	else if (s->tracer->reading)
+		session_failed(s, "snapshot %s is not here: the keeper has it", line + n);
+	else
+		session_failed(s, "snapshot %s is lost", line + n);
+}
+
+static bool restore_line(struct session *s, const char *key, const char *value)
+{
+	if (!strcmp(key, "snapshot"))
+		restore_snapshot(s, value);
+	else if (!strcmp(key, "transient"))
+		adopt_transient(s, value);
+	else if (!strcmp(key, "snapshot_output"))
+		targets_restore(s, value);
+	else if (!strcmp(key, "snapshot_max_size"))
+		s->settings.snapshot_max_size = strtoull(value, NULL, 10);
+	else if (!strcmp(key, "next_snapshot"))
+		s->next_snapshot = (uint32_t)strtoul(value, NULL, 10);
+	else
+		return snapshot_copies_restore(s, key, value);
+	return true;
+}
+
+static int start_copies(struct session *s, struct tr_err *err)
+{
+	(void)err;
+	snapshot_copies_resume(s);
+	return 0;
+}
+
+static bool has_copies(const struct session *s)
+{
+	return snapshot_copies_left(s) > 0;
+}
+
+static void finish_copies(struct session *s)
+{
+	size_t left;
+
+	snapshot_copies_finish(s, FINISH_MS);
+	left = snapshot_copies_left(s);
+	if (left)
+		tracer_report(s->tracer,
+			      "session %s: %zu copies of snapshots were not made before it ended",
+			      s->name, left);
+}
+
+static void suspend_copies(struct session *s)
+{
+	snapshot_copies_finish(s, SUSPEND_MS);
+}
+
+static const struct session_setting settings[] = {
+	{ SESSION_SNAPSHOT_MAX_SIZE, show_max_size, store_max_size }, { 0 }
+};
+
+const struct session_part snapshot_part = {
+	.name = "snapshots",
+	.settings = settings,
+	.save = save_snapshots,
+	.restore_line = restore_line,
+	.exchange = exchange_settings,
+	.start = start_copies,
+	.status = show_status,
+	.must_finish = has_copies,
+	.finish = finish_copies,
+	.suspend = suspend_copies,
+	.drop = snapshots_drop,
+	.gc = snapshots_gc,
+	.destroy = snapshot_copies_destroy,
+};
