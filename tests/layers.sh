@@ -4,7 +4,7 @@
 #
 # The house rules that a grep can check:
 #
-#              fs ──────► tracer ──────► metadata            tools ──► metadata, tracer/{recover,tracer}.h
+#              fs ──────► tracer ──────► metadata            tools ──► metadata, tracer/face/{recover,tracer}.h
 #          (libfuse3,     (liburcu)      (libuuid)
 #           libinih)         │
 #                            ▼
@@ -66,17 +66,25 @@ rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|ini\.h|urcu|uuid/|lttng/|babeltrac
 rule kmod "kmod/.*|$shared" "$foreign"
 # (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon:
 # trail-recover.)
-rule tools '(tools|metadata)/.*|tracer/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
+rule tools '(tools|metadata)/.*|tracer/face/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
 
 # ---- the rooms of tracer/ and fs/, in order: each may include and call itself and those before it
 # ----
 
-# Every folder with sources is a room: it is in the list, and has a rank. The face (tracer/*.c) comes
+# Every folder with sources is a room: it is in the list, and has a rank. The face (tracer/face/) comes
 # last; its contract, tracer.h, is included by session/ and later rooms as well, because they define
 # its functions.
-tracer_rooms='abi base base/os base/keeper base/ring base/context base/filter base/probe base/rule
-	kernel/kevent kernel/symbol kernel/statedump kernel/backend session app app/agent kernel output output/relay
-	format/import view format/export view/map output/snapshot trigger .'
+tracer_rooms='abi
+	base base/os base/keeper base/ring base/context base/filter base/probe base/rule
+	session
+	app app/agent
+	kernel/kevent kernel/symbol kernel/statedump kernel/backend kernel
+	output output/relay
+	view view/map
+	format/import format/export
+	output/snapshot
+	trigger
+	face'
 fs_rooms='base config tree fuse daemon'
 
 # check_rooms HOUSE ROOMS
@@ -102,7 +110,7 @@ check_rooms() {
 			gsub(/"/, "", $2)
 			if (index($2, house "/") != 1) next
 			to = room($2)
-			if ($2 == "tracer/tracer.h" && rank[from] >= rank["session"]) next
+			if ($2 == "tracer/face/tracer.h" && rank[from] >= rank["session"]) next
 			if (rank[to] > rank[from])
 				print $1 ": " from "/ may not include " $2 ": that room is later"
 		}')

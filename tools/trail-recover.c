@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "metadata/ctf.h"
-#include "tracer/recover.h"
+#include "tracer/face/recover.h"
 
 #define CUT_DEPTH 32                    /* directories within each other below a TRACE */
 

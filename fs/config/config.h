@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "fs/base/base.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 struct options {
 	/* Command line only. */

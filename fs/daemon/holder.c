@@ -9,7 +9,7 @@
 #include "fs/base/mounttable.h"
 #include "fs/daemon/daemon.h"
 #include "tracer/base/keeper/keeper.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define TYPE "fuse.trailfs"
 

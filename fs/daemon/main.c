@@ -26,7 +26,7 @@
 #include "fs/tree/trigger_config.h"
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/base/rule/hook.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 #include "tracer/trigger/trigger_files.h"
 
 static void announce_change(void *unused, const char *session)

@@ -11,7 +11,7 @@
 #include "fs/daemon/daemon.h"
 #include "fs/tree/errors.h"
 #include "fs/tree/session_config.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define NAME_MOST 200
 

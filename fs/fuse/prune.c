@@ -7,7 +7,7 @@
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/reply.h"
 #include "fs/tree/rows.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define PAUSE 500       /* ms between two looks: applications may come and go in crowds */
 #define RETRY 100       /* ms until the next look, when a directory is locked for long */

@@ -11,7 +11,7 @@
 #include "fs/fuse/reply.h"
 #include "fs/fuse/waiter.h"
 #include "fs/tree/tree.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 #include "tracer/trigger/trigger_files.h"
 
 #define TICK 20                 /* ms between two looks at parked reads */

@@ -9,7 +9,7 @@
 
 #include "fs/base/base.h"
 #include "fs/tree/rows.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 static int show_events(const struct node *n, const struct who *who, struct md_buf *out)
 {

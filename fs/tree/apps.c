@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* apps/PID/: the registered applications, each user's own. */
 #include "fs/tree/rows.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 static int show(const struct node *n, const struct who *who, struct md_buf *out)
 {

@@ -5,7 +5,7 @@
 #include "fs/base/process.h"
 #include "fs/base/words.h"
 #include "fs/tree/rows.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define CHANNEL_NAME_MOST 128
 

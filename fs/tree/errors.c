@@ -6,7 +6,7 @@
 
 #include "fs/base/words.h"
 #include "fs/tree/errors.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define PER_PLACE 4     /* of one user in one session */
 #define PER_USER 32

@@ -4,7 +4,7 @@
 #include "fs/tree/tracedir.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/session/session.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 static int export_view_open(const struct node *n, void **state)
 {

@@ -5,7 +5,7 @@
 
 #include "fs/base/base.h"
 #include "fs/tree/rows.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 static bool may(const struct who *who)
 {

@@ -7,7 +7,7 @@
 #include "fs/base/process.h"
 #include "fs/base/words.h"
 #include "fs/tree/rows.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 static const char *map_of(const struct node *n)
 {

@@ -7,7 +7,7 @@
 #include "fs/tree/node.h"
 #include "fs/tree/tracedir.h"
 #include "tracer/base/hash.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define BUCKETS 1024    /* a power of two */
 

@@ -10,7 +10,7 @@
 #include "fs/tree/errors.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/tree.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define SESSION_NAME_MOST 200
 #define LOG_LINE_MOST 4096

@@ -10,7 +10,7 @@
 #include "fs/tree/rows.h"
 #include "fs/tree/session_config.h"
 #include "fs/tree/tracedir.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 uint64_t session_change(const struct node *n)
 {

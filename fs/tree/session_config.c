@@ -9,7 +9,7 @@
 #include "fs/tree/rows.h"
 #include "fs/tree/session_config.h"
 #include "tracer/base/base.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define PLACE_DEPTH 8
 #define KEYS_MOST 64

@@ -12,7 +12,7 @@
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
 #include "fs/tree/tree.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define LASTS 2000      /* ms since its last use */
 

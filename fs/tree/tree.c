@@ -5,7 +5,7 @@
 #include "fs/tree/errors.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/tree.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define PERMISSIONS 07777
 

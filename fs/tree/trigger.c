@@ -6,7 +6,7 @@
 #include "fs/base/words.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/trigger_config.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 #include "tracer/trigger/trigger_files.h"
 
 #define PERMISSIONS 07777

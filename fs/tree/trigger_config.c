@@ -12,7 +12,7 @@
 #include "fs/tree/errors.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/trigger_config.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 #include "tracer/trigger/trigger_files.h"
 
 /* What a file says, until it is read to its end. */

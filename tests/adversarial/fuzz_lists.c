@@ -14,7 +14,7 @@
 #include "tracer/abi/app.h"
 #include "tracer/base/context/context.h"
 #include "tracer/base/context/inclusion_set.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 static uint64_t seed, round_now;
 

@@ -17,7 +17,7 @@
 #include "tests/lib/fuzz.h"
 #include "tracer/session/session.h"
 #include "tracer/output/checkpoint.h"
-#include "tracer/recover.h"
+#include "tracer/face/recover.h"
 
 #define EVENTS 300
 #define ROUND_MAX 300            /* seconds */

@@ -31,7 +31,7 @@
 #include <trail/trail.h>
 
 #include "tracer/base/keeper/keeper.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define WRITERS 4
 #define THREADS 3

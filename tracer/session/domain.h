@@ -17,7 +17,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/rule/rule.h"
 #include "tracer/session/lock_check.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 struct channel;
 

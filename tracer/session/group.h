@@ -8,7 +8,7 @@
 
 #include "tracer/base/ring/ring.h"
 #include "tracer/base/ring/stream.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 struct buffer;
 struct channel;

@@ -7,7 +7,7 @@
 #define TRACER_SESSION_KEPT_H
 
 #include "tracer/base/ring/ring.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 /* The buffer of that key, now the caller's; NULL: the keeper did not hold it. */
 struct region *kept_claim(uint64_t key);

@@ -15,7 +15,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/ring/stream.h"
 #include "tracer/session/lock_check.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 /* One file of the session's directory that shows and takes a setting. */
 struct session_setting {

@@ -57,7 +57,7 @@
 #include "tracer/base/os/state_file.h"
 #include "tracer/base/ring/stream.h"
 #include "tracer/base/context/inclusion_set.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 #include "tracer/session/streams.h"
 #include "tracer/session/group.h"
 

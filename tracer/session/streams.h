@@ -8,7 +8,7 @@
 
 #include "tracer/base/os/clock.h"
 #include "tracer/base/ring/stream.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 struct text_engine;             /* the text of a session, shared by its opens: view/text_index.h */
 

@@ -12,7 +12,7 @@
 #define TRACER_VIEW_COUNTS_H
 
 #include "tracer/base/ring/reader.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 struct event_count {
 	enum domain domain;

@@ -14,7 +14,7 @@
 
 #include "metadata/decode.h"
 #include "tracer/base/ring/stream.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define TALLY_PROCESSES 4096u   /* more processes are counted together */
 #define TALLY_NO_PROCESS UINT32_MAX

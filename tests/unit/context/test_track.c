@@ -3,7 +3,7 @@
 
 #include "tests/lib/test.h"
 #include "tracer/base/context/inclusion_set.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 /* What a set reads like after one write to it; an error as `errno line column`. */
 static const char *apply(const char *before, const char *text, bool replace, int attr)

@@ -5,7 +5,7 @@
 #include "tests/lib/test.h"
 #include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/base/rule/rule.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 static void patterns(void)
 {

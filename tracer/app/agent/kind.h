@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define AGENT_LEVELS 10
 

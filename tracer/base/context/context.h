@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracer/base/context/: contexts, the values that every event of a channel has besides its own fields,
- * and inclusion sets. No lock: the caller protects the lists.
+ * tracer/base/context/: contexts, the values that every event of a channel has besides its own
+ * fields, and inclusion sets. No lock: the caller protects the lists.
  *
  *   context.h         (this file) a channel's list of contexts, their fields and bytes
  *   kernel_context.h  contexts of the kernel domain

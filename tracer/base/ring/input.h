@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A stream of a trace on disk (tracer/format/import/), as views read it: in place of a ring, a cursor has
- * a function that returns events in the form of metadata/decode.h.
+ * A stream of a trace on disk (tracer/format/import/), as views read it: in place of a ring, a
+ * cursor has a function that returns events in the form of metadata/decode.h.
  */
 #ifndef TRACER_RING_INPUT_H
 #define TRACER_RING_INPUT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracer/base/ring/: the rings of applications as the daemon sees them. It creates them, reads them,
- * cuts them into packets, and knows the files to which the output has written them.
+ * tracer/base/ring/: the rings of applications as the daemon sees them. It creates them, reads
+ * them, cuts them into packets, and knows the files to which the output has written them.
  *
  *   ring.h          (this file) regions: sealed memfds with the rings of one channel and one owner;
  *                   the writers' barrier

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracer/format/import/: sessions that show a trace on disk (`input`). Views read its streams through
- * ring/input.h as they read rings; `trace/` shows the files of the input.
+ * tracer/format/import/: sessions that show a trace on disk (`input`). Views read its streams
+ * through ring/input.h as they read rings; `trace/` shows the files of the input.
  *
  *   import.h     (this file) what a format of traces uses and provides
  *   import.c     the setting `input`, as a part of a session; the streams for views

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The format LKET of imports: a trace is the files stpd_cpuN of one directory. tracer/format/export/lket.h
- * has the layout. The events of group 1 at the begin of each file say what other events are called,
- * and which fields they have (lket_describe.c); others are not valid.
+ * The format LKET of imports: a trace is the files stpd_cpuN of one directory.
+ * tracer/format/export/lket.h has the layout. The events of group 1 at the begin of each file say
+ * what other events are called, and which fields they have (lket_describe.c); others are not valid.
  *
  * A place (struct input_place) is the offset of an event in its file, and the time of the event
  * before, in ns. What a file has after its last whole event is not read.

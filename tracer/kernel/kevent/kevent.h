@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracer/kernel/kevent/: kernel events: their formats in tracefs, the events in the trace with the names
- * and types of LTTng, and the conversion of records.
+ * tracer/kernel/kevent/: kernel events: their formats in tracefs, the events in the trace with the
+ * names and types of LTTng, and the conversion of records.
  *
  *   kevent.h          (this file) formats, labels of enumerations, kernel symbols
  *   format.c          parses format files

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * tracer/kernel/statedump/: the kernel's state dump, the state of the system when a recording starts. It
- * is read from /proc and /sys and recorded as LTTng's events, with LTTng's names, fields and
- * values; the mappings are an addition. Processes that end during the dump are left out.
+ * tracer/kernel/statedump/: the kernel's state dump, the state of the system when a recording
+ * starts. It is read from /proc and /sys and recorded as LTTng's events, with LTTng's names, fields
+ * and values; the mappings are an addition. Processes that end during the dump are left out.
  *
  *   statedump.h   (this file) the events, and the dump
  *   statedump.c   the events; block devices, interrupts, network interfaces, CPUs

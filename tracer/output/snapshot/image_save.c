@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/base/os/state_file.h"
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define PIECE (256u << 10)
 

@@ -32,7 +32,7 @@
 
 #include <urcu/list.h>
 
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 #define SNAPSHOT_COPY_MAX (SNAPSHOT_NAME_MAX + 32)
 

@@ -10,7 +10,7 @@
 #ifndef TRACER_RECOVER_H
 #define TRACER_RECOVER_H
 
-#include "tracer/tracer.h"
+#include "tracer/face/tracer.h"
 
 /*
  * report: called for each error that does not end the recovery, with one line without a newline;

@@ -16,7 +16,7 @@
 #include "tracer/app/app.h"
 #include "tracer/format/export/export.h"
 #include "tracer/format/import/import.h"
-#include "tracer/keeper_guard.h"
+#include "tracer/face/keeper_guard.h"
 #include "tracer/view/map/map.h"
 #include "tracer/session/hidden.h"
 #include "tracer/session/kept.h"

@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "tracer/keeper_guard.h"
+#include "tracer/face/keeper_guard.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/output/snapshot/image.h"
