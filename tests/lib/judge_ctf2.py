@@ -115,11 +115,22 @@ class Packet:
         return self.structure(c)
 
 
+def unpacked(metadata):
+    """The text of metadata, which may be in packets."""
+    text = b""
+    while metadata[:4] == struct.pack("<I", 0x75D11D57):
+        content, total = struct.unpack_from("<II", metadata, 24)
+        assert metadata[35:37] == b"\2\0", "not the version of CTF 2"
+        text += metadata[37:content // 8]
+        metadata = metadata[total // 8:]
+    return text + metadata
+
+
 class Trace:
     def __init__(self, directory):
         self.streams, self.events, self.clocks = {}, {}, {}
         with open(os.path.join(directory, "metadata"), "rb") as f:
-            text = f.read().decode("utf-8")
+            text = unpacked(f.read()).decode("utf-8")
         assert text[0] == "\x1e", "not a JSON text sequence"
         for i, part in enumerate(text[1:].split("\x1e")):
             assert part.endswith("\n")

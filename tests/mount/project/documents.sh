@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The documents: lines of at most 80 columns (docs/design.md: 100 columns, 250 lines), manuals that
+# The documents: lines of at most 80 columns (docs/design.md: 100 columns, 330 lines), manuals that
 # groff formats without a warning, tables that are current, links to files that exist, pictures that
 # are well-formed.
 . "$(dirname "$0")/../../lib/mount.sh"
@@ -22,7 +22,7 @@ for f in README docs/CHANGES docs/CONTRIBUTING docs/*.md docs/*.[1348]; do
 	*) check_columns 80 "$f" ;;
 	esac
 done
-[ "$(wc -l <docs/design.md)" -le 250 ] || fail "docs/design.md has more than 250 lines"
+[ "$(wc -l <docs/design.md)" -le 330 ] || fail "docs/design.md has more than 330 lines"
 
 # Words of README and links in Markdown that name a document
 for f in $(grep -o 'docs/[A-Za-z.0-9-]*[A-Za-z0-9]' README) \

@@ -80,6 +80,11 @@ int image_add_file(struct trace_image *m, enum kind kind, struct source *src, ui
 int image_add_text(struct trace_image *m, struct md_buf *text, uint64_t ts, const char *fmt,
 		   const char *dir, const char *name);
 int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts);
+/*
+ * The trace in whose directory a stream file or the metadata are, with a reference; NULL: the
+ * session of an earlier daemon's snapshot does not have it. Takes tracer.lock.
+ */
+struct trace *image_trace(const struct trace_image *m, size_t i);
 int image_sort_files(struct trace_image *m);
 /* Adds the files of all planned streams, and the metadata of their traces as it is now. */
 int image_add_files(struct trace_image *m);

@@ -14,21 +14,6 @@
 /* one check at a time; the check takes trace.lock and tracer.lock under it */
 static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;
 
-/* The trace whose directory this is, with a reference; NULL: none. */
-static struct trace *find_trace(struct session *s, const char *path, size_t len)
-{
-	struct trace *t;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	for (t = s->traces; t; t = t->next)
-		if (!strncmp(t->path, path, len) && !t->path[len])
-			break;
-	if (t)
-		trace_get(t);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return t;
-}
-
 static const struct md_stream *find_class(struct trace *t, uint64_t id)
 {
 	const struct md_stream *class = NULL;
@@ -89,9 +74,8 @@ static void check_stream(struct trace *t, uint8_t *file, uint64_t size, uint8_t 
 
 /*
  * Derives the paths of a stream file DIR/NAME and its index DIR/index/NAME.idx from either of them.
- * Returns the length of DIR with its slash.
  */
-static size_t split_path(const char *path, char *stream, char *index, size_t size)
+static void split_path(const char *path, char *stream, char *index, size_t size)
 {
 	const char *name = strrchr(path, '/');
 	size_t dir, len;
@@ -105,21 +89,21 @@ static size_t split_path(const char *path, char *stream, char *index, size_t siz
 	}
 	snprintf(stream, size, "%.*s%.*s", (int)dir, path, (int)len, name);
 	snprintf(index, size, "%.*sindex/%.*s.idx", (int)dir, path, (int)len, name);
-	return dir;
 }
 
 void snapshot_check(struct trace_image *m, size_t i)
 {
 	uint64_t size = 0, index_size = 0;
 	char stream[600], name[600];
-	size_t dir = split_path(m->files[i].path, stream, name, sizeof(stream));
-	struct content *file = find_file(m, stream, &size),
-		       *index = find_file(m, name, &index_size);
+	struct content *file, *index;
 	struct trace *t;
 
+	split_path(m->files[i].path, stream, name, sizeof(stream));
+	file = find_file(m, stream, &size);
+	index = find_file(m, name, &index_size);
 	pthread_mutex_lock(&checking);
 	if (file && index && file->unchecked && index_size >= sizeof(struct md_index_header)) {
-		t = find_trace(m->s, stream, dir ? dir - 1 : 0);
+		t = image_trace(m, (size_t)(file - m->contents));
 		check_stream(t, file->bytes, size, index->bytes, index_size);
 		trace_put(t);
 		__atomic_store_n(&index->unchecked, false, __ATOMIC_RELEASE);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/base/array.h"
+#include "tracer/session/session.h"
 #include "tracer/output/snapshot/image.h"
 
 bool image_reserve_file(struct trace_image *m)
@@ -76,6 +77,31 @@ int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts)
 		return err;
 	}
 	return image_add_text(m, &text, ts, "%s/%s", t->path, "metadata");
+}
+
+/* Whether the trace's directory has the file, but not one of its directories. */
+static bool has_file(const struct trace *t, const char *path)
+{
+	size_t len = strlen(t->path);
+
+	return !strncmp(t->path, path, len) && path[len] == '/' && !strchr(path + len + 1, '/');
+}
+
+struct trace *image_trace(const struct trace_image *m, size_t i)
+{
+	const char *path = m->files[i].path;
+	struct trace *t;
+
+	for (size_t k = 0; k < m->source_count; k++)
+		if (has_file(m->sources[k].stream.trace, path))
+			return trace_get(m->sources[k].stream.trace);
+	pthread_mutex_lock(&m->s->tracer->lock);
+	for (t = m->s->traces; t && !has_file(t, path);)
+		t = t->next;
+	if (t)
+		trace_get(t);
+	pthread_mutex_unlock(&m->s->tracer->lock);
+	return t;
 }
 
 struct row {

@@ -166,42 +166,16 @@ static const char *split_path(char *path)
 	return slash + 1;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The trace's own, which its block has. */
-static int find_uuid(const char *text, uint8_t uuid[16])
-{
-	const char *trace = strstr(text, "trace {"), *p = trace ? strstr(trace, "uuid = \"") : NULL;
-	int n = 0, digit;
-
-	for (p = p ? p + strlen("uuid = \"") : ""; *p && *p != '"' && n < 32; p++) {
-		if (*p == '-')
-			continue;
-		digit = hex_digit(*p);
-		if (digit < 0)
-			return -EBADMSG;
-		uuid[n / 2] = (uint8_t)(n % 2 ? uuid[n / 2] << 4 | digit : digit);
-		n++;
-	}
-	return n == 32 ? 0 : -EBADMSG;
-}
-
 static int send_metadata(struct making *k, struct relay_sender *r, size_t i, size_t number)
 {
 	uint64_t size = image_cut_size(&k->cut, i);
-	char *text = malloc(size + 1);
-	uint8_t uuid[16] = { 0 };
+	char *text = malloc(size);
+	struct trace *t = image_trace(k->copy->image, i);
 	ssize_t n = text ? image_cut_read(&k->cut, i, 0, text, size) : -ENOMEM;
-	int err = n < 0 ? (int)n : (uint64_t)n != size ? -EBADMSG : 0;
+	int err = n < 0 ? (int)n : (uint64_t)n != size || !t ? -EBADMSG : 0;
 
-	if (!err) {
-		text[size] = 0;
-		err = find_uuid(text, uuid);
-	}
-	err = err ? err : relay_sender_metadata(r, number, uuid, text, size);
+	err = err ? err : relay_sender_metadata(r, number, t->md->uuid, text, size);
+	trace_put(t);
 	free(text);
 	return err ? err : count_piece(k, size);
 }
