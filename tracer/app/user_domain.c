@@ -246,6 +246,24 @@ static int check_rules(struct session *s, const struct rule_list *l, struct rule
 	return ret;
 }
 
+/* The daemon's own event: its fields are not in a registration. */
+static void each_match(struct session *s, const struct rule_list *rules,
+		       bool (*fn)(void *arg, const struct filter_event *fields), void *arg)
+{
+	bool done = rule_list_decide(rules, LOG_EVENT, LOG_EVENT_LEVEL) && fn(arg, NULL);
+	struct app *a;
+
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		for (uint32_t i = 0; !done && i < a->file->event_count; i++) {
+			const struct registration_event *e = &a->file->events[i];
+			struct filter_event fields = fields_of(a, i);
+
+			if ((!s->uid || s->uid == a->file->uid) &&
+			    rule_list_decide(rules, e->name, e->level))
+				done = fn(arg, &fields);
+		}
+}
+
 static void apply_words(struct session *s)
 {
 	struct app *a;
@@ -329,6 +347,7 @@ static void list_events(struct session *s, struct md_buf *out)
 const struct domain_ops user_domain = {
 	.name = "user",
 	.check_rules = check_rules,
+	.each_match = each_match,
 	.apply = apply_rules,
 	.list_events = list_events,
 	.status = show_status,

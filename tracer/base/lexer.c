@@ -143,9 +143,11 @@ int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct wor
 
 		line++;
 		for (scan_blanks(&s); text[0] != '#' && !scan_at_end(&s) && !ret; scan_blanks(&s)) {
-			ret = scan_word(&s, false, &w);
+			ret = scan_word(&s, true, &w);
 			if (!ret)
 				ret = fn(arg, &s, &w);
+			scan_blanks(&s);
+			s.at += s.line[s.at] == ',';
 		}
 		text += strcspn(text, "\n");
 		text += *text == '\n';

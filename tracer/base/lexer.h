@@ -35,8 +35,9 @@ int scan_word(struct scan *s, bool comma, struct word *w);
  */
 int scan_escape(struct scan *s, struct md_buf *out);
 /*
- * Calls fn for each word of each line that is no comment, until fn returns an error. err->line is
- * then that line, else the last one. Returns what fn returned, or -EINVAL, -ENOMEM.
+ * Calls fn for each word of each line that is no comment, until fn returns an error. A comma may
+ * follow a word. err->line is then that line, else the last one. Returns what fn returned, or
+ * -EINVAL, -ENOMEM.
  */
 int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct word *w), void *arg,
 	       struct tr_err *err);

@@ -30,6 +30,16 @@ static int check_rules(struct session *s, const struct rule_list *rules,
 	return ret;
 }
 
+static void each_match(struct session *s, const struct rule_list *rules,
+		       bool (*fn)(void *arg, const struct filter_event *fields), void *arg)
+{
+	if (!s->tracer->kernel)
+		return;
+	pthread_mutex_unlock(&s->tracer->lock);
+	kernel_each_match(s->tracer->kernel, rules, fn, arg);
+	pthread_mutex_lock(&s->tracer->lock);
+}
+
 static int prepare_rules(struct session *s, struct rule_preparation *prep, uid_t owner,
 			 struct tr_err *err)
 {
@@ -162,6 +172,7 @@ static int kernel_watch(struct session *s, int epoll)
 const struct domain_ops kernel_domain = {
 	.name = "kernel",
 	.check_rules = check_rules,
+	.each_match = each_match,
 	.prepare_rules = prepare_rules,
 	.end_rules = end_rules,
 	.start = kchannel_start,

@@ -220,6 +220,22 @@ static int check_types(struct kernel *k, const struct rule *r, struct tr_err *er
 	return -EINVAL;
 }
 
+void kernel_each_match(struct kernel *k, const struct rule_list *rules,
+		       bool (*fn)(void *arg, const struct filter_event *fields), void *arg)
+{
+	struct kdump_fields fields;
+	bool done = false;
+
+	pthread_mutex_lock(&k->lock);
+	for (size_t i = 0; i < k->event_count && !done; i++) {
+		struct kevent *e = k->events[i];
+
+		if (e->present && rule_list_decide(rules, e->key, 0))
+			done = fn(arg, get_fields(k, e, &fields) ? &fields.event : NULL);
+	}
+	pthread_mutex_unlock(&k->lock);
+}
+
 static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	int ret = check_types(k, r, err);

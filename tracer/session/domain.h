@@ -20,6 +20,7 @@
 #include "tracer/face/tracer.h"
 
 struct channel;
+struct filter_event;
 
 #define KNOWN_EVENT_ABSENT 255  /* see domain_ops.list_events */
 
@@ -48,6 +49,13 @@ struct domain_ops {
 	 */
 	int (*end_rules)(struct session *s, struct rule_preparation *prep, int ret,
 			 struct tr_err *err);
+
+	/*
+	 * Session locked; may release tracer.lock. Calls fn for each event that exists and that one
+	 * of the rules matches, until it returns true. fields NULL: those of the event are unknown.
+	 */
+	void (*each_match)(struct session *s, const struct rule_list *rules,
+			   bool (*fn)(void *arg, const struct filter_event *fields), void *arg);
 
 	/*
 	 * Session locked; may release tracer.lock. A channel starts for the first time, or again.

@@ -8,6 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "metadata/name.h"
+#include "tracer/base/filter/filter.h"
+
+#define NAMES_MOST 4096u        /* bytes of names among which a field's name is suggested */
+
 static const struct domain_ops *ops_of(const struct tracer *t, const struct hidden_channel *c)
 {
 	return t->domains[c->domain];
@@ -30,6 +35,82 @@ static int add_contexts(struct context_list *list, const struct hidden_channel *
 		context_list_deinit(list);
 		*list = more;
 	}
+	return ret;
+}
+
+/* ---- fields that must exist ---- */
+
+struct field_search {
+	const struct hidden_channel *channel;
+	uint64_t missing;               /* bits of channel.fields */
+	bool found;                     /* an event */
+	struct md_buf names;            /* that the events have, each with a NUL */
+};
+
+static bool has_field(const struct filter_event *e, const char *text)
+{
+	size_t len = strcspn(text, ".[");
+	struct md_buf own = MD_BUF_INIT;
+	bool found = false;
+
+	for (uint32_t i = 0; i < e->field_count && !found; i++) {
+		md_buf_reset(&own);
+		md_name_field(e->strings + e->fields[i].name, &own);
+		found = own.failed || (!(e->fields[i].flags & TRAIL_FIELD_NOWRITE) &&
+				       own.len == len && !memcmp(own.data, text, len));
+	}
+	md_buf_deinit(&own);
+	return found;
+}
+
+/* True: nothing more can be found out. */
+static bool look_for_fields(void *arg, const struct filter_event *e)
+{
+	struct field_search *search = arg;
+
+	search->found = true;
+	for (size_t i = 0; i < search->channel->field_count; i++)
+		if (search->missing >> i & 1 && (!e || has_field(e, search->channel->fields[i])))
+			search->missing &= ~(UINT64_C(1) << i);
+	if (e && search->names.len < NAMES_MOST)
+		filter_event_names(e, &search->names);
+	return !search->missing;
+}
+
+static int no_field(const struct field_search *search, struct hidden_mistake *what,
+		    struct tr_err *err)
+{
+	size_t i = (size_t)__builtin_ctzll(search->missing);
+	const char *text = search->channel->fields[i], *near = NULL;
+	size_t len = strcspn(text, ".[");
+
+	what->part = HIDDEN_FIELD;
+	what->field = i;
+	if (!search->names.failed)
+		near = nearest_in(text, len, search->names.data, search->names.len);
+	return tr_fail_at(err, -EINVAL, text, 0, "no field '%.*s' in the events of the rule%s%s%s",
+			  (int)len, text, near ? "; did you mean '" : "", near ? near : "",
+			  near ? "'?" : "");
+}
+
+/*
+ * Caller holds session.lock and tracer.lock. -EINVAL: events exist that the rules match, and none
+ * of them has the field.
+ */
+static int check_fields(struct session *s, const struct hidden_channel *c,
+			const struct rule_list *rules, struct hidden_mistake *what,
+			struct tr_err *err)
+{
+	struct field_search search = { .channel = c, .names = MD_BUF_INIT };
+	int ret = 0;
+
+	if (!c->field_count)
+		return 0;
+	search.missing = UINT64_MAX >> (64 - c->field_count);
+	SESSION_LOCKED(s, ops_of(s->tracer, c)->each_match(s, rules, look_for_fields, &search));
+	if (search.found && search.missing)
+		ret = no_field(&search, what, err);
+	md_buf_deinit(&search.names);
 	return ret;
 }
 
@@ -69,6 +150,8 @@ static int check_channel(struct session *s, const struct hidden_channel *c, bool
 	what->part = ret ? HIDDEN_RULE : HIDDEN_OTHER;
 	if (!ret && add)
 		return add_channel(s, c, &rules, what, err);
+	if (!ret)
+		ret = check_fields(s, c, &rules, what, err);
 	if (!ret)
 		ret = add_contexts(&contexts, c, what, err);
 	context_list_deinit(&contexts);
@@ -220,6 +303,24 @@ void hidden_track(struct session *s, struct session *from)
 		session_apply(s);
 	}
 	session_unlock(s);
+}
+
+void hidden_show_problems(struct session *s, struct md_buf *out)
+{
+	if (!s)
+		return;
+	for_each_domain(d, s->tracer)
+		if ((*d)->status)
+			LOCKED(s->tracer, (*d)->status(s, out));
+}
+
+void hidden_problems(struct session *s, struct md_buf *out)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->tracer->lock);
+	hidden_show_problems(s, out);
+	pthread_mutex_unlock(&s->tracer->lock);
 }
 
 void hidden_forget_old(struct tracer *t)

@@ -9,12 +9,16 @@
 
 #include "tracer/session/session.h"
 
+#define HIDDEN_FIELDS_MAX 64u
+
 struct hidden_channel {
 	enum domain domain;
 	const char *name;               /* NULL: `channel` and its id */
 	const char *rules;              /* lines */
 	const char *const *contexts;    /* words, as the file `contexts` takes them */
 	size_t context_count;
+	const char *const *fields;      /* NAME…: one of the events that exist must have it */
+	size_t field_count;             /* at most HIDDEN_FIELDS_MAX */
 	enum trail_mode loss;
 	uint64_t subbuf_size;           /* bytes; also of the kernel's buffers, then */
 	uint32_t subbuf_count;
@@ -33,8 +37,8 @@ struct hidden_spec {
 
 /* What of a spec was refused. The error's column is one of that text. */
 struct hidden_mistake {
-	enum { HIDDEN_OTHER, HIDDEN_RULE, HIDDEN_CONTEXT } part;
-	size_t channel, context;        /* indices */
+	enum { HIDDEN_OTHER, HIDDEN_RULE, HIDDEN_CONTEXT, HIDDEN_FIELD } part;
+	size_t channel, context, field; /* indices */
 };
 
 /*
@@ -52,6 +56,12 @@ void hidden_close(struct session *s);
 void hidden_enable(struct session *s, bool on);
 /* Takes over the inclusion sets of another session. Without lock. */
 void hidden_track(struct session *s, struct session *from);
+/*
+ * Appends the lines that `status` of a session has about its rules: what can record nothing now,
+ * and why. NULL is allowed. Without lock; the second one: caller holds tracer.lock.
+ */
+void hidden_problems(struct session *s, struct md_buf *out);
+void hidden_show_problems(struct session *s, struct md_buf *out);
 /* Removes what a killed daemon had, when this one begins. */
 void hidden_forget_old(struct tracer *t);
 

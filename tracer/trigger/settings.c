@@ -95,7 +95,7 @@ static void show_status(const struct trigger *g, struct md_buf *out)
 void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
 {
 	struct triggers *all = g->tracer->triggers;
-	struct session *loggers = NULL;
+	struct session *loggers = NULL, *events = NULL;
 
 	pthread_mutex_lock(&all->lock);
 	switch (what) {
@@ -112,14 +112,16 @@ void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
 		break;
 	case TRIGGER_STATUS:
 		show_status(g, out);
-		loggers = g->condition.agent && g->events ? session_ref(g->events) : NULL;
+		if (g->events)
+			*(g->condition.agent ? &loggers : &events) = session_ref(g->events);
 		break;
 	}
 	pthread_mutex_unlock(&all->lock);
-	if (loggers) {
+	if (loggers)
 		agents_show_status(loggers, out);
-		session_put(loggers);
-	}
+	hidden_problems(events, out);
+	session_put(loggers);
+	session_put(events);
 }
 
 /* ---- store ---- */

@@ -74,12 +74,14 @@ is "all are recorded" 0 "$(key events_discarded "$s/status")"
 sed -n 's/.*shop:sale: .*thread = \([0-9]*\), n = \([0-9]*\), item = "\(.*\)", price = \([-0-9]*\), weight = \([0-9.]*\) }$/\1\t\2\t\3\t\4\t\5/p' \
 	"$work/bt" >"$work/sales"
 is "sales" 8000 "$(wc -l <"$work/sales")"
-awk -F '\t' '{ i = $3; n[i]++; s[i] += $4
+awk -F '\t' 'function digits(a,    n, t) {
+		for (n = 15; n <= 17; n++) { t = sprintf("%." n "g", a); if (t + 0 == a) return t } }
+	{ i = $3; n[i]++; s[i] += $4
 		if (n[i] == 1 || $4 < lo[i]) lo[i] = $4
 		if (n[i] == 1 || $4 > hi[i]) hi[i] = $4 }
 	END { for (i in n) { a = s[i] / n[i]; name = i
 		if (i ~ /[ ,]/) name = "\"" i "\""
-		printf("%d %d %d %d %s %s\n", n[i], s[i], lo[i], hi[i], a == int(a) ? a : sprintf("%.3f", a), name) } }' \
+		printf("%d %d %d %d %s %s\n", n[i], s[i], lo[i], hi[i], a == int(a) ? a : digits(a), name) } }' \
 	"$work/sales" >"$work/expected"
 same "$s/user/maps/sales" "$work/expected"
 is "lost" 0 "$(key lost "$work/values")"

@@ -36,6 +36,7 @@ static void lists(void)
 {
 	CHECK_STR(apply("", "vpid vtid\nprocname", true), "vpid vtid procname ");
 	CHECK_STR(apply("vpid", "vtid vpid", false), "vpid vtid ");
+	CHECK_STR(apply("", "vpid,vtid , \"procname\",ip,", true), "vpid vtid procname ip ");
 	CHECK_STR(apply("vpid ip", "", true), "");
 	CHECK_STR(apply("vpid ip", "\n", false), "vpid ip ");
 	CHECK_STR(apply("vpid ip vtid", "!ip", false), "vpid vtid ");

@@ -24,22 +24,27 @@ static void end(void)
 }
 
 /* An event with the key, whose operators all have the number. */
-static void add(uint64_t key, long double number)
+static void add_as(uint64_t key, long double number, bool real)
 {
 	struct map_value v = { .kind = MAP_UNSIGNED, .u = key };
 	struct map_key k = { 0 };
 	struct map_row *row;
-	long double numbers[MAP_OPERATORS_MAX];
+	struct map_numbers numbers = { .real = real ? UINT8_MAX : 0, .wide = real ? UINT8_MAX : 0 };
 
 	for (size_t i = 0; i < MAP_OPERATORS_MAX; i++)
-		numbers[i] = number;
+		numbers.v[i] = number;
 	map_key_add(&k, &v);
 	row = map_table_find(&state.table, &k);
 	if (!row)
 		row = map_table_add(&state.table, &map.rules.rules[0], &k);
 	CHECK(row);
 	if (row)
-		map_row_add(row, &map.rules.rules[0], numbers);
+		map_row_add(row, &map.rules.rules[0], &numbers);
+}
+
+static void add(uint64_t key, long double number)
+{
+	add_as(key, number, false);
 }
 
 /* What follows `after` in what the function prints. */
@@ -62,7 +67,7 @@ static void large_whole_numbers(void)
 	begin("a:b by k max(n), topk(n, 2)");
 	add(1, 18446744073709551615.0L);
 	add(1, 10000000000000000001.0L);
-	add(1, 2.5L);
+	add(1, 2);
 	check_after(map_print, " k\n", " 18446744073709551615 1\ntopk(n) 1\n"
 				       "18446744073709551615\n10000000000000000001\n");
 	check_after(map_print_json, "\"events\":3,",
@@ -74,11 +79,12 @@ static void large_whole_numbers(void)
 static void infinite_numbers(void)
 {
 	begin("a:b by k max(f), topk(f, 3)");
-	add(1, (long double)INFINITY);
-	add(1, 1.5L);
-	add(1, -(long double)INFINITY);
+	add_as(1, (long double)INFINITY, true);
+	add_as(1, 12.3e-6, true);
+	add_as(1, -(long double)INFINITY, true);
 	check_after(map_print_json, "\"events\":3,",
-		    "\"max(f)\":null,\"topk(f)\":[null,1.500,null]}]}]}\n");
+		    "\"max(f)\":\"Infinity\","
+		    "\"topk(f)\":[\"Infinity\",1.23e-05,\"-Infinity\"]}]}]}\n");
 	end();
 }
 
@@ -91,8 +97,8 @@ static void order_with_nan(void)
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		add(keys[i], (long double)keys[i]);
 	for (uint64_t k = 2; k < 10; k += 3) {
-		add(k, (long double)INFINITY);
-		add(k, -(long double)INFINITY);
+		add_as(k, (long double)INFINITY, true);
+		add_as(k, -(long double)INFINITY, true);
 	}
 	check_after(map_print_json, "\"values\":[",
 		    "\n{\"key\":{\"k\":9},\"events\":1,\"sum(f)\":9},"
@@ -101,9 +107,9 @@ static void order_with_nan(void)
 		    "\n{\"key\":{\"k\":4},\"events\":1,\"sum(f)\":4},"
 		    "\n{\"key\":{\"k\":3},\"events\":1,\"sum(f)\":3},"
 		    "\n{\"key\":{\"k\":1},\"events\":1,\"sum(f)\":1},"
-		    "\n{\"key\":{\"k\":2},\"events\":3,\"sum(f)\":null},"
-		    "\n{\"key\":{\"k\":5},\"events\":3,\"sum(f)\":null},"
-		    "\n{\"key\":{\"k\":8},\"events\":3,\"sum(f)\":null}]}]}\n");
+		    "\n{\"key\":{\"k\":2},\"events\":3,\"sum(f)\":\"NaN\"},"
+		    "\n{\"key\":{\"k\":5},\"events\":3,\"sum(f)\":\"NaN\"},"
+		    "\n{\"key\":{\"k\":8},\"events\":3,\"sum(f)\":\"NaN\"}]}]}\n");
 	end();
 }
 

@@ -135,7 +135,7 @@ static enum pairing pair_event(struct map *m, const struct source *of,
 /* The number of each operator. False: a field is missing, or no number. */
 static bool read_numbers(const struct map_rule *r, const struct map_shape *shape,
 			 const struct md_stream *class, const struct md_occurrence *o,
-			 uint64_t latency, long double *numbers)
+			 uint64_t latency, struct map_numbers *numbers)
 {
 	for (size_t i = 0; i < r->op_count; i++) {
 		const struct map_op *op = &r->ops[i];
@@ -143,9 +143,11 @@ static bool read_numbers(const struct map_rule *r, const struct map_shape *shape
 
 		if (op->field.text)
 			v = map_read(class, o, &shape->routes[r->by_count + i]);
-		numbers[i] = op->kind == MAP_COUNT ? 0 : map_number(&v);
-		if (isnan(numbers[i]))
+		numbers->v[i] = op->kind == MAP_COUNT ? 0 : map_number(&v);
+		if (isnan(numbers->v[i]))
 			return false;
+		numbers->real |= (uint8_t)((v.kind == MAP_FLOAT) << i);
+		numbers->wide |= (uint8_t)((v.kind == MAP_FLOAT && !v.single) << i);
 	}
 	return true;
 }
@@ -173,7 +175,7 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 {
 	struct source of = source_of(m, class->id);
 	const struct map_shape *shape;
-	long double numbers[MAP_OPERATORS_MAX];
+	struct map_numbers numbers;
 	struct map_key key;
 	struct map_row *row;
 	uint64_t latency = 0;
@@ -189,17 +191,18 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 	if (shape && (p == PAIR_WAITS || p == PAIR_ALONE))
 		return;
 	key.len = 0;
-	key.count = key.hex = 0;
+	key.count = key.hex = key.single = 0;
+	numbers.real = numbers.wide = 0;
 	if (!shape || p == PAIR_MISSING ||
 	    !add_values(&key, shape->routes, of.rule->by_count, class, o) ||
-	    !read_numbers(of.rule, shape, class, o, latency, numbers)) {
+	    !read_numbers(of.rule, shape, class, o, latency, &numbers)) {
 		if (!of.state->missing++)
 			map_explain(of.rule, class, o, of.state->reason, sizeof(of.state->reason));
 		return;
 	}
 	row = get_row(m, &of, &key);
 	if (row)
-		map_row_add(row, of.rule, numbers);
+		map_row_add(row, of.rule, &numbers);
 	else
 		of.state->left_out++;
 }

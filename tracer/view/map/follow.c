@@ -20,23 +20,32 @@ static uint32_t channel_count(const struct map_rules *r)
 	return n;
 }
 
-/* A channel of the hidden session, and the contexts that it needs with their places in the rule. */
+/* Fields and contexts of a rule. */
+#define NAMED_MAX (2 * MAP_FIELDS_MAX + MAP_OPERATORS_MAX)
+_Static_assert(NAMED_MAX <= HIDDEN_FIELDS_MAX, "a channel takes all of them");
+
+/* A channel of the hidden session, and the names that it needs with their places in the rule. */
 struct plan {
 	struct hidden_channel channel;
 	const struct map_rule *rule;
 	int event;                      /* 0, 1: of a pair */
-	const char *contexts[2 * MAP_FIELDS_MAX + MAP_OPERATORS_MAX];
-	int columns[2 * MAP_FIELDS_MAX + MAP_OPERATORS_MAX];
+	const char *contexts[NAMED_MAX], *fields[NAMED_MAX];
+	int context_columns[NAMED_MAX], field_columns[NAMED_MAX];
 };
 
-static void add_context(struct plan *p, const struct map_field *f)
+static void add_name(struct plan *p, const struct map_field *f)
 {
 	size_t skip;
 
-	if (!f->text || *f->text != '$')
+	if (!f->text)
 		return;
+	if (*f->text != '$') {
+		p->field_columns[p->channel.field_count] = f->column;
+		p->fields[p->channel.field_count++] = f->text;
+		return;
+	}
 	skip = strncmp(f->text, "$ctx.", 5) ? 0 : 5;
-	p->columns[p->channel.context_count] = f->column + (int)skip;
+	p->context_columns[p->channel.context_count] = f->column + (int)skip;
 	p->contexts[p->channel.context_count++] = f->text + skip;
 }
 
@@ -47,22 +56,24 @@ static void make_plan(struct plan *p, const struct map *m, const struct map_rule
 	*p = (struct plan){ .rule = r, .event = event };
 	p->channel = (struct hidden_channel){
 		.domain = m->domain, .rules = r->events[event], .contexts = p->contexts,
+		.fields = p->fields,
 		.loss = TRAIL_MODE_DISCARD, .subbuf_size = SUBBUF_SIZE,
 		.subbuf_count = SUBBUF_COUNT,
 	};
 	for (size_t i = 0; i < r->on_count; i++)
-		add_context(p, &r->on[i]);
+		add_name(p, &r->on[i]);
 	for (size_t i = 0; i < r->by_count && last; i++)
-		add_context(p, &r->by[i]);
+		add_name(p, &r->by[i]);
 	for (size_t i = 0; i < r->op_count && last; i++)
-		add_context(p, &r->ops[i].field);
+		add_name(p, &r->ops[i].field);
 }
 
 /* The mistake is in a part of the rule, and err has columns of that part. */
 static int explain(const struct plan *p, const struct hidden_mistake *what, int ret,
 		   struct tr_err *err)
 {
-	int column = what->part == HIDDEN_CONTEXT ? p->columns[what->context]
+	int column = what->part == HIDDEN_CONTEXT ? p->context_columns[what->context]
+		     : what->part == HIDDEN_FIELD ? p->field_columns[what->field]
 						  : p->rule->columns[p->event];
 
 	if (!ret || !err || what->part == HIDDEN_OTHER)
@@ -85,6 +96,14 @@ static struct plan *make_plans(const struct map *m, const struct map_rules *rule
 	return plans;
 }
 
+/* Caller holds map.lock. Takes the reference over. */
+static void set_hidden(struct map *m, struct session *hidden)
+{
+	pthread_mutex_lock(&m->tracer->lock);
+	m->hidden = hidden;
+	pthread_mutex_unlock(&m->tracer->lock);
+}
+
 /* Caller holds map.lock. Opens the map's hidden session. 0 or -errno. */
 static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
 {
@@ -96,6 +115,7 @@ static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
 		.prefix = PREFIX, .uid = info.uid, .gid = info.gid, .active = true, .tracks = s,
 		.channels = channels, .channel_count = count,
 	};
+	struct session *hidden;
 	struct hidden_mistake what;
 	int ret = m->domain == DOMAIN_KERNEL ? kernel_refuses(m->tracer, info.uid, err) : 0;
 
@@ -104,8 +124,10 @@ static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
 	for (uint32_t i = 0; i < count && !ret; i++)
 		channels[i] = plans[i].channel;
 	if (!ret) {
-		ret = hidden_open(m->tracer, &spec, &m->hidden, &what, err);
-		if (ret && what.channel < count)
+		ret = hidden_open(m->tracer, &spec, &hidden, &what, err);
+		if (!ret)
+			set_hidden(m, hidden);
+		else if (what.channel < count)
 			explain(&plans[what.channel], &what, ret, err);
 	}
 	free(plans);
@@ -115,13 +137,15 @@ static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
 
 void map_close_hidden(struct map *m)
 {
-	if (!m->hidden)
+	struct session *hidden = m->hidden;
+
+	if (!hidden)
 		return;
 	map_set_live(m, false);
-	hidden_enable(m->hidden, false);
+	hidden_enable(hidden, false);
 	map_take(m);
-	hidden_close(m->hidden);
-	m->hidden = NULL;
+	set_hidden(m, NULL);
+	hidden_close(hidden);
 	map_forget_shapes(m);
 }
 

@@ -368,6 +368,16 @@ static void clear_maps(struct session *s)
 					 __ATOMIC_RELEASE);
 }
 
+/* Lines about rules of maps that can record nothing now. */
+static void show_problems(struct session *s, struct md_buf *out)
+{
+	struct map *m;
+
+	if (s->maps.next)
+		cds_list_for_each_entry(m, &s->maps, node)
+			hidden_show_problems(m->hidden, out);
+}
+
 static void drop_maps(struct session *s, bool keep)
 {
 	(void)keep;
@@ -415,6 +425,7 @@ const struct session_part map_part = {
 	.records = records,
 	.follow = follow_session,
 	.clear = clear_maps,
+	.status = show_problems,
 	.drop = drop_maps,
 	.gc = end_dead_maps,
 	.destroy = destroy_maps,

@@ -6,6 +6,7 @@
  *	map.c       the maps of a session: make, remove, save them; a part of sessions
  *	follow.c    the hidden session of a map
  *	rules.c     the file `rules`, parsed (rules.h)
+ *	operators.c … the operators of a rule (parse.h)
  *	value.c     values of the fields of an event (value.h)
  *	table.c     keys, and what is known of each (table.h)
  *	consume.c   events on their way into tables, and the thread that takes them
@@ -69,7 +70,7 @@ struct map {
 	struct map_rules rules;
 	struct map_state *states;       /* of each rule; owned */
 	size_t bytes;                   /* of all tables; the session's share counts them */
-	struct session *hidden;         /* referenced; NULL: none */
+	struct session *hidden;         /* referenced; NULL: none; changes with tracer.lock, too */
 	struct map_shape *shapes[MAP_CHANNELS_MAX];     /* of each channel */
 	int64_t since;                  /* ns since the epoch: when the values began */
 	uint64_t wanted;                /* time of the last `clear`; atomic, without the lock */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/view/map/rules.h"
-#include "tracer/view/map/table.h"
+#include "tracer/view/map/parse.h"
 #include "tracer/view/map/value.h"
 
 #include <ctype.h>
@@ -9,76 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-	const char *name;
-	uint32_t slots;         /* 0: depends on the arguments */
-} operators[] = {
-	[MAP_COUNT] = { "count", 1 }, [MAP_SUM] = { "sum", 1 },    [MAP_MIN] = { "min", 1 },
-	[MAP_MAX] = { "max", 1 },     [MAP_AVG] = { "avg", 1 },    [MAP_HIST] = { "hist", 66 },
-	[MAP_LHIST] = { "lhist", 0 }, [MAP_TOPK] = { "topk", 0 },
-};
-
-#define OPERATORS (sizeof(operators) / sizeof(operators[0]))
-
-struct parse {
-	const char *line;
-	size_t at;
-	struct tr_err *err;
-};
-
-struct token {
-	const char *text;
-	size_t len;             /* 0: the end */
-};
-
-static int fail(struct parse *p, size_t at, const char *what)
-{
-	return tr_fail_at(p->err, -EINVAL, p->line, (int)at, "%s", what);
-}
-
-static bool token_is(struct token t, const char *word)
-{
-	return t.len == strlen(word) && !strncmp(t.text, word, t.len);
-}
-
-/* A word, or one of `,`, `(`, `)`. */
-static struct token look(struct parse *p)
-{
-	struct token t;
-
-	p->at += strspn(p->line + p->at, " \t");
-	t.text = p->line + p->at;
-	t.len = strcspn(t.text, " \t,()");
-	if (!t.len && *t.text)
-		t.len = 1;
-	return t;
-}
-
-static struct token take(struct parse *p)
-{
-	struct token t = look(p);
-
-	p->at += t.len;
-	return t;
-}
-
-static bool take_if(struct parse *p, const char *word)
-{
-	bool is = token_is(look(p), word);
-
-	if (is)
-		take(p);
-	return is;
-}
-
-static int find_operator(struct token t)
-{
-	for (size_t i = 0; i < OPERATORS; i++)
-		if (token_is(t, operators[i].name))
-			return (int)i;
-	return -1;
-}
 
 /* ---- the event rule ---- */
 
@@ -89,7 +18,8 @@ static bool ends_rule(const char *line, size_t at)
 	struct token t = { line + at, strcspn(line + at, " \t,()") };
 	size_t end = at, begin;
 
-	if (!token_is(t, "by") && !token_is(t, "on") && find_operator(t) < 0)
+	if (!token_is(t, "by") && !token_is(t, "on") && map_find_operator(t) < 0 &&
+	    !map_foreign_operator(t))
 		return false;
 	while (end && strchr(" \t", line[end - 1]))
 		end--;
@@ -174,7 +104,7 @@ static bool is_path(const char *s, const char *end)
 	return s == end;
 }
 
-static int take_field(struct parse *p, struct map_field *f)
+int map_take_field(struct parse *p, struct map_field *f)
 {
 	struct token t = look(p);
 	size_t skip = t.len && *t.text == '$';
@@ -183,13 +113,16 @@ static int take_field(struct parse *p, struct map_field *f)
 		return fail(p, p->at, "expected a field, as path, $ctx.procname or $app.p:name");
 	if (skip && strncmp(t.text, "$ctx.", 5) && strncmp(t.text, "$app.", 5))
 		return fail(p, p->at, "a context is $ctx.NAME or $app.PROVIDER:NAME");
+	if (memchr(t.text, '=', t.len))
+		return fail(p, p->at, "a field is one name, which both events of a pair have: "
+			    "on tid");
 	if (skip ? t.len == 5 : !is_path(t.text, t.text + t.len))
 		return fail(p, p->at, skip ? "the name of the context is missing"
 					   : "a field is NAME, with members .NAME and elements "
 					     "[NUMBER], at most 8 names and elements in all");
 	f->column = (int)p->at;
 	take(p);
-	if (token_is(look(p), "(") && find_operator(t) >= 0)
+	if (token_is(look(p), "(") && map_find_operator(t) >= 0)
 		return fail(p, (size_t)f->column,
 			    "an operator follows the last field without a comma: by path topk(2)");
 	f->text = strndup(t.text, t.len);
@@ -205,166 +138,10 @@ static int take_fields(struct parse *p, struct map_field *f, size_t *count)
 	do {
 		if (*count == MAP_FIELDS_MAX)
 			return fail(p, p->at, "too many fields");
-		ret = take_field(p, &f[*count]);
+		ret = map_take_field(p, &f[*count]);
 		*count += !ret;
 	} while (!ret && take_if(p, ","));
 	return ret;
-}
-
-/* ---- operators ---- */
-
-static int take_number(struct parse *p, int64_t *out)
-{
-	struct token t;
-	char *end;
-
-	if (!take_if(p, ","))
-		return fail(p, p->at, "expected a comma and a number");
-	t = look(p);
-	errno = 0;
-	*out = strtoll(t.text, &end, 0);
-	if (!t.len || errno || end != t.text + t.len)
-		return fail(p, p->at, "expected a whole number");
-	take(p);
-	return 0;
-}
-
-static int take_intervals(struct parse *p, struct map_op *op)
-{
-	size_t at = p->at;
-	uint64_t n;
-	int ret = take_number(p, &op->from);
-
-	ret = ret ? ret : take_number(p, &op->to);
-	ret = ret ? ret : take_number(p, &op->step);
-	if (ret)
-		return ret;
-	if (op->from >= op->to || op->step <= 0)
-		return fail(p, at, "lhist(FIELD, MIN, MAX, STEP): MIN < MAX, 0 < STEP");
-	n = ((uint64_t)op->to - (uint64_t)op->from - 1) / (uint64_t)op->step + 1;
-	if (n > MAP_LHIST_MAX)
-		return fail(p, at, "lhist has at most 1000 intervals");
-	op->slots = (uint32_t)n + 2;    /* below and above, too */
-	return 0;
-}
-
-static int take_k(struct parse *p, struct map_op *op)
-{
-	size_t at = p->at;
-	int64_t k = 10;
-	int ret = token_is(look(p), ",") ? take_number(p, &k) : 0;
-
-	if (!ret && (k < 1 || k > MAP_TOP_MAX))
-		return fail(p, at, "topk(FIELD, K): K is 1 to 100");
-	op->slots = (uint32_t)k;
-	return ret;
-}
-
-/* The arguments in brackets, or the field alone. */
-static int take_arguments(struct parse *p, struct map_op *op)
-{
-	bool brackets = take_if(p, "(");
-	size_t at = p->at;
-	int ret;
-
-	if (op->kind == MAP_TOPK && !brackets && isdigit((unsigned char)*look(p).text))
-		return fail(p, p->at, "the number of keys has brackets: topk(K)");
-	ret = take_field(p, &op->field);
-	if (!ret && op->kind == MAP_LHIST && !brackets)
-		return fail(p, at, "lhist(FIELD, MIN, MAX, STEP) has brackets");
-	if (!ret && op->kind == MAP_LHIST)
-		ret = take_intervals(p, op);
-	if (op->kind == MAP_TOPK)
-		op->slots = 10;
-	if (!ret && op->kind == MAP_TOPK && brackets)
-		ret = take_k(p, op);
-	if (!ret && brackets && !take_if(p, ")"))
-		return fail(p, p->at, "expected )");
-	return ret;
-}
-
-/* `topk(K)`, which is about keys and no operator. False: there is something else. */
-static bool take_shown(struct parse *p, struct map_rule *r, int *ret)
-{
-	struct parse q = *p;
-	struct token t;
-	char *end;
-	unsigned long k;
-
-	if (!take_if(&q, operators[MAP_TOPK].name) || !take_if(&q, "("))
-		return false;
-	t = take(&q);
-	if (!t.len || !isdigit((unsigned char)t.text[*t.text == '-' || *t.text == '+']))
-		return false;
-	k = strtoul(t.text, &end, 10);
-	if (r->shown)
-		*ret = fail(p, p->at, "topk(K) is there already: a rule has one number of keys");
-	else if (end != t.text + t.len || k < 1 || k > MAP_KEYS_MAX)
-		*ret = fail(p, (size_t)(t.text - p->line), "topk(K): K is 1 to 4096");
-	else if (!take_if(&q, ")"))
-		*ret = fail(p, q.at, "expected )");
-	r->shown = (uint32_t)k;
-	p->at = q.at;
-	return true;
-}
-
-static int no_operator(struct parse *p, const struct token *t)
-{
-	const char *names[OPERATORS], *near;
-
-	for (size_t i = 0; i < OPERATORS; i++)
-		names[i] = operators[i].name;
-	if (token_is(*t, "if"))
-		return fail(p, p->at, "'if' stands after the event, before 'by'; a pair has none");
-	near = nearest(t->text, t->len, names, OPERATORS);
-	return tr_fail_at(p->err, -EINVAL, p->line, (int)p->at,
-			  near ? "no such operator; did you mean '%s'?"
-			       : "no such operator; there are count, sum, min, max, avg, hist, "
-				 "lhist and topk",
-			  near);
-}
-
-static int take_operator(struct parse *p, struct map_rule *r)
-{
-	struct map_op *op = &r->ops[r->op_count];
-	struct token t = look(p);
-	int kind = find_operator(t), ret = 0;
-
-	if (take_shown(p, r, &ret))
-		return ret;
-	if (r->op_count == MAP_OPERATORS_MAX)
-		return fail(p, p->at, "a rule has at most 8 operators");
-	if (kind < 0)
-		return no_operator(p, &t);
-	take(p);
-	op->kind = (enum map_operator)kind;
-	op->slots = operators[kind].slots;
-	r->op_count++;
-	if (op->kind != MAP_COUNT)
-		ret = take_arguments(p, op);
-	else if (take_if(p, "(") && !take_if(p, ")"))
-		ret = fail(p, p->at, "count has no arguments");
-	if (ret)
-		return ret;
-	if (asprintf(&op->label, op->kind == MAP_COUNT ? "%s" : "%s(%s)",
-		     operators[kind].name, op->field.text) < 0) {
-		op->label = NULL;
-		return -ENOMEM;
-	}
-	/* The pair's time is no field of the event. */
-	if (r->events[1] && op->field.text && !strcmp(op->field.text, "latency")) {
-		free(op->field.text);
-		op->field.text = NULL;
-	}
-	return 0;
-}
-
-/* The operators of a rule that has none. */
-static int add_default(struct map_rule *r)
-{
-	struct parse p = { .line = r->events[1] ? "hist(latency)" : "count" };
-
-	return take_operator(&p, r);
 }
 
 /* ---- rules ---- */
@@ -399,10 +176,10 @@ static int parse_rule(const char *line, struct map_rule *r, struct tr_err *err)
 		ret = take_fields(&p, r->by, &r->by_count);
 	if (!ret && look(&p).len)
 		do
-			ret = take_operator(&p, r);
+			ret = map_take_operator(&p, r);
 		while (!ret && take_if(&p, ","));
 	if (!ret && !r->op_count)
-		ret = add_default(r);
+		ret = map_default_operator(r);
 	if (!ret && look(&p).len)
 		ret = fail(&p, p.at, token_is(look(&p), "by") ?
 			   "'by' stands before the operators" : "expected a comma, or the end");

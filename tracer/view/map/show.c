@@ -79,18 +79,40 @@ static bool is_whole(long double v)
 	return n < 18446744073709551616.0L && n == (long double)(uint64_t)n;
 }
 
-static void put_number(struct md_buf *out, int width, long double v)
+/* A number of events: an integer, or a floating point number of one size. */
+struct number {
+	long double v;
+	bool real, single;
+};
+
+/* A floating point number as in export/json; json: what is no number has quotes. */
+static void put_double(struct md_buf *out, int width, double v, bool single, bool json)
 {
-	md_buf_printf(out, "%*.*Lf", width, is_whole(v) ? 0 : 3, v);
+	char text[48], *begin = text, *end = md_json_put_double(text, v, single);
+
+	if (*begin == '"' && !json) {
+		begin++;
+		end--;
+	}
+	md_buf_printf(out, "%*.*s", width, (int)(end - begin), begin);
 }
 
-/* JSON has no other numbers. */
-static void put_json_number(struct md_buf *out, long double v)
+static void put_number(struct md_buf *out, int width, struct number n, bool json)
 {
-	if (isfinite(v))
-		put_number(out, 0, v);
+	if (n.real || !is_whole(n.v))
+		put_double(out, width, (double)n.v, n.single, json);
 	else
-		md_buf_puts(out, "null");
+		md_buf_printf(out, "%*.0Lf", width, n.v);
+}
+
+/* A number of an operator. What was computed from several has the digits of a double. */
+static struct number number_of(const struct map_row *row, const struct map_rule *r, size_t op,
+			       long double v)
+{
+	enum map_operator kind = r->ops[op].kind;
+	bool real = row->real >> op & 1, wide = row->wide >> op & 1;
+
+	return (struct number){ v, real, real && !wide && kind != MAP_SUM && kind != MAP_AVG };
 }
 
 /* In one line, whatever bytes the application's text has. */
@@ -122,19 +144,18 @@ static void put_value(struct md_buf *out, const struct map_value *v, bool json)
 		md_buf_printf(out, "%" PRId64, v->i);
 	else if (v->kind == MAP_UNSIGNED)
 		md_buf_printf(out, "%" PRIu64, v->u);
-	else if (isfinite(v->f) || !json)
-		md_buf_printf(out, "%.17g", v->f);
 	else
-		md_buf_puts(out, "null");
+		put_double(out, 0, v->f, v->single, json);
 }
 
 static void put_key(struct md_buf *out, const struct map_row *row)
 {
 	struct map_value v;
-	uint8_t hex = row->hex;
+	uint8_t hex = row->hex, single = row->single;
 
-	for (uint32_t at = 0; map_key_next(row, &at, &v); hex >>= 1) {
+	for (uint32_t at = 0; map_key_next(row, &at, &v); hex >>= 1, single >>= 1) {
 		md_buf_putc(out, ' ');
+		v.single = single & 1;
 		if (v.kind == MAP_UNSIGNED && hex & 1)
 			md_buf_printf(out, "0x%" PRIX64, v.u);
 		else
@@ -199,16 +220,15 @@ static void put_histogram(struct md_buf *out, const struct map_op *op, const uni
 	}
 }
 
-static void put_top(struct md_buf *out, const struct map_op *op, const union map_slot *s,
-		    uint64_t count, bool json)
+static void put_top(struct md_buf *out, const struct map_rule *r, const struct map_row *row,
+		    size_t op, bool json)
 {
-	for (uint32_t i = 0; i < op->slots && i < count; i++) {
+	const union map_slot *s = map_row_slots(row, r, op);
+
+	for (uint32_t i = 0; i < r->ops[op].slots && i < row->count; i++) {
 		if (i)
 			md_buf_putc(out, json ? ',' : '\n');
-		if (json)
-			put_json_number(out, s[i].v);
-		else
-			put_number(out, 0, s[i].v);
+		put_number(out, 0, number_of(row, r, op, s[i].v), json);
 	}
 }
 
@@ -237,12 +257,12 @@ static void print_row(const struct map_rule *r, const struct map_row *row, struc
 	for (size_t i = 0; i < r->op_count; i++)
 		if (!is_histogram(&r->ops[i]) && r->ops[i].kind != MAP_TOPK) {
 			md_buf_putc(out, ' ');
-			put_number(out, 14, value_of(row, r, i));
+			put_number(out, 14, number_of(row, r, i, value_of(row, r, i)), false);
 			some = true;
 		}
 	if (!some) {
 		md_buf_putc(out, ' ');
-		put_number(out, 14, (long double)row->count);
+		md_buf_printf(out, "%14" PRIu64, row->count);
 	}
 	put_key(out, row);
 	md_buf_putc(out, '\n');
@@ -263,7 +283,7 @@ static void print_lists(const struct map_rule *r, const struct map_row *row, str
 			put_histogram(out, op, s);
 			continue;
 		}
-		put_top(out, op, s, row->count, false);
+		put_top(out, r, row, i, false);
 		md_buf_putc(out, '\n');
 	}
 }
@@ -289,6 +309,7 @@ int map_print(const struct map *m, struct md_buf *out)
 
 	time_print(m->since, TIME_FORMAT_STATUS, since);
 	md_buf_printf(out, "since %s\n", since);
+	hidden_problems(m->hidden, out);
 	for (size_t i = 0; i < m->rules.count; i++) {
 		const struct map_rule *r = &m->rules.rules[i];
 		const struct map_table *t = &m->states[i].table;
@@ -346,6 +367,7 @@ static void json_row(const struct map_rule *r, const struct map_row *row, struct
 		md_buf_puts(out, i ? "," : "");
 		json_text(out, r->by[i].text);
 		md_buf_putc(out, ':');
+		v.single = row->single >> i & 1;
 		put_value(out, &v, true);
 	}
 	md_buf_printf(out, "},\"events\":%" PRIu64, row->count);
@@ -360,9 +382,9 @@ static void json_row(const struct map_rule *r, const struct map_row *row, struct
 		if (is_histogram(op))
 			json_histogram(out, op, s);
 		else if (op->kind == MAP_TOPK)
-			put_top(out, op, s, row->count, true);
+			put_top(out, r, row, i, true);
 		else
-			put_json_number(out, value_of(row, r, i));
+			put_number(out, 0, number_of(row, r, i, value_of(row, r, i)), true);
 		md_buf_puts(out, list ? "]" : "");
 	}
 	md_buf_putc(out, '}');
@@ -398,11 +420,32 @@ static int json_rule(const struct map_rule *r, const struct map_state *st, struc
 	return 0;
 }
 
+/* The lines that map_print() has after `since`. */
+static void json_problems(const struct map *m, struct md_buf *out)
+{
+	struct md_buf lines = MD_BUF_INIT;
+	size_t n;
+
+	hidden_problems(m->hidden, &lines);
+	md_buf_puts(out, ",\"problems\":[");
+	for (const char *at = md_buf_str(&lines); *at; at += n + 1) {
+		n = strcspn(at, "\n");
+		if (at != lines.data)
+			md_buf_putc(out, ',');
+		put_text(out, &(struct map_value){ .text = at, .len = n }, true);
+	}
+	out->failed |= lines.failed;
+	md_buf_putc(out, ']');
+	md_buf_deinit(&lines);
+}
+
 int map_print_json(const struct map *m, struct md_buf *out)
 {
 	int ret = 0;
 
-	md_buf_printf(out, "{\"map\":\"%s\",\"since\":%" PRId64 ",\"rules\":[", m->name, m->since);
+	md_buf_printf(out, "{\"map\":\"%s\",\"since\":%" PRId64, m->name, m->since);
+	json_problems(m, out);
+	md_buf_puts(out, ",\"rules\":[");
 	for (size_t i = 0; i < m->rules.count && !ret; i++) {
 		md_buf_puts(out, i ? ",\n" : "\n");
 		ret = json_rule(&m->rules.rules[i], &m->states[i], out);

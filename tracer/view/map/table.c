@@ -29,7 +29,8 @@ void map_key_add(struct map_key *k, const struct map_value *v)
 		n = sizeof(v->u);
 		memcpy(p, &v->u, n);
 	}
-	k->hex |= (uint8_t)(v->hex << k->count++);
+	k->hex |= (uint8_t)(v->hex << k->count);
+	k->single |= (uint8_t)(v->single << k->count++);
 	k->len = (uint32_t)(p + n - k->bytes);
 }
 
@@ -115,6 +116,7 @@ struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
 	row->key = (uint8_t *)row + size - k->len;
 	row->key_len = k->len;
 	row->hex = k->hex;
+	row->single = k->single;
 	memcpy(row->key, k->bytes, k->len);
 	t->rows[t->count++] = row;
 	t->slots[i] = t->count;
@@ -193,13 +195,13 @@ static void add_top(const struct map_op *op, union map_slot *s, uint64_t count, 
 	s[i].v = v;
 }
 
-void map_row_add(struct map_row *row, const struct map_rule *r, const long double *numbers)
+void map_row_add(struct map_row *row, const struct map_rule *r, const struct map_numbers *numbers)
 {
 	union map_slot *s = row->slots;
 
 	for (size_t i = 0; i < r->op_count; s += r->ops[i++].slots) {
 		const struct map_op *op = &r->ops[i];
-		long double v = numbers[i];
+		long double v = numbers->v[i];
 
 		switch (op->kind) {
 		case MAP_COUNT:
@@ -225,5 +227,7 @@ void map_row_add(struct map_row *row, const struct map_rule *r, const long doubl
 			break;
 		}
 	}
+	row->real |= numbers->real;
+	row->wide |= numbers->wide;
 	row->count++;
 }

@@ -21,7 +21,9 @@ union map_slot {
 struct map_row {
 	uint64_t count;                 /* events */
 	uint32_t key_len;
-	uint8_t hex;                    /* as in struct map_key, of the row's first event */
+	uint8_t hex, single;            /* as in struct map_key, of the row's first event */
+	/* bit n: operator n had a floating point number, one of 8 bytes */
+	uint8_t real, wide;
 	uint8_t *key;                   /* after the slots, in the same piece of memory */
 	union map_slot slots[];         /* of each operator, in order */
 };
@@ -36,7 +38,8 @@ struct map_table {
 struct map_key {
 	uint32_t len;
 	uint8_t count;                  /* of values */
-	uint8_t hex;                    /* bit n: value n is shown in base 16; no part of the key */
+	/* Bit n: value n is shown in base 16, is a float of 4 bytes. No part of the key. */
+	uint8_t hex, single;
 	uint8_t bytes[MAP_KEY_BYTES];
 };
 
@@ -50,8 +53,14 @@ size_t map_row_size(const struct map_rule *r, const struct map_key *k);
 /* Adds a key that the table does not have. NULL: no room, or no memory. */
 struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
 			      const struct map_key *k);
-/* Adds an event: its number for each operator (0 for MAP_COUNT). */
-void map_row_add(struct map_row *row, const struct map_rule *r, const long double *numbers);
+/* The number of an event for each operator: 0 for MAP_COUNT. */
+struct map_numbers {
+	long double v[MAP_OPERATORS_MAX];
+	uint8_t real, wide;             /* as in struct map_row */
+};
+
+/* Adds an event. */
+void map_row_add(struct map_row *row, const struct map_rule *r, const struct map_numbers *numbers);
 void map_table_deinit(struct map_table *t);
 
 /* Interval i of a histogram: from <= number < to. The first and the last have no end. */

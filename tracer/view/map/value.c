@@ -179,6 +179,7 @@ static void read_number(const struct md_type *t, const uint8_t *p, struct map_va
 
 		memcpy(&f, &bits, 4);
 		v->f = (double)f;
+		v->single = true;
 	} else if (v->kind == MAP_SIGNED && !t->bits && t->size < 8 && v->u >> (8 * t->size - 1)) {
 		v->u |= UINT64_MAX << (8 * t->size);
 	}

@@ -23,6 +23,7 @@ struct map_value {
 	const char *text;       /* MAP_TEXT, or the label of an enumeration; no NUL at its end */
 	size_t len;             /* of text */
 	bool hex;               /* an integer that is shown in base 16 */
+	bool single;            /* MAP_FLOAT: of 4 bytes */
 };
 
 struct map_route {
