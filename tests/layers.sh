@@ -78,7 +78,7 @@ tracer_rooms='abi
 	base base/os base/keeper base/ring base/context base/filter base/probe base/rule
 	session
 	app app/agent
-	kernel/kevent kernel/symbol kernel/statedump kernel/backend kernel
+	kernel/task kernel/kevent kernel/symbol kernel/statedump kernel/backend kernel
 	output output/relay
 	view view/map
 	format/import format/export

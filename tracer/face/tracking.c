@@ -8,6 +8,7 @@
 
 #include "tracer/app/app.h"
 #include "tracer/kernel/kernel.h"
+#include "tracer/kernel/task/task.h"
 
 /* An attribute that the backend does not support: its set is always `*`. */
 static int store_all(enum track_attr attr, const char *text, bool replace, struct tr_err *err)
@@ -81,6 +82,19 @@ static void put_set(struct session *s, enum track_attr attr, struct track *new)
 	session_changed(s);
 }
 
+/* Whether processes of these numbers can be found in the kernel: not in each PID namespace. */
+static int check_numbers(const struct track *set, enum track_attr attr, struct tr_err *err)
+{
+	struct tasks all;
+	int ret;
+
+	if (attr != TRACK_PID || !set->count || tasks_global())
+		return 0;
+	ret = tasks_read(&all, err);
+	tasks_deinit(&all);
+	return ret;
+}
+
 int track_store(struct session *s, enum track_attr attr, const char *text, bool replace,
 		struct tr_err *err)
 {
@@ -101,6 +115,8 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 		if (ret)
 			return tr_fail(err, ret, "out of memory");
 		ret = track_apply(&old, attr, text, replace, &new, err);
+		if (!ret && (ret = check_numbers(&new, attr, err)))
+			track_deinit(&new);
 		if (!ret) {
 			session_lock(s);
 			if (s->gone)

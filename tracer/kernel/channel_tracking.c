@@ -10,6 +10,31 @@
 
 #include "tracer/base/array.h"
 #include "tracer/kernel/kernel.h"
+#include "tracer/kernel/task/task.h"
+
+/* In a PID namespace, where /proc has other numbers than the kernel's records. */
+static int list_translated(const struct track *t, uint32_t **out, size_t *count)
+{
+	struct tasks all;
+	uint32_t *tids;
+	size_t n = 0;
+	int ret = tasks_read(&all, NULL);
+
+	if (ret)
+		return ret;
+	tids = malloc((all.count + 1) * sizeof(*tids));
+	for (size_t i = 0; tids && i < t->count; i++) {
+		const struct task *leader = tasks_find(&all, (int32_t)t->ids[i]);
+
+		for (size_t k = 0; leader && leader->tid == leader->pid && k < all.count; k++)
+			if (all.items[k].pid == leader->pid)
+				tids[n++] = (uint32_t)all.items[k].tid;
+	}
+	tasks_deinit(&all);
+	*out = tids;
+	*count = n;
+	return tids ? 0 : -ENOMEM;
+}
 
 /* Lists the threads of the tracked processes. The kernel adds their descendants itself. */
 static int list_threads(const struct track *t, uint32_t **out, size_t *count)
@@ -18,6 +43,9 @@ static int list_threads(const struct track *t, uint32_t **out, size_t *count)
 	size_t n = 0;
 	char path[48];
 	struct dirent *d;
+
+	if (t->count && !tasks_global())
+		return list_translated(t, out, count);
 
 	for (size_t i = 0; i < t->count; i++) {
 		DIR *dir;

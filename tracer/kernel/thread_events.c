@@ -9,16 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tracer/base/array.h"
 #include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kernel/kevent/ring_page.h"
+#include "tracer/kernel/task/task.h"
 
 #define NAME "trailfs-threads"
 #define BYTES (256u << 10)      /* per CPU: enough for more than a thousand processes */
-#define INIT_PID_NS 0xEFFFFFFCu /* inode number of the first PID namespace: linux/proc_ns.h */
 
 enum what { BORN, RENAMED, ENDED, KINDS };
 
@@ -200,13 +199,16 @@ void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread 
 void kernel_scan(struct tracer *t)
 {
 	struct follower *f = t->kernel ? t->kernel->follower : NULL;
+	struct tr_err err = TR_ERR_INIT;
 
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
 	/* Without a channel there is nothing to follow yet: the first start scans. */
 	if (f->bc && !f->scanned) {
-		kthreads_scan(f->threads);
+		if (kthreads_scan(f->threads, &err))
+			tracer_report(t, "names and processes are known only of threads that "
+				      "begin from now on: %s", err.sentence);
 		f->scanned = true;
 	}
 	pthread_mutex_unlock(&f->lock);
@@ -291,13 +293,11 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 int kernel_follower_make(struct tracer *t)
 {
 	struct follower *f = calloc(1, sizeof(*f));
-	struct stat ns;
 
 	if (!f)
 		return -ENOMEM;
 	f->tracer = t;
-	f->threads =
-		kthreads_create(stat("/proc/self/ns/pid", &ns) == 0 && ns.st_ino == INIT_PID_NS);
+	f->threads = kthreads_create(tasks_global() ? KTHREADS_PROC : KTHREADS_LIST);
 	if (!f->threads) {
 		free(f);
 		return -ENOMEM;

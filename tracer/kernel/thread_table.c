@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tracer/base/array.h"
+#include "tracer/kernel/task/task.h"
 
 #define BUCKETS 8192u           /* a power of two */
 #define STATES_MAX 16u          /* of one thread id: names and lives */
@@ -33,7 +34,9 @@ struct entry {                  /* all states of one thread id */
 struct kthreads {
 	struct entry *buckets[BUCKETS];
 	uint32_t count;
-	bool ask;
+	enum kthreads_source source;
+	struct tasks list;      /* of KTHREADS_LIST, sorted by tid */
+	uint32_t listed;        /* its epoch, from 1; 0: not read yet */
 	uint32_t epoch;         /* grows when records were lost … */
 	uint64_t missed;        /* … since this time */
 	struct {
@@ -43,12 +46,14 @@ struct kthreads {
 	uint32_t next_ended;
 };
 
-struct kthreads *kthreads_create(bool ask)
+struct kthreads *kthreads_create(enum kthreads_source source)
 {
 	struct kthreads *k = calloc(1, sizeof(*k));
 
-	if (k)
-		k->ask = ask;
+	if (k) {
+		k->source = source;
+		k->epoch = 1;
+	}
 	return k;
 }
 
@@ -80,8 +85,10 @@ static void remove_entries(struct kthreads *k)
 
 void kthreads_destroy(struct kthreads *k)
 {
-	if (k)
-		remove_entries(k);
+	if (!k)
+		return;
+	remove_entries(k);
+	tasks_deinit(&k->list);
 	free(k);
 }
 
@@ -117,13 +124,11 @@ static void strip_worker(char *comm)
 }
 
 /* What /proc says about a thread; pid -1 if it does not exist. */
-static struct kthread read_proc(const struct kthreads *k, int32_t tid)
+static struct kthread read_proc(int32_t tid)
 {
 	struct kthread t = { .pid = -1 };
 	char path[48], text[1024], *at;
 
-	if (!k->ask)
-		return t;
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	if (read_file(path, text, sizeof(text)) <= 0 || !(at = strstr(text, "\nTgid:")))
 		return t;
@@ -135,6 +140,56 @@ static struct kthread read_proc(const struct kthreads *k, int32_t tid)
 		set_comm(&t, text);
 	}
 	return t;
+}
+
+/* ---- the list ---- */
+
+static int compare_tids(const void *a, const void *b)
+{
+	const struct task *x = a, *y = b;
+
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Reads it, unless no record was lost since it was read. What fails stays unknown. */
+static int refresh_list(struct kthreads *k, struct tr_err *err)
+{
+	int ret = 0;
+
+	if (k->listed == k->epoch)
+		return 0;
+	tasks_deinit(&k->list);
+	ret = tasks_read(&k->list, err);
+	if (!ret)
+		qsort(k->list.items, k->list.count, sizeof(*k->list.items), compare_tids);
+	k->listed = k->epoch;
+	return ret;
+}
+
+static struct kthread find_listed(struct kthreads *k, int32_t tid)
+{
+	struct task key = { .tid = tid };
+	struct kthread t = { .pid = -1 };
+	const struct task *found;
+
+	refresh_list(k, NULL);
+	found = k->list.count ? bsearch(&key, k->list.items, k->list.count, sizeof(key),
+					compare_tids) : NULL;
+	if (found) {
+		t.pid = found->pid;
+		set_comm(&t, found->comm);
+	}
+	return t;
+}
+
+/* What is known about a thread now; pid -1 if it does not exist. */
+static struct kthread ask(struct kthreads *k, int32_t tid)
+{
+	struct kthread unknown = { .pid = -1 };
+
+	return k->source == KTHREADS_PROC   ? read_proc(tid)
+	       : k->source == KTHREADS_LIST ? find_listed(k, tid)
+					    : unknown;
 }
 
 /* ---- entries ---- */
@@ -195,7 +250,7 @@ static struct entry *find_or_ask(struct kthreads *k, int32_t tid)
 
 	if (e && e->epoch == k->epoch)
 		return e;
-	is = read_proc(k, tid);
+	is = ask(k, tid);
 	if (!e)
 		return get_entry(k, tid, &is);
 	/*
@@ -208,9 +263,9 @@ static struct entry *find_or_ask(struct kthreads *k, int32_t tid)
 	return e;
 }
 
-void kthreads_scan(struct kthreads *k)
+static void scan_proc(struct kthreads *k)
 {
-	DIR *proc = k->ask ? opendir("/proc") : NULL, *tasks;
+	DIR *proc = opendir("/proc"), *tasks;
 	struct dirent *d;
 	char path[48];
 
@@ -229,6 +284,21 @@ void kthreads_scan(struct kthreads *k)
 		closedir(proc);
 }
 
+int kthreads_scan(struct kthreads *k, struct tr_err *err)
+{
+	int ret = 0;
+
+	if (k->source == KTHREADS_PROC)
+		scan_proc(k);
+	if (k->source == KTHREADS_LIST) {
+		k->listed = 0;
+		ret = refresh_list(k, err);
+		for (size_t i = 0; i < k->list.count; i++)
+			find_or_ask(k, k->list.items[i].tid);
+	}
+	return ret;
+}
+
 /* ---- records of the kernel ---- */
 
 void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker, bool thread,
@@ -241,7 +311,7 @@ void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker
 		kthreads_at(k, time, maker, &is);
 		/* The parent may have ended; the child exists. */
 		if (is.pid < 0)
-			is = read_proc(k, tid);
+			is = ask(k, tid);
 	}
 	set_comm(&is, comm);
 	e = get_entry(k, tid, &unknown);

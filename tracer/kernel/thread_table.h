@@ -3,7 +3,9 @@
  * What the kernel's threads are: the process and the name of each thread id at each time of a
  * recording. Records of tracefs have only the thread id. The table keeps births, new names and ends
  * with their times (thread_events.c). Threads of which no record came are looked up in /proc once;
- * the answer holds for all the time without a record.
+ * the answer holds for all the time without a record. In a PID namespace /proc has other numbers
+ * than the records: there a list with both (task/task.h) is read, once and whenever records were
+ * lost.
  *
  * Times are those of the trace. No locks: the caller has one.
  */
@@ -12,6 +14,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "tracer/base/err.h"
 
 #define KTHREAD_COMM 16
 
@@ -22,15 +26,15 @@ struct kthread {
 
 struct kthreads;
 
-/*
- * ask: whether /proc may be asked: false in a PID namespace, where /proc has other numbers than the
- * kernel's records. NULL: no memory. If memory runs out later, the information is lost.
- */
-struct kthreads *kthreads_create(bool ask);
+/* What knows the threads without a record. */
+enum kthreads_source { KTHREADS_NOTHING, KTHREADS_PROC, KTHREADS_LIST };
+
+/* NULL: no memory. If memory runs out later, the information is lost. */
+struct kthreads *kthreads_create(enum kthreads_source source);
 void kthreads_destroy(struct kthreads *k);      /* NULL is allowed */
 
-/* Asks /proc for all threads. */
-void kthreads_scan(struct kthreads *k);
+/* Asks for all threads. 0, or as tasks_read: those without a record stay unknown. */
+int kthreads_scan(struct kthreads *k, struct tr_err *err);
 
 /*
  * Records of the kernel, in the order of their times. comm: KTHREAD_COMM bytes. thread: the new

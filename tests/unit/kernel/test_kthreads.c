@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
+#include "tracer/kernel/task/task.h"
 #include "tracer/kernel/thread_table.h"
 
 #define NO_THREAD 2147000000     /* more than any thread id */
@@ -26,7 +27,7 @@ static const char *at(struct kthreads *k, uint64_t time, int32_t tid)
 
 static void lives(void)
 {
-	struct kthreads *k = kthreads_create(false);
+	struct kthreads *k = kthreads_create(KTHREADS_NOTHING);
 
 	CHECK_STR(at(k, 5, NO_THREAD), "-1 ");
 	CHECK_STR(at(k, 5, 0), "0 ");
@@ -51,7 +52,7 @@ static void lives(void)
 /* Who was there before: names are known by the first change, or the end. */
 static void before(void)
 {
-	struct kthreads *k = kthreads_create(false);
+	struct kthreads *k = kthreads_create(KTHREADS_NOTHING);
 
 	kthreads_renamed(k, 200, 7, "old", "new");
 	kthreads_ended(k, 200, 8, "last");
@@ -71,7 +72,7 @@ static void before(void)
 
 static void many(void)
 {
-	struct kthreads *k = kthreads_create(false);
+	struct kthreads *k = kthreads_create(KTHREADS_NOTHING);
 
 	for (int i = 0; i < 100; i++) {
 		char from[16], to[16];
@@ -112,9 +113,9 @@ static void *thread(void *arg)
 	return NULL;
 }
 
-static void proc(void)
+static void ask(enum kthreads_source source)
 {
-	struct kthreads *k = kthreads_create(true), *scanned = kthreads_create(true);
+	struct kthreads *k = kthreads_create(source), *scanned = kthreads_create(source);
 	char want[64], after[64];
 	pthread_t t;
 
@@ -124,7 +125,7 @@ static void proc(void)
 	snprintf(want, sizeof(want), "%d ask me\nnow", (int)getpid());
 	snprintf(after, sizeof(after), "%d renamed", (int)getpid());
 	CHECK_STR(at(k, 1, thread_id), want);
-	kthreads_scan(scanned);
+	CHECK(!kthreads_scan(scanned, NULL));
 	pthread_barrier_wait(&turn);
 	pthread_barrier_wait(&turn);
 	/* Asked once, unless something may have been missed; what was before that stays. */
@@ -144,11 +145,28 @@ static void proc(void)
 	kthreads_destroy(scanned);
 }
 
+static void proc(void)
+{
+	ask(KTHREADS_PROC);
+}
+
+static void list(void)
+{
+	struct tasks tasks;
+	int ret = tasks_read(&tasks, NULL);
+
+	tasks_deinit(&tasks);
+	if (ret || !tasks_global())
+		SKIP("no list of threads here, or with other numbers");
+	ask(KTHREADS_LIST);
+}
+
 int main(void)
 {
 	CASE(lives);
 	CASE(before);
 	CASE(many);
 	CASE(proc);
+	CASE(list);
 	return test_summary();
 }

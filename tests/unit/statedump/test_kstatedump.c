@@ -13,6 +13,7 @@
 #include "metadata/decode.h"
 #include "tests/lib/test.h"
 #include "tracer/kernel/statedump/statedump.h"
+#include "tracer/kernel/task/task.h"
 
 struct collector {
 	struct kdump_sink sink;
@@ -23,6 +24,7 @@ struct collector {
 	bool own_state, own_file, own_pid_ns, own_user_ns, own_uts, own_code;
 };
 
+static int32_t own_pid, own_ppid;       /* as records of the kernel have them */
 static int file_fd;
 static char file_path[256];
 
@@ -47,12 +49,12 @@ static void look(struct collector *c, enum kdump_type type, const uint8_t *p)
 	switch (type) {
 	/* tid pid ppid name[16] type mode submode status cpu file_table_address */
 	case KDUMP_PROCESS_STATE:
-		c->own_state |= number(p + 4, 4) == (uint64_t)getpid() &&
-				number(p + 8, 4) == (uint64_t)getppid() &&
+		c->own_state |= number(p + 4, 4) == (uint64_t)own_pid &&
+				number(p + 8, 4) == (uint64_t)own_ppid &&
 				!memcmp(p + 12, "weird) (name\0\0\0\0", 16) &&
 				number(p + 28, 4) == 0 && number(p + 32, 4) == 5 &&
 				number(p + 36, 4) == 1 && number(p + 40, 4) == 2 &&
-				number(p + 48, 8) == (uint64_t)getpid();
+				number(p + 48, 8) == (uint64_t)own_pid;
 		break;
 	case KDUMP_PROCESS_PID_NS:      /* tid vtid vpid vppid ns_level ns_inum */
 		c->own_pid_ns |= number(p + 4, 4) == (uint64_t)getpid() &&
@@ -74,7 +76,7 @@ static void look(struct collector *c, enum kdump_type type, const uint8_t *p)
 			       number(p + 16, 4) == 2 && !strcmp((const char *)p + 20, file_path);
 		break;
 	case KDUMP_PROCESS_MAPPING:     /* pid start size offset build_id path */
-		c->own_code |= number(p, 4) == (uint64_t)getpid() &&
+		c->own_code |= number(p, 4) == (uint64_t)own_pid &&
 			       (uintptr_t)look - number(p + 4, 8) < number(p + 12, 8) &&
 			       strstr((const char *)p + 28 + strlen((const char *)p + 28) + 1,
 				      "test_kstatedump");
@@ -106,7 +108,7 @@ static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, con
 		c->first = type;
 	c->last = type;
 	c->count[type]++;
-	if (tid == (int32_t)getpid())
+	if (tid == own_pid)
 		look(c, type, bytes + 4);
 	return c->all == c->stop_after ? -ECANCELED : 0;
 }
@@ -128,11 +130,24 @@ static bool init(struct collector *c)
 	return c->stream != NULL;
 }
 
+static bool find_own(void)
+{
+	struct tasks tasks = { 0 };
+	int ret = tasks_global() ? 0 : tasks_read(&tasks, NULL);
+
+	own_pid = tasks_translate(&tasks, (int32_t)getpid());
+	own_ppid = tasks_translate(&tasks, (int32_t)getppid());
+	tasks_deinit(&tasks);
+	return !ret;
+}
+
 static void dump(void)
 {
 	struct collector c;
 	int ret;
 
+	if (!find_own())
+		SKIP("the kernel's numbers of processes are unknown here");
 	snprintf(file_path, sizeof(file_path), "%s/kstatedump.XXXXXX",
 		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	file_fd = mkstemp(file_path);

@@ -233,6 +233,16 @@ uint32_t btf_function(const struct btf *b, const char *name, size_t len)
 	return get_record(b, found, &r) && r.kind == K_FUNC_PROTO ? found : 0;
 }
 
+uint32_t btf_function_type(const struct btf *b, const char *name, size_t len)
+{
+	struct record r;
+
+	for (uint32_t i = b->first ? b->first : 1; i < b->count; i++)
+		if (get_record(b, i, &r) && r.kind == K_FUNC && has_name(b, r.name, name, len))
+			return i;
+	return 0;
+}
+
 uint32_t btf_structure(const struct btf *b, const char *name, size_t len)
 {
 	struct record r;
@@ -242,6 +252,14 @@ uint32_t btf_structure(const struct btf *b, const char *name, size_t len)
 		    has_name(b, r.name, name, len))
 			return i;
 	return 0;
+}
+
+uint32_t btf_structure_size(const struct btf *b, uint32_t structure)
+{
+	struct record r;
+
+	return get_record(b, structure, &r) && (r.kind == K_STRUCT || r.kind == K_UNION) ? r.size
+											  : 0;
 }
 
 uint32_t btf_param_count(const struct btf *b, uint32_t proto)

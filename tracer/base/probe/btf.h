@@ -44,8 +44,11 @@ void btf_free(struct btf *b);   /* NULL is allowed */
  * the base do not count.
  */
 uint32_t btf_function(const struct btf *b, const char *name, size_t len);
+/* The function itself, which BPF programs are attached to; 0: there is none. */
+uint32_t btf_function_type(const struct btf *b, const char *name, size_t len);
 /* The structure or union of this name; 0. */
 uint32_t btf_structure(const struct btf *b, const char *name, size_t len);
+uint32_t btf_structure_size(const struct btf *b, uint32_t structure);   /* bytes; 0: no such */
 uint32_t btf_param_count(const struct btf *b, uint32_t proto);
 /* The name ("" if it has none) and the type of an argument, from 0. */
 const char *btf_param(const struct btf *b, uint32_t proto, uint32_t n, uint32_t *type);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tracer/kernel/statedump/internal.h"
+#include "tracer/kernel/task/task.h"
 
 enum { LEVELS = 33 };           /* of nested namespaces; the kernel has 32 */
 
@@ -235,6 +236,7 @@ struct walk {
 	uint64_t own_user_ns;
 	struct kdump_files *files;
 	struct thread parent;           /* of the current process */
+	struct tasks tasks;             /* where /proc has other numbers than records, else empty */
 };
 
 static int emit_thread(struct walk *w, int dir)
@@ -244,6 +246,9 @@ static int emit_thread(struct walk *w, int dir)
 
 	if (!read_thread(&t, dir))
 		return 0;
+	t.tid = tasks_translate(&w->tasks, t.tid);
+	t.pid = tasks_translate(&w->tasks, t.pid);
+	t.ppid = tasks_translate(&w->tasks, t.ppid);
 	ret = kdump_emit(w->sink, KDUMP_PROCESS_STATE, t.tid, (uint64_t)t.tid, (uint64_t)t.pid,
 			 (uint64_t)t.ppid, t.comm,
 			 (uint64_t)(t.is_kernel ? KERNEL_THREAD : USER_THREAD),
@@ -326,7 +331,8 @@ static int visit_descriptor(void *arg, int fds, long number)
 static int visit_process(void *arg, int proc, long pid)
 {
 	struct walk *w = arg;
-	struct files files = { .sink = w->sink, .pid = (int32_t)pid };
+	struct files files = { .sink = w->sink,
+			       .pid = tasks_translate(&w->tasks, (int32_t)pid) };
 	struct thread self;
 	int parent, ret;
 
@@ -346,7 +352,7 @@ static int visit_process(void *arg, int proc, long pid)
 	if (!ret)
 		ret = visit_numbers(files.process, "fd", visit_descriptor, &files);
 	if (!ret)
-		ret = kdump_mappings(w->sink, w->files, files.process, (int32_t)pid);
+		ret = kdump_mappings(w->sink, w->files, files.process, files.pid);
 	close(files.process);
 	return ret;
 }
@@ -368,7 +374,13 @@ int kdump_processes(struct kdump_sink *sink)
 	}
 	w->sink = sink;
 	w->own_user_ns = read_ns(proc, "self/ns/user");
-	ret = visit_numbers(proc, ".", visit_process, w);
+	/* Without the numbers that records have, the events would be about other processes. */
+	ret = tasks_global() ? 0 : tasks_read(&w->tasks, NULL);
+	if (!ret)
+		ret = visit_numbers(proc, ".", visit_process, w);
+	else if (ret == -EOPNOTSUPP)
+		ret = 0;
+	tasks_deinit(&w->tasks);
 	kdump_files_free(w->files);
 	free(w);
 	close(proc);
