@@ -55,6 +55,28 @@ void process_of(const struct who *who, struct process *out)
 		out->start = start_of(buf);
 }
 
+/* Group 65534 stands for groups that the daemon's user namespace does not have. */
+#define OVERFLOW_GROUP 65534
+
+struct owner process_owner(const struct who *who)
+{
+	struct owner owner = { .uid = who->uid, .gid = who->gid };
+	char buf[16384], *p, *end;
+	unsigned int uid, groups;
+
+	/* Root has all rights. A thread id may be another thread's by now: compare the user. */
+	if (!who->uid || !who->pid || !read_proc(who->pid, "status", buf, sizeof(buf)) ||
+	    !(p = strstr(buf, "\nUid:")) || sscanf(p, " Uid: %*u %*u %*u %u", &uid) != 1 ||
+	    uid != who->uid || !(p = strstr(buf, "\nGroups:")))
+		return owner;
+	p += strlen("\nGroups:");
+	p[strcspn(p, "\n")] = 0;
+	for (; groups = (unsigned int)strtoul(p, &end, 10), end != p; p = end)
+		if (groups != OVERFLOW_GROUP)
+			owner_groups_add(&owner.groups, groups);
+	return owner;
+}
+
 bool process_elsewhere(const struct who *who)
 {
 	char path[64], theirs[64], ours[64];

@@ -12,6 +12,7 @@
 
 #include "fs/base/base.h"
 #include "tracer/base/err.h"
+#include "tracer/base/os/cred.h"
 
 struct process {
 	/* of the thread group; 0: not visible in the daemon's pid namespace */
@@ -21,6 +22,11 @@ struct process {
 };
 
 void process_of(const struct who *who, struct process *out);
+/*
+ * The ids of the opener and the supplementary groups of its process, as far as the daemon can see
+ * the process.
+ */
+struct owner process_owner(const struct who *who);
 /*
  * True if a path may mean another file to this process than to the daemon: it is in another mount
  * namespace or below another root, or the daemon may not look at it.

@@ -49,10 +49,11 @@ static int finish(struct presets *p, int rc, struct tr_err *err)
 static int begin_session(struct presets *p, const char *name, struct tr_err *err)
 {
 	int rc = words_name(name, NAME_MOST, err);
+	struct owner owner = { .uid = p->who.uid, .gid = p->who.gid };
 	struct session *s;
 
 	if (!rc)
-		rc = session_create(fs.tracer, name, p->who.uid, p->who.gid, err);
+		rc = session_create(fs.tracer, name, &owner, err);
 	if (rc == -EEXIST) {
 		*err = (struct tr_err)TR_ERR_INIT;
 		p->skip = true;

@@ -26,7 +26,12 @@ enum domain domain_of(const struct node *n)
 
 int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err)
 {
-	return domain_of(n) == DOMAIN_KERNEL ? kernel_refuses(fs.tracer, who->uid, err) : 0;
+	struct owner owner;
+
+	if (domain_of(n) != DOMAIN_KERNEL)
+		return 0;
+	owner = process_owner(who);
+	return kernel_refuses(fs.tracer, &owner, err);
 }
 
 int events_read(const struct node *n, const struct who *who, struct md_buf *out)

@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "fs/base/base.h"
+#include "fs/base/process.h"
 #include "fs/tree/rows.h"
 #include "tracer/face/tracer.h"
 
 static bool may(const struct who *who)
 {
-	return kernel_allowed(fs.tracer, who->uid);
+	struct owner owner = process_owner(who);
+
+	return kernel_allowed(fs.tracer, &owner);
 }
 
 static int show_list(const struct node *n, const struct who *who, struct md_buf *out)

@@ -153,6 +153,7 @@ static int make_session(const struct node *dir, const char *name, const struct w
 			struct tr_err *err)
 {
 	int rc = words_name(name, SESSION_NAME_MOST, err);
+	struct owner owner;
 
 	(void)dir;
 	if (rc)
@@ -161,7 +162,8 @@ static int make_session(const struct node *dir, const char *name, const struct w
 		return tr_fail(err, -EPERM,
 			       "this is the mount of user %u, who alone makes sessions here",
 			       (unsigned)fs.uid);
-	return session_create(fs.tracer, name, who->uid, who->gid, err);
+	owner = process_owner(who);
+	return session_create(fs.tracer, name, &owner, err);
 }
 
 static int remove_session(const struct node *dir, const char *name, const struct who *who,
@@ -203,6 +205,11 @@ static const struct row available_rows[] = {
 	{ 0 }
 };
 
+static bool daemon_may_trace_kernel(void)
+{
+	return kernel_allowed(fs.tracer, &(struct owner){ .uid = fs.uid, .gid = fs.gid });
+}
+
 /*
  * kernel/ exists if the daemon may trace the kernel. Its mode says which users may read it.
  */
@@ -211,13 +218,13 @@ static int find_available(const struct node *dir, const char *name, const struct
 {
 	(void)dir, (void)who;
 	found->row = &available_kernel_row;
-	return !strcmp(name, "kernel") && kernel_allowed(fs.tracer, fs.uid) ? 0 : -ENOENT;
+	return !strcmp(name, "kernel") && daemon_may_trace_kernel() ? 0 : -ENOENT;
 }
 
 static void list_available(const struct node *dir, const struct who *who, struct listing *out)
 {
 	(void)dir, (void)who;
-	if (kernel_allowed(fs.tracer, fs.uid))
+	if (daemon_may_trace_kernel())
 		listing_add(out, "kernel", &available_kernel_row, 0);
 }
 

@@ -30,6 +30,14 @@ static int show_file(const struct node *n, const struct who *who, struct md_buf 
 	return 0;
 }
 
+int check_condition_writer(struct trigger *g, const char *condition, const struct who *who,
+			   struct tr_err *err)
+{
+	struct owner writer = process_owner(who);
+
+	return trigger_check_writer(g, condition, &writer, process_elsewhere(who), err);
+}
+
 static int store_file(const struct node *n, const struct who *who, const char *text, bool replace,
 		      struct tr_err *err)
 {
@@ -41,7 +49,7 @@ static int store_file(const struct node *n, const struct who *who, const char *t
 	if (n->row->arg == TRIGGER_ACTIONS)
 		rc = process_check_paths(who, text, err);
 	else if (n->row->arg == TRIGGER_CONDITION)
-		rc = trigger_check_writer(g, text, who->uid, process_elsewhere(who), err);
+		rc = check_condition_writer(g, text, who, err);
 	rc = rc ? rc : trigger_store(g, (enum trigger_file)n->row->arg, text, replace, err);
 	trigger_put(g);
 	return rc;
@@ -187,6 +195,7 @@ int triggers_make(const struct node *dir, const char *name, const struct who *wh
 		  struct tr_err *err)
 {
 	int rc = words_name(name, TRIGGER_NAME_MAX, err);
+	struct owner owner;
 
 	(void)dir;
 	if (rc)
@@ -194,7 +203,8 @@ int triggers_make(const struct node *dir, const char *name, const struct who *wh
 	if (fs.uid && who->uid != fs.uid)
 		return tr_fail(err, -EPERM, "only user %u can make triggers in this mount",
 			       (unsigned)fs.uid);
-	return trigger_create(fs.tracer, name, who->uid, who->gid, err);
+	owner = process_owner(who);
+	return trigger_create(fs.tracer, name, &owner, err);
 }
 
 int triggers_remove(const struct node *dir, const char *name, const struct who *who,

@@ -148,7 +148,7 @@ int trigger_config_store(const struct node *n, const struct who *who, const char
 
 	(void)replace;
 	if (!rc && ini.condition)
-		rc = trigger_check_writer(g, ini.condition, who->uid, process_elsewhere(who), err);
+		rc = check_condition_writer(g, ini.condition, who, err);
 	if (rc && ini.condition && !err->line)
 		err->line = ini.condition_line;
 	if (!rc)
@@ -170,8 +170,9 @@ static void complain(const char *path, const struct who *who, int rc, const stru
 /* Makes the trigger; one that an earlier daemon left stays as it is. */
 static int make(struct trigger_ini *ini, const struct who *who, struct tr_err *err)
 {
+	struct owner owner = { .uid = who->uid, .gid = who->gid };
 	struct trigger *g;
-	int rc = trigger_create(fs.tracer, ini->name, who->uid, who->gid, err);
+	int rc = trigger_create(fs.tracer, ini->name, &owner, err);
 
 	if (rc == -EEXIST) {
 		*err = (struct tr_err)TR_ERR_INIT;

@@ -14,10 +14,16 @@
 
 #include "fs/tree/tree.h"
 
+struct trigger;
+
 int trigger_config_show(const struct node *n, const struct who *who, struct md_buf *out);
 int trigger_config_store(const struct node *n, const struct who *who, const char *text,
 			 bool replace, struct tr_err *err);
 /* Makes the triggers of /etc/trailfs/triggers.d and of the user's own directory. At mount. */
 void trigger_presets_make(void);
+
+/* Whether the opener may write a trigger's condition: trigger_check_writer. */
+int check_condition_writer(struct trigger *g, const char *condition, const struct who *who,
+			   struct tr_err *err);
 
 #endif

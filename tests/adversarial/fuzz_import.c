@@ -410,6 +410,7 @@ int main(int argc, char **argv)
 	time_t end = time(NULL) + seconds;
 	uint64_t most = ROUNDS * (uint64_t)seconds;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1, rounds = 0;
+	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tracer_config config = { 0 };
 	struct tr_err err = TR_ERR_INIT;
 
@@ -425,7 +426,7 @@ int main(int argc, char **argv)
 	setenv("TRAIL_RUNTIME_DIR", dir, 1);
 	config.state_dir = dir;
 	expect(!tracer_open(&config, &t, &err) &&
-		       !session_create(t, "a", getuid(), getgid(), &err) &&
+		       !session_create(t, "a", &me, &err) &&
 		       (s = session_get(t, "a")), err.sentence);
 	nested_enums();
 	empty_events();

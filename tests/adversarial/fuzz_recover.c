@@ -67,6 +67,7 @@ static void load(struct part *p)
 /* A session with messages of the log, left as by a daemon that was killed. */
 static void make(void)
 {
+	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tracer_config config = { .state_dir = dir };
 	char output[300];
 	struct log_writer who = { .pid = (uint32_t)getpid(), .uid = getuid(), .gid = getgid() };
@@ -79,7 +80,7 @@ static void make(void)
 
 	snprintf(output, sizeof(output), "%s/out", dir);
 	expect(tracer_open(&config, &t, &err) == 0, err.sentence);
-	expect(session_create(t, "a", getuid(), getgid(), &err) == 0, err.sentence);
+	expect(session_create(t, "a", &me, &err) == 0, err.sentence);
 	s = session_get(t, "a");
 	expect(channel_create(s, DOMAIN_USER, "c", &err) == 0 &&
 		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&

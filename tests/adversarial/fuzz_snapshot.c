@@ -38,10 +38,11 @@ static void close_tracer(void)
 
 static void begin(void)
 {
+	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tr_err err = TR_ERR_INIT;
 
 	open_tracer();
-	expect(session_create(t, "a", getuid(), getgid(), &err) == 0, err.sentence);
+	expect(session_create(t, "a", &me, &err) == 0, err.sentence);
 	s = session_get(t, "a");
 	expect(channel_create(s, DOMAIN_USER, "c", &err) == 0 &&
 		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&

@@ -314,7 +314,7 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 
 	memset(shared, 0, sizeof(*shared));
 	kills = 0;
-	if (session_create(t, mode, 0, 0, &err) || !(s = session_get(t, mode)))
+	if (session_create(t, mode, &(struct owner){ 0 }, &err) || !(s = session_get(t, mode)))
 		exit(2);
 	channel_create(s, DOMAIN_USER, "channel0", &err);
 	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_LOSS_MODE, mode, &err);

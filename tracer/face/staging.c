@@ -9,9 +9,11 @@
 struct session *session_draft(struct session *s)
 {
 	struct session *draft;
+	struct owner owner;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	draft = session_alloc(s->tracer, s->name, s->uid, s->gid);
+	owner = session_owner(s);
+	draft = session_alloc(s->tracer, s->name, &owner);
 	if (draft) {
 		draft->draft = true;
 		/* Its rules may need dynamic kernel events: mark them as used. */

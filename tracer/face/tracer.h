@@ -20,6 +20,7 @@
 #include "tracer/base/base.h"
 #include "tracer/base/err.h"
 #include "tracer/base/context/inclusion_set.h"
+#include "tracer/base/os/cred.h"
 #include "tracer/base/rule/rule.h"
 
 struct tracer;
@@ -149,11 +150,11 @@ void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
  * Whether there is a backend and the user may use it: root, and members of the group `tracing` if
  * root's daemon serves.
  */
-bool kernel_allowed(struct tracer *t, uid_t uid);
+bool kernel_allowed(struct tracer *t, const struct owner *owner);
 /* Whether the session has a kernel domain: its owner may trace the kernel. */
 bool session_kernel(struct session *s);
 /* -EACCES or -EOPNOTSUPP with a sentence if this user may not trace the kernel. */
-int kernel_refuses(struct tracer *t, uid_t uid, struct tr_err *err);
+int kernel_refuses(struct tracer *t, const struct owner *owner, struct tr_err *err);
 /*
  * available/kernel/: names, separated by NULs; lists, one name a line; the fields of a tracepoint,
  * one a line.
@@ -177,7 +178,8 @@ int available_kernel_fields(struct tracer *t, const char *system, const char *ev
 
 /* ---- sessions ---- */
 
-int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err);
+int session_create(struct tracer *t, const char *name, const struct owner *owner,
+		   struct tr_err *err);
 int session_destroy(struct tracer *t, const char *name, struct tr_err *err);
 struct session *session_get(struct tracer *t, const char *name);       /* NULL: there is none */
 void session_put(struct session *s);                                   /* NULL is allowed */
@@ -195,6 +197,7 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 struct session_info {
 	uid_t uid;
 	gid_t gid;
+	struct owner_groups groups;
 	mode_t mode;            /* permission bits of the directory; 0700 after mkdir */
 	bool active;
 	bool gone;              /* removed; only references keep it */

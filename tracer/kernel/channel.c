@@ -123,7 +123,7 @@ static int check_owner(const struct session *s, struct tr_err *err)
 	if (!s->tracer->kernel)
 		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
 			       s->tracer->no_kernel);
-	return kernel_may(s->tracer, s->uid)
+	return session_may_trace_kernel(s)
 		       ? 0
 		       : tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
 }

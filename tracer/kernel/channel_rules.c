@@ -232,7 +232,7 @@ static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k)
 
 	kchannel_check(kc, true);
 	kc->refused = 0;
-	active = s->active && !s->gone && c->enabled && kernel_may(s->tracer, s->uid) &&
+	active = s->active && !s->gone && c->enabled && session_may_trace_kernel(s) &&
 		 kchannel_apply_track_attrs(kc, k) && kchannel_apply_track(kc, k);
 	if (!active && recording) {
 		ret = k->ops->record(kc->bc, false);

@@ -4,8 +4,6 @@
 #include "tracer/kernel/kernel.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +16,6 @@
 #include "tracer/kernel/statedump/statedump.h"
 
 #define GROUP "tracing"
-#define GROUPS_MAX 4096
-#define LOOKUP_MAX 65536
 
 /* A hash of the state directory: the same for its next daemon. */
 static uint32_t hash_state_dir(const struct tracer *t)
@@ -81,54 +77,36 @@ void kernel_close(struct tracer *t)
 	t->kernel = NULL;
 }
 
-static bool is_in_group(uid_t uid, const char *name)
-{
-	char *space = malloc(LOOKUP_MAX);
-	gid_t *groups = calloc(GROUPS_MAX, sizeof(*groups)), wanted;
-	struct group group, *g = NULL;
-	struct passwd user, *u = NULL;
-	int n = GROUPS_MAX;
-	bool found = false;
-
-	if (space && groups && getgrnam_r(name, &group, space, LOOKUP_MAX, &g) == 0 && g) {
-		wanted = g->gr_gid;
-		if (getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u &&
-		    getgrouplist(u->pw_name, u->pw_gid, groups, &n) >= 0)
-			for (int i = 0; i < n; i++)
-				found = found || groups[i] == wanted;
-	}
-	free(space);
-	free(groups);
-	return found;
-}
-
-bool kernel_may(const struct tracer *t, uid_t uid)
+bool kernel_allowed(struct tracer *t, const struct owner *owner)
 {
 	if (!t->kernel)
 		return false;
-	return uid == geteuid() || uid == 0 || (geteuid() == 0 && is_in_group(uid, GROUP));
+	return owner->uid == geteuid() || owner->uid == 0 ||
+	       (geteuid() == 0 && owner_in_group(owner, GROUP));
 }
 
-bool kernel_allowed(struct tracer *t, uid_t uid)
+bool session_may_trace_kernel(const struct session *s)
 {
-	return kernel_may(t, uid);
+	struct owner owner = session_owner(s);
+
+	return kernel_allowed(s->tracer, &owner);
 }
 
 bool session_kernel(struct session *s)
 {
-	uid_t uid;
+	struct owner owner;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	uid = s->uid;
+	owner = session_owner(s);
 	pthread_mutex_unlock(&s->tracer->lock);
-	return kernel_may(s->tracer, uid);
+	return kernel_allowed(s->tracer, &owner);
 }
 
-int kernel_refuses(struct tracer *t, uid_t uid, struct tr_err *err)
+int kernel_refuses(struct tracer *t, const struct owner *owner, struct tr_err *err)
 {
 	if (!t->kernel)
 		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", t->no_kernel);
-	if (kernel_may(t, uid))
+	if (kernel_allowed(t, owner))
 		return 0;
 	return tr_fail(err, -EACCES,
 		       "the kernel is traced by root and by members of the group '" GROUP "'");

@@ -178,7 +178,8 @@ extern const struct domain_ops kernel_domain;
 
 void kernel_open(struct tracer *t);
 void kernel_close(struct tracer *t);
-bool kernel_may(const struct tracer *t, uid_t uid);
+/* The session's owner may. Caller holds one of the session's locks. */
+bool session_may_trace_kernel(const struct session *s);
 
 /* ---- events.c: these take kernel.lock, unless they say otherwise ---- */
 
@@ -233,7 +234,8 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 		struct tr_err *err);
 bool kprobe_pending(const struct kprobe_plan *plan);   /* a probe must be prepared */
 /* Opens the files of the plan with the owner's rights, and reads them. Caller holds no lock. */
-int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err);
+int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, const struct owner *owner,
+		   struct tr_err *err);
 /* After kprobe_make failed: sets a sentence with the reason. Caller holds no lock. */
 int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err);
 void kprobe_plan_deinit(struct kprobe_plan *plan);

@@ -40,8 +40,8 @@ static void each_match(struct session *s, const struct rule_list *rules,
 	pthread_mutex_lock(&s->tracer->lock);
 }
 
-static int prepare_rules(struct session *s, struct rule_preparation *prep, uid_t owner,
-			 struct tr_err *err)
+static int prepare_rules(struct session *s, struct rule_preparation *prep,
+			 const struct owner *owner, struct tr_err *err)
 {
 	if (!prep || !kprobe_pending(&prep->plan))
 		return -EAGAIN;

@@ -174,7 +174,7 @@ static int find_tracepoint(struct kernel *k, struct dynamic_event *d, struct tr_
 }
 
 static int resolve_event(struct kernel *k, struct dynamic_event *d, const char *pattern,
-			 uid_t owner, struct btf_files *types, struct tr_err *err)
+			 const struct owner *owner, struct btf_files *types, struct tr_err *err)
 {
 	int ret = dynamic_event_parse(pattern, d, err);
 
@@ -220,7 +220,8 @@ static int fail_at_rule(struct tr_err *err, int ret, const char *text, int line)
 	return map_errno(ret);
 }
 
-int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, uid_t owner, struct tr_err *err)
+int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, const struct owner *owner,
+		   struct tr_err *err)
 {
 	struct btf_files types = BTF_FILES_INIT(BTF_FILE);
 	int ret = 0;
@@ -365,6 +366,7 @@ static void restore_rule(struct channel *c, const struct rule *r)
 	struct kernel *k = c->session->tracer->kernel;
 	struct kprobe_plan plan = { 0 };
 	struct tr_err err = TR_ERR_INIT;
+	struct owner owner = session_owner(c->session);
 	int ret = 0;
 
 	if (!hook_is_rule(r->pattern) && !dynamic_event_is_rule(r->keys[0]))
@@ -373,7 +375,7 @@ static void restore_rule(struct channel *c, const struct rule *r)
 		if (dynamic_event_is_rule(r->keys[i]))
 			claim_probes(k, r->keys[i]);
 	while (!ret && (ret = kprobe_make(k, &plan, r, &err)) == -EAGAIN && kprobe_pending(&plan))
-		ret = kprobe_prepare(k, &plan, c->session->uid, &err);
+		ret = kprobe_prepare(k, &plan, &owner, &err);
 	kprobe_plan_deinit(&plan);
 	if (ret)
 		session_failed(c->session, "channel %s: %s: %s", c->name, r->pattern, err.sentence);
@@ -394,8 +396,8 @@ void kprobes_restore(struct tracer *t)
 	md_buf_deinit(&names);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
-			for (size_t i = 0; c->kernel && kernel_may(t, s->uid) && i < c->rules.count;
-			     i++)
+			for (size_t i = 0; c->kernel && session_may_trace_kernel(s) &&
+			     i < c->rules.count; i++)
 				restore_rule(c, &c->rules.rules[i]);
 	/* The list of events is read again later, because it may have unknown probes. */
 	kcatalog_free(t->kernel);

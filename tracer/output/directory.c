@@ -194,7 +194,7 @@ void output_dir_remove(int dir, const char *name, int deep)
 struct output_owner output_owner_of(const struct session *s)
 {
 	return (struct output_owner){
-		.uid = s->uid, .gid = s->gid, .mode = 0700 | (s->mode & 0055)
+		.owner = session_owner(s), .mode = 0700 | (s->mode & 0055)
 	};
 }
 
@@ -202,7 +202,7 @@ int output_dir_make(const char *path, const struct output_owner *of, bool unused
 		    struct tr_err *err)
 {
 	struct cred cred;
-	int fd, ret = cred_of(of->uid, of->gid, &cred);
+	int fd, ret = cred_of(&of->owner, &cred);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");
@@ -210,9 +210,9 @@ int output_dir_make(const char *path, const struct output_owner *of, bool unused
 	if (ret) {
 		cred_deinit(&cred);
 		return tr_fail(err, ret, "cannot enter the rights of user %u",
-			       (unsigned int)of->uid);
+			       (unsigned int)of->owner.uid);
 	}
-	fd = output_dir_open(path, of->uid, true, of->mode, err);
+	fd = output_dir_open(path, of->owner.uid, true, of->mode, err);
 	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
 		ret = -errno;
 		tr_fail_at(err, ret, path, -1, "the directory cannot be written: %s",

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "tracer/base/err.h"
+#include "tracer/base/os/cred.h"
 
 #define OUTPUT_DIR_PATH_MAX 3500
 
@@ -17,8 +18,7 @@ struct session;
 
 /* Who writes to a directory, and the mode of directories that are made. */
 struct output_owner {
-	uid_t uid;
-	gid_t gid;
+	struct owner owner;
 	mode_t mode;
 };
 

@@ -302,13 +302,14 @@ static int open_checkpoint(struct output *o)
 int output_start(struct session *s, struct tr_err *err)
 {
 	struct output *o = s->output;
+	struct owner owner = session_owner(s);
 	struct channel *c;
 	int ret;
 
 	if (!o || o->started)
 		return 0;
 	cred_deinit(&o->cred);
-	ret = cred_of(s->uid, s->gid, &o->cred);
+	ret = cred_of(&owner, &o->cred);
 	o->mode = 0700 | (s->mode & 0055);
 	if (!ret)
 		ret = open_checkpoint(o);

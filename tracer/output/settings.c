@@ -155,7 +155,7 @@ static int make_output(struct session *s, const char *value, const struct output
 	*out = NULL;
 	if (sink != &file_sink)
 		return output_create_remote(s, sink, value, out, err);
-	ret = resolve_path(s, value, of->uid, path, err);
+	ret = resolve_path(s, value, of->owner.uid, path, err);
 	if (ret || !value[0])
 		return ret;
 	dir = output_dir_make(path, of, false, err);

@@ -293,7 +293,7 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 {
 	const struct domain_ops *ops = domain_ops(s, domain);
 	struct rule_preparation *prep = NULL;
-	uid_t owner;
+	struct owner owner;
 	int ret;
 
 	/* The old rules decide on the events recorded so far: drain them first. */
@@ -301,11 +301,11 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 		UNLOCKED(s->tracer, ops->drain(s));
 	do {
 		session_lock(s);
-		owner = s->uid;
+		owner = session_owner(s);
 		ret = store_rules(s, domain, channel, text, replace, &prep, err);
 		session_unlock(s);
 	} while (ret == -EAGAIN && ops->prepare_rules &&
-		 (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, owner, err))) == 0);
+		 (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, &owner, err))) == 0);
 	if (ops->end_rules)
 		ret = UNLOCKED(s->tracer, ops->end_rules(s, prep, ret, err));
 	return ret;

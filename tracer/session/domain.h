@@ -41,8 +41,8 @@ struct domain_ops {
 	 * Unlocked: opens the files that the rules name, with the owner's rights. 0 or -errno with
 	 * a sentence.
 	 */
-	int (*prepare_rules)(struct session *s, struct rule_preparation *prep, uid_t owner,
-			     struct tr_err *err);
+	int (*prepare_rules)(struct session *s, struct rule_preparation *prep,
+			     const struct owner *owner, struct tr_err *err);
 	/*
 	 * Unlocked. Frees prep and returns ret, with the sentence for a refusal that prep explains
 	 * better.

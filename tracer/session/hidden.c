@@ -165,14 +165,16 @@ static int take_channel(struct session *s, const struct hidden_channel *c, bool 
 {
 	const struct domain_ops *ops = ops_of(s->tracer, c);
 	struct rule_preparation *prep = NULL;
+	struct owner owner;
 	int ret;
 
 	do {
 		session_lock(s);
+		owner = session_owner(s);
 		ret = check_channel(s, c, add, &prep, what, err);
 		session_unlock(s);
 	} while (ret == -EAGAIN && ops->prepare_rules &&
-		 (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, s->uid, err))) == 0);
+		 (ret = UNLOCKED(s->tracer, ops->prepare_rules(s, prep, &owner, err))) == 0);
 	if (ops->end_rules)
 		ret = UNLOCKED(s->tracer, ops->end_rules(s, prep, ret, err));
 	return ret;
@@ -246,7 +248,7 @@ int hidden_open(struct tracer *t, const struct hidden_spec *spec, struct session
 	*out = NULL;
 	*what = (struct hidden_mistake){ 0 };
 	pthread_mutex_lock(&t->lock);
-	s = session_new_hidden(t, spec->prefix, ++number, spec->uid, spec->gid);
+	s = session_new_hidden(t, spec->prefix, ++number, &spec->owner);
 	if (s)
 		s->wakes = spec->wakes;
 	if (s && spec->tracks)

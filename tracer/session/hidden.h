@@ -26,8 +26,7 @@ struct hidden_channel {
 
 struct hidden_spec {
 	const char *prefix;             /* of its name; begins with a dot */
-	uid_t uid;
-	gid_t gid;
+	struct owner owner;
 	bool wakes;                     /* applications ring the bell of its regions */
 	bool active;
 	const struct session *tracks;   /* has the same inclusion sets; NULL: all processes */

@@ -231,6 +231,11 @@ static void restore_context(struct restore *r, const char *value)
 	md_buf_printf(&r->contexts, "%s\n", value);
 }
 
+static void restore_groups(struct restore *r, const char *value)
+{
+	owner_groups_parse(&r->s->groups, value);
+}
+
 /* The kinds of lines; those of a channel refer to the last `channel` line. */
 static const struct line_kind {
 	const char *key;
@@ -244,6 +249,7 @@ static const struct line_kind {
 	{ "files", restore_files, true },
 	{ "kernel", restore_kernel, true },
 	{ "channel", restore_channel, false },
+	{ "groups", restore_groups, false },
 	{ "track", restore_track, false },
 	{ "trace", restore_trace, false },
 	{ "trace32", restore_trace32, false },
@@ -286,7 +292,7 @@ int session_restore(struct tracer *t, const char *name)
 	err = dir < 0 ? -errno : state_file_read(dir, "session", SESSION_FILE_MAX, &text);
 	if (dir >= 0)
 		close(dir);
-	if (!err && !(r.s = session_new(t, name, 0, 0)))
+	if (!err && !(r.s = session_new(t, name, &(struct owner){ 0 })))
 		err = -ENOMEM;
 	if (!err) {
 		md_buf_str(&text);

@@ -27,7 +27,7 @@ static struct session *session_find(struct tracer *t, const char *name)
 	return NULL;
 }
 
-struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+struct session *session_alloc(struct tracer *t, const char *name, const struct owner *owner)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
@@ -37,8 +37,9 @@ struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid
 	s->tracer = t;
 	__atomic_fetch_add(&t->objects, 1, __ATOMIC_RELAXED);
 	snprintf(s->name, sizeof(s->name), "%s", name);
-	s->uid = s->payer = uid;
-	s->gid = gid;
+	s->uid = s->payer = owner->uid;
+	s->gid = owner->gid;
+	s->groups = owner->groups;
 	s->mode = 0700;
 	s->created = wall_clock();
 	s->clock_offset = t->clock.offset;
@@ -75,21 +76,21 @@ static void remove_from_table(struct session *s)
 	quota_remove(s);
 }
 
-struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+struct session *session_new(struct tracer *t, const char *name, const struct owner *owner)
 {
-	struct session *s = session_alloc(t, name, uid, gid);
+	struct session *s = session_alloc(t, name, owner);
 
 	return s ? add_session(s) : NULL;
 }
 
-struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number, uid_t uid,
-				   gid_t gid)
+struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number,
+				   const struct owner *owner)
 {
 	char name[64];
 	struct session *s;
 
 	snprintf(name, sizeof(name), "%s%" PRIu64, prefix, number);
-	s = session_alloc(t, name, uid, gid);
+	s = session_alloc(t, name, owner);
 	if (!s)
 		return NULL;
 	s->hidden = true;
@@ -214,7 +215,8 @@ void session_drop(struct session *s)
 	remove_from_table(s);
 }
 
-int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err)
+int session_create(struct tracer *t, const char *name, const struct owner *owner,
+		   struct tr_err *err)
 {
 	struct session *s;
 	int ret = name_check(name, SESSION_NAME_MAX, err);
@@ -226,9 +228,9 @@ int session_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 		ret = tr_fail(err, -EEXIST, "there is a session '%s' already", name);
 	else if (t->config.max_sessions && t->session_count >= t->config.max_sessions)
 		ret = tr_fail(err, -ENOSPC, "no more than %u sessions", t->config.max_sessions);
-	else if ((ret = quota_session(t, uid, err)))
+	else if ((ret = quota_session(t, owner->uid, err)))
 		;
-	else if (!(s = session_new(t, name, uid, gid)))
+	else if (!(s = session_new(t, name, owner)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
 		tr_fail(err, ret, "the state directory cannot be written");
@@ -362,10 +364,10 @@ static int set_rights(struct session *s, mode_t mode, uid_t uid, gid_t gid)
 		ret = -ENOENT;
 	} else {
 		s->mode = mode == (mode_t)-1 ? s->mode : mode & 0777;
-		if (uid != (uid_t)-1)
-			quota_move(s, uid);
 		s->gid = gid == (gid_t)-1 ? s->gid : gid;
 		if (uid != (uid_t)-1) {
+			quota_move(s, uid);
+			s->groups = (struct owner_groups){ 0 };
 			/*
 			 * Applications of the former owner must attach again to learn of the
 			 * change.

@@ -195,6 +195,7 @@ struct session {
 	char name[201];
 	uid_t uid;
 	gid_t gid;
+	struct owner_groups groups;             /* of the process that made it */
 	mode_t mode;
 	bool active, gone;
 	bool halting;	/* not active, but without the barrier yet: session_apply() has to come */
@@ -329,11 +330,16 @@ void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *sub
 
 /* session.c: caller holds tracer.lock, unless the line says otherwise */
 /* A session in no list; NULL: no memory. session_new adds it to tracer.sessions and the quota. */
-struct session *session_alloc(struct tracer *t, const char *name, uid_t uid, gid_t gid);
-struct session *session_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
+struct session *session_alloc(struct tracer *t, const char *name, const struct owner *owner);
+struct session *session_new(struct tracer *t, const char *name, const struct owner *owner);
 /* The same for a session that users do not see; its name is prefix and number. */
-struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number, uid_t uid,
-				   gid_t gid);
+struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number,
+				   const struct owner *owner);
+/* Caller holds one of the session's locks. */
+static inline struct owner session_owner(const struct session *s)
+{
+	return (struct owner){ s->uid, s->gid, s->groups };
+}
 /* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
 int session_check_alive(const struct session *s, struct tr_err *err);
 /*

@@ -9,6 +9,7 @@
  * The keeper holds the buffers, under the keys that the `region` lines name. The file has first one
  * line `KEY VALUE` for each row of session_keys below, then:
  *
+ *	groups [GID …]                  of the process that made it
  *	track ATTRIBUTE [*] [ID …]      an inclusion set
  *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
  *	times BLOCKING SWITCH_PERIOD READ_PERIOD        of the channel above, as the next five
@@ -201,6 +202,7 @@ int session_save(struct session *s)
 	if (s->gone || s->draft || s->hidden)
 		return 0;
 	save_keys(s, &out);
+	owner_groups_print(&s->groups, &out);
 	save_tracks(s, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_channel(c, &out);

@@ -16,6 +16,7 @@ void session_publish(struct session *s)
 		.info = {
 			.uid = s->uid,
 			.gid = s->gid,
+			.groups = s->groups,
 			.mode = s->mode,
 			.active = s->active || s->halting,
 			.gone = s->gone,

@@ -121,7 +121,7 @@ static int explain_written_rule(const struct condition *c, int ret, struct tr_er
 	return ret;
 }
 
-int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c, bool enabled,
+int event_open(struct tracer *t, const struct owner *owner, const struct condition *c, bool enabled,
 	       struct session **out, struct tr_err *err)
 {
 	const char **contexts = calloc(c->capture_count + 1, sizeof(*contexts));
@@ -133,11 +133,11 @@ int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c
 		.subbuf_size = c->domain == DOMAIN_KERNEL ? KERNEL_SUBBUF_SIZE : SUBBUF_SIZE,
 	};
 	struct hidden_spec spec = {
-		.prefix = PREFIX, .uid = uid, .gid = gid, .wakes = true, .active = enabled,
+		.prefix = PREFIX, .owner = *owner, .wakes = true, .active = enabled,
 		.channels = &channel, .channel_count = 1,
 	};
 	struct hidden_mistake what;
-	int ret = c->domain == DOMAIN_KERNEL ? kernel_refuses(t, uid, err) : 0;
+	int ret = c->domain == DOMAIN_KERNEL ? kernel_refuses(t, owner, err) : 0;
 
 	*out = NULL;
 	if (!ret)

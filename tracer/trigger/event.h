@@ -12,7 +12,7 @@
 #include "tracer/trigger/trigger.h"
 
 /* Without lock. The session of the condition, referenced; its rule's mistakes are explained. */
-int event_open(struct tracer *t, uid_t uid, gid_t gid, const struct condition *c, bool enabled,
+int event_open(struct tracer *t, const struct owner *owner, const struct condition *c, bool enabled,
 	       struct session **out, struct tr_err *err);
 
 void listener_start(struct tracer *t);          /* the thread; without lock, as the next */

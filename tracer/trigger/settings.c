@@ -162,7 +162,8 @@ static int prepare_condition(struct trigger *g, const struct condition *c, bool 
 	if (ret || c->kind != CONDITION_EVENT)
 		return ret;
 	trigger_info(g, &info);
-	return event_open(g->tracer, info.uid, info.gid, c, enabled, events, err);
+	return event_open(g->tracer, &(struct owner){ info.uid, info.gid, info.groups }, c, enabled,
+			  events, err);
 }
 
 /* Locked. Takes c over, and exchanges *events with the one that the trigger had. */
@@ -361,8 +362,8 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 	return ret;
 }
 
-int trigger_check_writer(struct trigger *g, const char *condition, uid_t uid, bool elsewhere,
-			 struct tr_err *err)
+int trigger_check_writer(struct trigger *g, const char *condition, const struct owner *writer,
+			 bool elsewhere, struct tr_err *err)
 {
 	struct condition c;
 	int ret = condition_parse(condition, &c, NULL);
@@ -374,7 +375,7 @@ int trigger_check_writer(struct trigger *g, const char *condition, uid_t uid, bo
 			      "the rule has a path, and the process that opened this file has "
 			      "ended, or has another root or mount namespace than trailfs");
 	else
-		ret = kernel_refuses(g->tracer, uid, err);
+		ret = kernel_refuses(g->tracer, writer, err);
 	condition_deinit(&c);
 	return ret;
 }

@@ -28,7 +28,7 @@ static struct trigger *find_trigger(struct triggers *all, const char *name)
 	return NULL;
 }
 
-struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t gid)
+struct trigger *trigger_new(struct tracer *t, const char *name, const struct owner *owner)
 {
 	struct trigger *g = calloc(1, sizeof(*g));
 
@@ -39,8 +39,9 @@ struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t
 	g->serial = ++t->triggers->next_serial;
 	snprintf(g->name, sizeof(g->name), "%s", name);
 	g->created = trigger_now();
-	g->uid = uid;
-	g->gid = gid;
+	g->uid = owner->uid;
+	g->gid = owner->gid;
+	g->groups = owner->groups;
 	g->mode = 0700;
 	g->enabled = true;
 	g->slot = -1;
@@ -140,7 +141,8 @@ static void unlink_trigger(struct trigger *g)
 	g->tracer->triggers->count--;
 }
 
-int trigger_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err)
+int trigger_create(struct tracer *t, const char *name, const struct owner *owner,
+		   struct tr_err *err)
 {
 	struct triggers *all = t->triggers;
 	struct trigger *g = NULL;
@@ -151,8 +153,8 @@ int trigger_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, str
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&all->lock);
-	ret = check_room(all, name, uid, err);
-	if (!ret && !(g = trigger_new(t, name, uid, gid)))
+	ret = check_room(all, name, owner->uid, err);
+	if (!ret && !(g = trigger_new(t, name, owner)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (!ret && (ret = trigger_save(g))) {
 		tr_fail(err, ret, "the state directory cannot be written");
@@ -226,8 +228,8 @@ void trigger_info(struct trigger *g, struct trigger_info *info)
 
 	pthread_mutex_lock(&all->lock);
 	*info = (struct trigger_info){
-		.uid = g->uid, .gid = g->gid, .mode = g->mode, .created = g->created,
-		.serial = g->serial, .change = g->change,
+		.uid = g->uid, .gid = g->gid, .groups = g->groups, .mode = g->mode,
+		.created = g->created, .serial = g->serial, .change = g->change,
 	};
 	pthread_mutex_unlock(&all->lock);
 }
@@ -244,6 +246,8 @@ static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
 		ret = -ENOENT;
 	} else {
 		moves = uid != (uid_t)-1 && uid != g->uid;
+		if (moves)
+			g->groups = (struct owner_groups){ 0 };
 		g->mode = mode == (mode_t)-1 ? g->mode : mode & 0777;
 		g->uid = uid == (uid_t)-1 ? g->uid : uid;
 		g->gid = gid == (gid_t)-1 ? g->gid : gid;

@@ -59,6 +59,7 @@ struct trigger {
 	int64_t created;                /* constant; ns since the epoch */
 	uid_t uid;
 	gid_t gid;
+	struct owner_groups groups;     /* of the process that made it */
 	mode_t mode;
 	bool enabled, gone;
 	bool unsaved;                   /* counters differ from the state directory's */
@@ -137,7 +138,7 @@ extern const struct session_part trigger_part;
 /* ---- private to the room ---- */
 
 /* trigger.c. Locked. */
-struct trigger *trigger_new(struct tracer *t, const char *name, uid_t uid, gid_t gid);
+struct trigger *trigger_new(struct tracer *t, const char *name, const struct owner *owner);
 void trigger_changed(struct trigger *g);
 /*
  * Whether the owner, with the trigger's group, may read (write: also change) the session;

@@ -37,6 +37,7 @@ int trigger_save(struct trigger *g)
 		      "\nevents_lost %" PRIu64 "\nslot %d\nsaves %" PRIu64 "\n",
 		      g->uid, g->gid, (unsigned int)g->mode, g->created, g->enabled, g->hits,
 		      g->last_hit, g->sent, g->lost, g->events_lost, g->slot, g->saves);
+	owner_groups_print(&g->groups, &out);
 	if (g->condition.text)
 		md_buf_printf(&out, "condition %s\n", g->condition.text);
 	for (size_t i = 0; i < g->action_count; i++) {
@@ -118,6 +119,8 @@ static void restore_line(struct trigger *g, char *line)
 	if (!strcmp(line, "condition")) {
 		condition_deinit(&g->condition);
 		condition_parse(value, &g->condition, NULL);
+	} else if (!strcmp(line, "groups")) {
+		owner_groups_parse(&g->groups, value);
 	} else if (!strcmp(line, "action")) {
 		restore_action(g, value);
 	} else {
@@ -137,7 +140,7 @@ static int restore_trigger(struct tracer *t, const char *name)
 	ret = state_file_read(t->triggers->fd, name, FILE_MAX, &text);
 	if (!ret && !*md_buf_str(&text))
 		ret = text.failed ? -ENOMEM : -EBADMSG;
-	g = ret ? NULL : trigger_new(t, name, 0, 0);
+	g = ret ? NULL : trigger_new(t, name, &(struct owner){ 0 });
 	for (line = g ? strtok_r(text.data, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save))
 		restore_line(g, line);

@@ -15,6 +15,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/base/os/cred.h"
 
 struct notices;
 struct tracer;
@@ -23,7 +24,8 @@ struct trigger;
 #define TRIGGER_NAME_MAX 200    /* bytes */
 
 /* -EEXIST, -ENAMETOOLONG, -EINVAL; -EDQUOT and -ENOSPC: the user, the daemon has too many. */
-int trigger_create(struct tracer *t, const char *name, uid_t uid, gid_t gid, struct tr_err *err);
+int trigger_create(struct tracer *t, const char *name, const struct owner *owner,
+		   struct tr_err *err);
 /* Removes it. Actions that have begun end by themselves. -ENOENT. */
 int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err);
 /* serial: of trigger_info, or 0 for any. NULL: there is none. */
@@ -35,6 +37,7 @@ uint32_t triggers_count(struct tracer *t);
 struct trigger_info {
 	uid_t uid;
 	gid_t gid;
+	struct owner_groups groups;
 	mode_t mode;            /* permission bits of the directory; 0700 at first */
 	int64_t created;        /* ns since the epoch */
 	uint64_t serial;        /* unique in the life of a daemon */
@@ -57,8 +60,8 @@ int trigger_store(struct trigger *g, enum trigger_file what, const char *text, b
  * Whether this user may write the condition. elsewhere: a path in it may mean another file to the
  * writer than to the daemon. -EACCES or -EOPNOTSUPP; a text with another mistake is no error here.
  */
-int trigger_check_writer(struct trigger *g, const char *condition, uid_t uid, bool elsewhere,
-			 struct tr_err *err);
+int trigger_check_writer(struct trigger *g, const char *condition, const struct owner *writer,
+			 bool elsewhere, struct tr_err *err);
 /* All three at once. A mistake is in `*wrong`. */
 int trigger_load(struct trigger *g, const char *condition, const char *actions, bool enabled,
 		 enum trigger_file *wrong, struct tr_err *err);

@@ -256,7 +256,7 @@ int stacks_create(struct session *s, struct stacks **out)
 	}
 	pthread_mutex_init(&k->lock, NULL);
 	session_info(s, &info);
-	k->symbols = symbols_create(info.uid, here);
+	k->symbols = symbols_create(&(struct owner){ info.uid, info.gid, info.groups }, here);
 	err = k->symbols ? collect_all(k, s) : -ENOMEM;
 	if (err) {
 		stacks_destroy(k);

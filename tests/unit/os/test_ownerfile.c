@@ -41,7 +41,7 @@ static int opens(uid_t owner, const char *name, const char *content)
 {
 	char got[64] = "";
 	struct tr_err err = TR_ERR_INIT;
-	int fd = ownerfile_open(owner, at(name), &err);
+	int fd = ownerfile_open(&(struct owner){ owner, owner, { 0 } }, at(name), &err);
 
 	if (fd < 0) {
 		CHECK(err.sentence[0]);
@@ -95,6 +95,7 @@ static void links(void)
 
 static void not_files(void)
 {
+	const struct owner me = { getuid(), getgid(), { 0 } };
 	char name[300];
 
 	CHECK(mkfifo(at("fifo"), 0666) == 0 && chmod(at("fifo"), 0666) == 0);
@@ -103,8 +104,8 @@ static void not_files(void)
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	CHECK(opens(getuid(), name, "") == -ENAMETOOLONG);
-	CHECK(ownerfile_open(getuid(), "/dev/null", NULL) == -EINVAL &&
-	      ownerfile_open(getuid(), "/", NULL) == -EINVAL);
+	CHECK(ownerfile_open(&me, "/dev/null", NULL) == -EINVAL &&
+	      ownerfile_open(&me, "/", NULL) == -EINVAL);
 }
 
 static void remove_all(void)

@@ -173,6 +173,7 @@ static void locks(void)
 int main(int argc, char **argv)
 {
 	struct tr_err err = TR_ERR_INIT;
+	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tracer_config config = { 0 };
 	char dir[128];
 	pid_t pid;
@@ -186,7 +187,7 @@ int main(int argc, char **argv)
 		return 2;
 	setenv("TRAIL_RUNTIME_DIR", dir, 1);
 	config.state_dir = dir;
-	if (tracer_open(&config, &t, &err) || session_create(t, "a", getuid(), getgid(), &err) ||
+	if (tracer_open(&config, &t, &err) || session_create(t, "a", &me, &err) ||
 	    !(s = session_get(t, "a")) ||
 	    events_store(s, DOMAIN_USER, NULL, "halt:*\n", true, &err)) {
 		printf("not ok: %s\n", err.sentence);

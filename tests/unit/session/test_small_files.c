@@ -78,6 +78,7 @@ int main(int argc, char **argv)
 {
 	struct log_writer who = { .pid = (uint32_t)getpid(), .uid = getuid(), .gid = getgid() };
 	struct tr_err err = TR_ERR_INIT;
+	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tracer_config config = { 0 };
 	pthread_t thread;
 	char dir[128];
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
 		return 2;
 	setenv("TRAIL_RUNTIME_DIR", dir, 1);
 	config.state_dir = dir;
-	if (tracer_open(&config, &t, &err) || session_create(t, "a", getuid(), getgid(), &err) ||
+	if (tracer_open(&config, &t, &err) || session_create(t, "a", &me, &err) ||
 	    !(s = session_get(t, "a")) || events_store(s, DOMAIN_USER, NULL, "*\n", true, &err) ||
 	    session_control(s, "start\n", &err) || tracer_log(t, &who, "x", 1, &err)) {
 		printf("not ok: %s\n", err.sentence);

@@ -80,7 +80,7 @@ static void check_object(struct symbols *s, uint64_t time, uint64_t address, con
 /* Which mapping an address has depends on the time, and does not change by later ones. */
 static void times(void)
 {
-	struct symbols *s = symbols_create(getuid(), false);
+	struct symbols *s = symbols_create(&(struct owner){ getuid(), getgid(), { 0 } }, false);
 
 	if (!s) {
 		CHECK(s);
@@ -111,7 +111,7 @@ static void times(void)
 /* Mappings of hostile traces: many, large, odd. */
 static void many(void)
 {
-	struct symbols *s = symbols_create(getuid(), false);
+	struct symbols *s = symbols_create(&(struct owner){ getuid(), getgid(), { 0 } }, false);
 	char path[64];
 	struct symbol out;
 
@@ -140,7 +140,7 @@ __attribute__((noinline)) int symbols_target(int x)
 /* This process, as the system shows it. */
 static void live(void)
 {
-	struct symbols *s = symbols_create(getuid(), true);
+	struct symbols *s = symbols_create(&(struct owner){ getuid(), getgid(), { 0 } }, true);
 	struct timespec now;
 	struct symbol out;
 	uint64_t time;
@@ -169,7 +169,7 @@ static void live(void)
 	}
 	symbols_free(s);
 	/* Before this process, the number was another one's. */
-	s = symbols_create(getuid(), true);
+	s = symbols_create(&(struct owner){ getuid(), getgid(), { 0 } }, true);
 	if (s)
 		symbols_find(s, getpid(), time - 3600000000000u, (uintptr_t)symbols_target,
 			     false, &out);
@@ -204,7 +204,7 @@ static void spoil(const char *path, char *bytes, size_t size, int rounds)
 		if (f)
 			fclose(f);
 		o.loaded = false;
-		object_load(&o, getuid(), false);
+		object_load(&o, &(struct owner){ .uid = getuid() }, false);
 		for (int j = 0; j < 20; j++)
 			functions_find(&o.functions,
 				       object_address(&o, rnd(size), (int64_t)rnd(3) - 1), &offset);

@@ -32,39 +32,109 @@ static void save_own_groups(void)
 		own.count = 0;
 }
 
-int cred_of(uid_t uid, gid_t gid, struct cred *out)
+/* The groups of the databases. A user without an entry has only `gid`. 0 or -ENOMEM. */
+static int look_up_groups(const struct owner *owner, char *space, struct cred *out)
 {
-	char *space = malloc(LOOKUP_MAX);
 	struct passwd user, *u = NULL;
 	int n = 64;
 
-	*out = (struct cred){ .uid = uid, .gid = gid };
-	out->groups = calloc((size_t)n, sizeof(gid_t));
-	if (!space || !out->groups)
-		goto nomem;
-	if (getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) || !u) {
-		out->groups[0] = gid;
+	if (getpwuid_r(owner->uid, &user, space, LOOKUP_MAX, &u) || !u) {
+		out->groups[0] = owner->gid;
 		out->count = 1;
-		free(space);
 		return 0;
 	}
-	while (getgrouplist(u->pw_name, gid, out->groups, &n) < 0) {
+	while (getgrouplist(u->pw_name, owner->gid, out->groups, &n) < 0) {
 		gid_t *more;
 
 		if (n <= 0 || n > GROUPS_MAX)
-			goto nomem;
+			return -ENOMEM;
 		more = realloc(out->groups, (size_t)n * sizeof(gid_t));
 		if (!more)
-			goto nomem;
+			return -ENOMEM;
 		out->groups = more;
 	}
 	out->count = (size_t)n;
-	free(space);
 	return 0;
-nomem:
+}
+
+static bool has_group(const struct cred *c, gid_t group)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->groups[i] == group)
+			return true;
+	return false;
+}
+
+/* 0 or -ENOMEM. */
+static int add_groups(const struct owner_groups *more, struct cred *out)
+{
+	size_t count = out->count + more->count;
+	gid_t *groups = more->count ? realloc(out->groups, count * sizeof(gid_t)) : out->groups;
+
+	if (!groups)
+		return -ENOMEM;
+	out->groups = groups;
+	for (uint32_t i = 0; i < more->count; i++)
+		if (!has_group(out, more->ids[i]))
+			out->groups[out->count++] = more->ids[i];
+	return 0;
+}
+
+int cred_of(const struct owner *owner, struct cred *out)
+{
+	char *space = malloc(LOOKUP_MAX);
+	int ret = -ENOMEM;
+
+	*out = (struct cred){ .uid = owner->uid, .gid = owner->gid };
+	out->groups = calloc(64, sizeof(gid_t));
+	if (space && out->groups)
+		ret = look_up_groups(owner, space, out);
+	if (!ret)
+		ret = add_groups(&owner->groups, out);
 	free(space);
-	cred_deinit(out);
-	return -ENOMEM;
+	if (ret)
+		cred_deinit(out);
+	return ret;
+}
+
+bool owner_in_group(const struct owner *owner, const char *name)
+{
+	char *space = malloc(LOOKUP_MAX);
+	struct group group, *g = NULL;
+	struct cred cred;
+	bool found = false;
+
+	if (space && !getgrnam_r(name, &group, space, LOOKUP_MAX, &g) && g &&
+	    !cred_of(owner, &cred)) {
+		found = has_group(&cred, g->gr_gid);
+		cred_deinit(&cred);
+	}
+	free(space);
+	return found;
+}
+
+void owner_groups_add(struct owner_groups *g, gid_t id)
+{
+	if (g->count < OWNER_GROUPS_MAX)
+		g->ids[g->count++] = id;
+}
+
+void owner_groups_print(const struct owner_groups *g, struct md_buf *out)
+{
+	md_buf_puts(out, "groups");
+	for (uint32_t i = 0; i < g->count; i++)
+		md_buf_printf(out, " %u", (unsigned int)g->ids[i]);
+	md_buf_putc(out, '\n');
+}
+
+void owner_groups_parse(struct owner_groups *g, const char *text)
+{
+	char *end;
+
+	*g = (struct owner_groups){ 0 };
+	for (unsigned long id; id = strtoul(text, &end, 10), end != text; text = end)
+		if (id < (gid_t)-1)
+			owner_groups_add(g, (gid_t)id);
 }
 
 void cred_deinit(struct cred *c)

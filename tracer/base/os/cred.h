@@ -6,7 +6,36 @@
 #ifndef TRACER_OS_CRED_H
 #define TRACER_OS_CRED_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "metadata/buf.h"
+
+#define OWNER_GROUPS_MAX 32
+
+/*
+ * Groups that a process had when it made a session or a trigger: its supplementary groups
+ * (credentials(7)), which systemd's SupplementaryGroups=, setpriv(1) and sg(1) set without an entry
+ * in the database. More than these are left out.
+ */
+struct owner_groups {
+	uint32_t count;
+	gid_t ids[OWNER_GROUPS_MAX];
+};
+
+/* A line `groups [GID …]` of the state directory, and what follows the word. */
+void owner_groups_print(const struct owner_groups *g, struct md_buf *out);
+void owner_groups_parse(struct owner_groups *g, const char *text);
+/* Adds a group unless there are too many. */
+void owner_groups_add(struct owner_groups *g, gid_t id);
+
+/* Whose rights a session or a trigger has. */
+struct owner {
+	uid_t uid;
+	gid_t gid;
+	struct owner_groups groups;
+};
 
 struct cred {
 	uid_t uid;
@@ -16,10 +45,10 @@ struct cred {
 };
 
 /*
- * Looks a user up in the databases; a user without an entry has only this uid and gid. 0 or
- * -ENOMEM.
+ * The owner's ids and groups, and the groups that the databases give the user. 0 or -ENOMEM. May
+ * wait for the databases: the caller holds no lock that others wait for.
  */
-int cred_of(uid_t uid, gid_t gid, struct cred *out);
+int cred_of(const struct owner *owner, struct cred *out);
 void cred_deinit(struct cred *c);
 /*
  * Until cred_leave this thread has these rights for files, and no effective capabilities. 0, or
@@ -27,5 +56,8 @@ void cred_deinit(struct cred *c);
  */
 int cred_enter(const struct cred *c);
 void cred_leave(const struct cred *c);
+
+/* Whether cred_of gives the owner the group with this name. Waits as cred_of does. */
+bool owner_in_group(const struct owner *owner, const char *group);
 
 #endif

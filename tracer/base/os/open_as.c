@@ -3,102 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define GROUPS_MOST 4096
-#define LOOKUP_MAX 65536
 #define LINKS_MOST 40
 #define FUSE_MAGIC 0x65735546   /* FUSE_SUPER_MAGIC of the kernel */
-
-/* ---- rights: of the calling thread only (libc's setgroups changes all threads) ---- */
-
-struct rights {
-	bool changed;
-	uid_t uid;
-	gid_t gid;
-	gid_t *groups;
-	int group_count;
-};
-
-static int set_groups(int count, const gid_t *groups)
-{
-	return syscall(SYS_setgroups, count, groups) ? -errno : 0;
-}
-
-/*
- * Reads the user's groups from the database; a user without an entry has none. Returns their
- * number.
- */
-static int get_groups(uid_t uid, gid_t *gid, gid_t *groups)
-{
-	char *space = malloc(LOOKUP_MAX);
-	struct passwd user, *u = NULL;
-	int n = GROUPS_MOST;
-
-	*gid = (gid_t)-1;
-	if (space && getpwuid_r(uid, &user, space, LOOKUP_MAX, &u) == 0 && u) {
-		*gid = u->pw_gid;
-		if (getgrouplist(u->pw_name, u->pw_gid, groups, &n) < 0)
-			n = 0;
-	} else {
-		n = 0;
-	}
-	free(space);
-	return n;
-}
-
-static int take_rights(uid_t uid, struct rights *old)
-{
-	gid_t *groups = calloc(GROUPS_MOST, sizeof(*groups)), gid;
-	int n, ret;
-
-	*old = (struct rights){ 0 };
-	if (geteuid() != 0 || uid == 0) {       /* the daemon's own */
-		free(groups);
-		return 0;
-	}
-	old->groups = calloc(GROUPS_MOST, sizeof(*old->groups));
-	old->group_count = old->groups ? getgroups(GROUPS_MOST, old->groups) : -1;
-	if (!groups || old->group_count < 0) {
-		free(groups);
-		free(old->groups);
-		return -ENOMEM;
-	}
-	n = get_groups(uid, &gid, groups);
-	ret = set_groups(n, groups);
-	free(groups);
-	if (ret) {
-		free(old->groups);
-		return ret;
-	}
-	old->changed = true;
-	/* A user without an entry in the database gets a group with the number of the uid. */
-	old->gid = (gid_t)setfsgid(gid == (gid_t)-1 ? (gid_t)uid : gid);
-	old->uid = (uid_t)setfsuid(uid);
-	/* setfsuid fails for a uid that the user namespace does not map. */
-	return (uid_t)setfsuid((uid_t)-1) == uid ? 0 : -EACCES;
-}
-
-static void restore_rights(struct rights *old)
-{
-	if (!old->changed)
-		return;
-	setfsuid(old->uid);
-	setfsgid(old->gid);
-	set_groups(old->group_count, old->groups);
-	free(old->groups);
-}
 
 /* ---- the path, one name at a time ---- */
 
@@ -206,17 +121,22 @@ static int open_path(uid_t owner, const char *path)
 	return ret ? ret : fd;
 }
 
-int ownerfile_open(uid_t owner, const char *path, struct tr_err *err)
+int ownerfile_open(const struct owner *owner, const char *path, struct tr_err *err)
 {
-	struct rights old;
+	struct cred cred;
 	int fd;
 
 	if (strlen(path) >= PATH_MAX)
 		return tr_fail(err, -ENAMETOOLONG, "the path is too long");
-	fd = take_rights(owner, &old);
-	if (!fd)
-		fd = open_path(owner, path);
-	restore_rights(&old);
+	fd = cred_of(owner, &cred);
+	if (!fd) {
+		fd = cred_enter(&cred);
+		if (!fd) {
+			fd = open_path(owner->uid, path);
+			cred_leave(&cred);
+		}
+		cred_deinit(&cred);
+	}
 	if (fd == -EISDIR || fd == -EINVAL)
 		return tr_fail(err, -EINVAL, "%s is not a regular file", path);
 	if (fd == -ELOOP)

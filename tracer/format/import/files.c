@@ -134,18 +134,19 @@ static int walk_root(struct walk *w, int fd)
 	return walk_dir(w, fd, 0, 1);
 }
 
-int import_open_files(struct import *im, uid_t uid, gid_t gid, struct tr_err *err)
+int import_open_files(struct import *im, const struct owner *owner, struct tr_err *err)
 {
 	struct walk w = { .im = im, .err = err };
 	struct cred cred;
-	int fd, ret = cred_of(uid, gid, &cred);
+	int fd, ret = cred_of(owner, &cred);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");
 	ret = cred_enter(&cred);
 	if (ret) {
 		cred_deinit(&cred);
-		return tr_fail(err, ret, "cannot enter the rights of user %u", (unsigned int)uid);
+		return tr_fail(err, ret, "cannot enter the rights of user %u",
+			       (unsigned int)owner->uid);
 	}
 	fd = open(im->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -188,9 +188,9 @@ static int lock_opening(struct tr_err *err)
 }
 
 /* Fills the import. Caller holds `opening`. */
-static int read_input(struct import *im, uid_t uid, gid_t gid, struct tr_err *err)
+static int read_input(struct import *im, const struct owner *owner, struct tr_err *err)
 {
-	int ret = im->path ? import_open_files(im, uid, gid, err)
+	int ret = im->path ? import_open_files(im, owner, err)
 			   : tr_fail(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; formats[i] && !ret; i++) {
@@ -228,7 +228,7 @@ static int charge(struct import *im, struct tr_err *err)
  * Opens the input. Caller holds no lock. The references to the traces, one each, are the caller's
  * until import_drop.
  */
-static int import_open(struct session *s, const char *path, uid_t uid, gid_t gid,
+static int import_open(struct session *s, const char *path, const struct owner *owner,
 		       struct import **out, struct tr_err *err)
 {
 	struct import *im = calloc(1, sizeof(*im));
@@ -241,7 +241,7 @@ static int import_open(struct session *s, const char *path, uid_t uid, gid_t gid
 	im->path = strdup(path);
 	ret = lock_opening(err);
 	if (!ret) {
-		ret = read_input(im, uid, gid, err);
+		ret = read_input(im, owner, err);
 		pthread_mutex_unlock(&opening);
 	}
 	ret = ret ? ret : charge(im, err);
@@ -273,8 +273,7 @@ struct import *import_get(struct session *s, int *ret)
 	struct import *im = NULL, *made = NULL;
 	struct tr_err err = TR_ERR_INIT;
 	char *path = NULL;
-	uid_t uid;
-	gid_t gid;
+	struct owner owner;
 
 	*ret = 0;
 	/* Most sessions have none; their small files are read without tracer.lock. */
@@ -285,13 +284,12 @@ struct import *import_get(struct session *s, int *ret)
 		im = import_ref(s->import);
 	else if (s->input && !(path = strdup(s->input)))
 		*ret = -ENOMEM;
-	uid = s->uid;
-	gid = s->gid;
+	owner = session_owner(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	if (!path)
 		return im;
 	/* After a restart: the first use opens the input. */
-	*ret = import_open(s, path, uid, gid, &made, &err);
+	*ret = import_open(s, path, &owner, &made, &err);
 	if (*ret) {
 		session_failed(s, "input: %s", err.sentence);
 	} else {
@@ -374,21 +372,19 @@ static int store_input(struct session *s, const char *value, struct tr_err *err)
 {
 	struct import *im = NULL;
 	char *path = NULL;
-	uid_t uid;
-	gid_t gid;
+	struct owner owner;
 	int ret = check_path(value, err);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&s->tracer->lock);
 	ret = may_import(s, err);
-	uid = s->uid;
-	gid = s->gid;
+	owner = session_owner(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	if (!ret && value[0] && !(path = strdup(value)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (!ret && path)
-		ret = import_open(s, path, uid, gid, &im, err);
+		ret = import_open(s, path, &owner, &im, err);
 	if (ret) {
 		free(path);
 		return ret;

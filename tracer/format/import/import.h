@@ -105,7 +105,7 @@ void import_put_header(struct md_buf *out, uint32_t id, uint64_t ts);
 /* ---- files.c ---- */
 
 /* Opens the files. 0 or -errno with a sentence. */
-int import_open_files(struct import *im, uid_t uid, gid_t gid, struct tr_err *err);
+int import_open_files(struct import *im, const struct owner *owner, struct tr_err *err);
 void import_close_files(struct import *im);
 /*
  * Reads n bytes; if n is 0, only checks the file. 0; -ESTALE: the file is not as it was; another

@@ -105,7 +105,7 @@ static void read_compiled(struct functions *f, FILE *in)
 }
 
 /* uid: of the process, or the owner's. Others could give wrong names. */
-static void ask_compiler(struct process *p, uid_t owner, uid_t uid)
+static void ask_compiler(struct process *p, const struct owner *owner, uid_t uid)
 {
 	char path[64];
 	struct stat st;
@@ -115,7 +115,7 @@ static void ask_compiler(struct process *p, uid_t owner, uid_t uid)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)p->pid);
 	fd = ownerfile_open(owner, path, NULL);
 	if (fd >= 0 && !fstat(fd, &st) && st.st_size <= BYTES_MAX && !file_is_fuse(fd) &&
-	    (st.st_uid == 0 || st.st_uid == owner || st.st_uid == uid))
+	    (st.st_uid == 0 || st.st_uid == owner->uid || st.st_uid == uid))
 		f = fdopen(fd, "re");
 	if (f) {
 		read_compiled(&p->compiled, f);
@@ -125,9 +125,10 @@ static void ask_compiler(struct process *p, uid_t owner, uid_t uid)
 	}
 }
 
-void process_ask(struct symbols *s, struct process *p, uid_t owner, bool here, uint64_t time)
+void process_ask(struct symbols *s, struct process *p, const struct owner *owner, bool here,
+		 uint64_t time)
 {
-	uid_t uid = owner;
+	uid_t uid = owner->uid;
 	char path[40];
 	struct stat st;
 	uint64_t start;
@@ -141,7 +142,7 @@ void process_ask(struct symbols *s, struct process *p, uid_t owner, bool here, u
 	start = dir < 0 ? 0 : read_start(dir);
 	/* A user's session has events of that user's processes only. */
 	if (start && start <= time + LATE && !fstat(dir, &st) &&
-	    (!owner || st.st_uid == owner)) {
+	    (!owner->uid || st.st_uid == owner->uid)) {
 		uid = st.st_uid;
 		read_maps(s, p->pid, dir);
 	}

@@ -98,8 +98,8 @@ static bool read_table(struct functions *f, struct elf_view *v, uint32_t type)
 /* ---- files ---- */
 
 /* Opens a file if it is ELF and its build id is this one (id_size 0: any). -1: it is not. */
-static int open_view(struct elf_view *v, uid_t owner, const char *path, const uint8_t *id,
-		     size_t id_size)
+static int open_view(struct elf_view *v, const struct owner *owner, const char *path,
+		     const uint8_t *id, size_t id_size)
 {
 	int fd = *path == '/' && !strstr(path, "/../") ? ownerfile_open(owner, path, NULL) : -1;
 	uint8_t found[SYMBOL_ID_MAX];
@@ -117,8 +117,8 @@ static int open_view(struct elf_view *v, uid_t owner, const char *path, const ui
 	return fd;
 }
 
-static bool read_debug_file(struct object *o, uid_t owner, const char *path, const uint8_t *id,
-			    size_t id_size)
+static bool read_debug_file(struct object *o, const struct owner *owner, const char *path,
+			    const uint8_t *id, size_t id_size)
 {
 	struct elf_view *v = malloc(sizeof(*v));
 	int fd = v ? open_view(v, owner, path, id, id_size) : -1;
@@ -134,7 +134,7 @@ static bool read_debug_file(struct object *o, uid_t owner, const char *path, con
 }
 
 /* The symbols that were stripped from the file; only a build id shows that two files match. */
-static bool find_debug_file(struct object *o, uid_t owner, const struct elf_view *v)
+static bool find_debug_file(struct object *o, const struct owner *owner, const struct elf_view *v)
 {
 	const struct elf_section *link = elf_view_section(v, ".gnu_debuglink");
 	int dir = (int)(o->shown - o->path);
@@ -180,7 +180,7 @@ static int open_vdso(struct elf_view *v)
 	return fd;
 }
 
-static void take_view(struct object *o, uid_t owner, struct elf_view *v)
+static void take_view(struct object *o, const struct owner *owner, struct elf_view *v)
 {
 	o->segments = v->segments;
 	o->segment_count = v->segment_count;
@@ -189,7 +189,7 @@ static void take_view(struct object *o, uid_t owner, struct elf_view *v)
 	v->segments = NULL;
 }
 
-void object_load(struct object *o, uid_t owner, bool here)
+void object_load(struct object *o, const struct owner *owner, bool here)
 {
 	struct elf_view *v = malloc(sizeof(*v));
 	int fd = -1;

@@ -26,7 +26,7 @@ struct object {
  * information (by build id below /usr/lib/debug, or by its .gnu_debuglink), else of .dynsym. Files
  * are opened with the rights of `owner`. here: see symbols_create.
  */
-void object_load(struct object *o, uid_t owner, bool here);
+void object_load(struct object *o, const struct owner *owner, bool here);
 /* The address in terms of the file, of one in a mapping; see symbol_mapping for `offset`. */
 uint64_t object_address(const struct object *o, uint64_t distance, int64_t offset);
 void object_free(struct object *o);

@@ -29,6 +29,7 @@ uint64_t boot_time(void);
  * Adds what a running process maps that may be executed, if it is the process of this id at that
  * time, and the functions that its JIT compiler has listed in /tmp/perf-PID.map.
  */
-void process_ask(struct symbols *s, struct process *p, uid_t owner, bool here, uint64_t time);
+void process_ask(struct symbols *s, struct process *p, const struct owner *owner, bool here,
+		 uint64_t time);
 
 #endif

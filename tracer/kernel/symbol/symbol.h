@@ -27,6 +27,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tracer/base/os/cred.h"
+
 #define SYMBOL_ID_MAX 64        /* bytes of a build id */
 
 struct symbols;
@@ -53,7 +55,7 @@ struct symbol_mapping {
  * owner: of the session. here: the trace was recorded by this machine; then the system is asked
  * about addresses since its boot. NULL: no memory.
  */
-struct symbols *symbols_create(uid_t owner, bool here);
+struct symbols *symbols_create(const struct owner *owner, bool here);
 void symbols_free(struct symbols *s);   /* NULL is allowed */
 
 /* Adds a mapping; copies its strings. Beyond the limits, and without memory, it does nothing. */

@@ -28,7 +28,7 @@ struct answer {                 /* of a search, as long as the process has as ma
 };
 
 struct symbols {
-	uid_t owner;
+	struct owner owner;
 	bool here;
 	uint64_t boot;                  /* ns since the epoch */
 	bool settled;
@@ -42,13 +42,13 @@ struct symbols {
 	struct answer answers[ANSWERS];
 };
 
-struct symbols *symbols_create(uid_t owner, bool here)
+struct symbols *symbols_create(const struct owner *owner, bool here)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
-	s->owner = owner;
+	s->owner = *owner;
 	s->here = here;
 	s->boot = boot_time();
 	s->processes = calloc(TABLE, sizeof(struct process *));
@@ -241,7 +241,7 @@ static void search(struct symbols *s, const struct process *p, uint64_t time, ui
 	}
 	o = s->objects[m->object];
 	if (!o->loaded)
-		object_load(o, s->owner, s->here);
+		object_load(o, &s->owner, s->here);
 	at = object_address(o, address - returns - m->start, m->offset);
 	out->object = o->shown;
 	out->name = functions_find(&o->functions, at, &out->offset);
@@ -259,7 +259,7 @@ void symbols_find(struct symbols *s, int32_t pid, uint64_t time, uint64_t addres
 	if (!p)
 		return;
 	if (!p->asked)
-		process_ask(s, p, s->owner, s->here && time >= s->boot, time);
+		process_ask(s, p, &s->owner, s->here && time >= s->boot, time);
 	a = &s->answers[hash_step(hash_step(HASH_START, address), (uint64_t)pid) >> 20 &
 			(ANSWERS - 1)];
 	/* Then all its mappings count, and the answer depends on the address only. */
@@ -275,14 +275,14 @@ void symbols_find(struct symbols *s, int32_t pid, uint64_t time, uint64_t addres
 }
 
 /* The kernel shows its addresses to those who may see them: the file is opened as the owner. */
-static struct ksyms *load_kernel(uid_t owner)
+static struct ksyms *load_kernel(const struct owner *owner)
 {
 	struct ksyms *k = NULL;
 	struct cred cred;
 
-	if (!owner)
+	if (!owner->uid)
 		return ksyms_load(KSYMS_FILE);
-	if (cred_of(owner, NO_GROUP, &cred))
+	if (cred_of(owner, &cred))
 		return NULL;
 	if (!cred_enter(&cred)) {
 		k = ksyms_load(KSYMS_FILE);
@@ -299,7 +299,7 @@ void symbols_find_kernel(struct symbols *s, uint64_t time, uint64_t address, boo
 	if (!s->here || time < s->boot)
 		return;
 	if (!s->kernel_asked)
-		s->kernel = load_kernel(s->owner);
+		s->kernel = load_kernel(&s->owner);
 	s->kernel_asked = true;
 	if (!s->kernel)
 		return;

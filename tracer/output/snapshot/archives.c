@@ -37,8 +37,7 @@ int archives_open(struct session *s, struct archives **out)
 {
 	struct archives *a = calloc(1, sizeof(*a));
 	int top = -1, err = a ? 0 : -ENOMEM;
-	uid_t uid = 0;
-	gid_t gid = 0;
+	struct owner owner = { 0 };
 
 	*out = NULL;
 	if (err)
@@ -46,15 +45,16 @@ int archives_open(struct session *s, struct archives **out)
 	a->dir = -1;
 	pthread_mutex_lock(&s->tracer->lock);
 	if (s->output && s->output->started) {
-		uid = s->output->cred.uid;
-		gid = s->output->cred.gid;
+		owner = session_owner(s);
+		owner.uid = s->output->cred.uid;
+		owner.gid = s->output->cred.gid;
 		pthread_mutex_lock(&s->output->lock);
 		top = s->output->dir >= 0 ? fcntl(s->output->dir, F_DUPFD_CLOEXEC, 0) : -1;
 		pthread_mutex_unlock(&s->output->lock);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
 	if (top >= 0)
-		err = cred_of(uid, gid, &a->cred);
+		err = cred_of(&owner, &a->cred);
 	if (top >= 0 && !err)
 		err = cred_enter(&a->cred);
 	if (top >= 0 && !err) {

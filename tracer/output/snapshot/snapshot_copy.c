@@ -140,7 +140,7 @@ static int copy_to_directory(struct making *k, struct tr_err *err)
 	dir = output_dir_make(k->copy->target->place, &of, false, err);
 	if (dir < 0)
 		return dir;
-	ret = cred_of(of.uid, of.gid, &cred);
+	ret = cred_of(&of.owner, &cred);
 	if (!ret) {
 		ret = cred_enter(&cred);
 		if (!ret) {

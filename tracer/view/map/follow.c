@@ -112,12 +112,12 @@ static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
 	struct hidden_channel *channels = calloc(count + 1, sizeof(*channels));
 	struct session_info info = session_shown(s).info;
 	struct hidden_spec spec = {
-		.prefix = PREFIX, .uid = info.uid, .gid = info.gid, .active = true, .tracks = s,
-		.channels = channels, .channel_count = count,
+		.prefix = PREFIX, .owner = { info.uid, info.gid, info.groups }, .active = true,
+		.tracks = s, .channels = channels, .channel_count = count,
 	};
 	struct session *hidden;
 	struct hidden_mistake what;
-	int ret = m->domain == DOMAIN_KERNEL ? kernel_refuses(m->tracer, info.uid, err) : 0;
+	int ret = m->domain == DOMAIN_KERNEL ? kernel_refuses(m->tracer, &spec.owner, err) : 0;
 
 	if (!ret && (!plans || !channels))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
