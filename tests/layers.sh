@@ -34,26 +34,17 @@ includes() {
 # rule ROOM "what may be included in quotes (ERE)" "what may not be included in brackets (ERE)"
 rule() {
 	[ -d "$1" ] || return 0
-	while read -r where header; do
-		[ -n "$header" ] || continue
-		case $header in
-		\"*)
-			name=${header#\"}
-			name=${name%\"}
-			case $name in */*) ;; *) name=$1/$name ;; esac
-			echo "$name" | grep -Eq "^($2)\$" ||
-				complain "$where: $1 may not include $header"
-			;;
-		*)
-			name=${header#<}
-			name=${name%>}
-			echo "$name" | grep -Eq "^($3)" &&
-				complain "$where: $1 may not include $header"
-			;;
-		esac
-	done <<EOF
-$(includes "$1")
-EOF
+	refused=$(includes "$1" | room=$1 may="^($2)\$" may_not="^($3)" awk '{
+		name = substr($2, 2, length($2) - 2)
+		if (substr($2, 1, 1) == "<") {
+			wrong = name ~ ENVIRON["may_not"]
+		} else {
+			if (!index(name, "/")) name = ENVIRON["room"] "/" name
+			wrong = name !~ ENVIRON["may"]
+		}
+		if (wrong) print $1 ": " ENVIRON["room"] " may not include " $2
+	}') || complain "$1: its includes were not checked"
+	[ -z "$refused" ] || complain "$refused"
 }
 
 shared='tracer/abi/.*\.h'
@@ -199,19 +190,27 @@ n=$(grep -rl 'fuse_lowlevel\.h' fs 2>/dev/null | wc -l)
 
 sources=$(find metadata tracer fs ustlib kmod tools tests -type f \( -name '*.[chS]' -o -name \
 	'*.cc' -o -name '*.sh' \))
-for f in $sources; do
-	lines=$(wc -l <"$f")
-	[ "$lines" -le 500 ] || complain "$f: $lines lines, 500 are allowed"
-	case $f in
-	tracer/abi/module*) licence=GPL-2.0-or-later ;;
-	ustlib/* | metadata/* | tracer/abi/*) licence=MIT ;;
-	kmod/*) licence=GPL-2.0-only ;;
-	tests/*) licence='\(GPL-2.0-or-later\|MIT\)' ;;
-	*) licence=GPL-2.0-or-later ;;
-	esac
-	head -n 3 "$f" | grep -q "SPDX-License-Identifier: $licence\\( \\*/\\)\\?\$" ||
-		complain "$f: no line 'SPDX-License-Identifier: $licence' at its top"
-done
+heads=$(echo "$sources" | xargs awk '
+	function check_last() {
+		if (lines > 500) print file ": " lines " lines, 500 are allowed"
+		if (file != "" && !licensed) print file ": no line '"'SPDX-License-Identifier: "'" licence "'"'"' at its top"
+	}
+	FNR == 1 {
+		check_last()
+		file = FILENAME
+		licensed = 0
+		licence = "GPL-2.0-or-later"
+		if (file ~ /^(ustlib|metadata)\// || file ~ /^tracer\/abi\// && file !~ /^tracer\/abi\/module/)
+			licence = "MIT"
+		else if (file ~ /^kmod\//)
+			licence = "GPL-2.0-only"
+		else if (file ~ /^tests\//)
+			licence = "(GPL-2.0-or-later|MIT)"
+	}
+	FNR <= 3 && $0 ~ "SPDX-License-Identifier: " licence "( \\*/)?$" { licensed = 1 }
+	{ lines = FNR }
+	END { check_last() }') || complain 'tests/layers.sh: the first lines of sources were not checked'
+[ -z "$heads" ] || complain "$heads"
 
 # Lines of at most 100 columns, a tab being 8 of them. Bytes that continue a UTF-8 character do not
 # count.
