@@ -110,6 +110,48 @@ def drag(b, start, end, modifiers):
     b.mouse("mouseReleased", end, 100, button="left", clickCount=1, modifiers=modifiers)
 
 
+# Draws each visible row without and with its slices, and compares the columns that differ with
+# those of a loop over all slices: each whole pixel that a slice covers, and each in which one begins.
+FILLED = """(() => {
+  const g = $('c').getContext('2d'), w = $('c').width, k = scale(), bad = [];
+  let columns = 0;
+  now = -1; chosen = null;      /* marks of the cursor and of a selection cover slices */
+  for (const r of data.rows) {
+    const y = Math.round(r.y - view.y) + 3;
+    if (r.group || r.counter || y < 26 || y > $('c').height - 4) continue;
+    const items = r.items, want = new Uint8Array(w + 1);
+    for (const s of items) {
+      const begin = r.instants ? data.time[s] : data.begin[s], end = r.instants ? begin : data.end[s];
+      const a = LEFT + (begin - view.from) * k, b = LEFT + (end - view.from) * k;
+      if (a >= LEFT && a < w) want[Math.floor(a)] = 1;
+      for (let x = Math.max(LEFT, Math.ceil(a)); x + 1 <= Math.min(w, b - (b - a > 3 ? 1 : 0)); x++)
+        want[x] = 1;
+    }
+    r.items = new Uint32Array(0); draw();
+    const empty = g.getImageData(0, y, w, 1).data;
+    r.items = items; draw();
+    const full = g.getImageData(0, y, w, 1).data;
+    for (let x = LEFT; x < w; x++) {
+      columns += want[x];
+      if (want[x] && [0, 1, 2, 3].every(c => empty[4 * x + c] === full[4 * x + c])) bad.push(x);
+    }
+  }
+  return [columns, bad.length];
+})()"""
+
+
+def pixels(b):
+    """Each column that has a slice is filled, at four zooms."""
+    for zoom in (1, 7, 60, 900):
+        b.run("show(data.last * 0.3, data.last * (0.3 + 0.7 / %d))" % zoom)
+        b.frame()
+        columns, blank = b.run(FILLED)
+        same("blank columns of slices at zoom %d" % zoom, 0, blank)
+        if not columns:
+            sys.exit("no row is visible at zoom %d" % zoom)
+    b.key("0")
+
+
 def click(b):
     """A slice: the table shows the event that begins it."""
     b.run("show(data.begin[0] - 10, data.end[0] + 10)")
@@ -196,6 +238,7 @@ def use(b, url, counts):
     search(b)
     counters(b)
     zoom(b)
+    pixels(b)
     click(b)
     looks(b)
     same("errors of the page", [], b.errors())

@@ -45,14 +45,24 @@ class Stacks:
     """Slices from begins and ends in order."""
 
     def __init__(self, found):
-        self.found, self.open, self.paths = found, {}, {}
+        self.found, self.open, self.paths, self.calls = found, {}, {}, {}
 
-    def begin(self, track, time, name):
+    def begin(self, track, time, name, call=False):
         self.open.setdefault(track, []).append((time, name))
+        if call:
+            self.calls[track] = len(self.open[track])
+
+    def leave_call(self, track, time):
+        """A thread that enters a call, or runs its program, is in no earlier call."""
+        depth = self.calls.pop(track, 0)
+        while 0 < depth <= len(self.open.get(track, [])):
+            self.end(track, time)
 
     def end(self, track, time):
         self.add_path(track, time)
         begin, name = self.open[track].pop()
+        if len(self.open[track]) < self.calls.get(track, 0):
+            del self.calls[track]
         self.found.slices.append((track, begin, time, name))
 
     def add_path(self, track, time):
@@ -123,8 +133,13 @@ def add_event(f, event, stacks, current, state):
         f.threads[tid] = context["procname"]
         if pid == tid:
             f.processes[tid] = context["procname"]
+    call = bool(m and m["call"])
+    if side in ("begin", "entry") and (call or ":" in name):
+        stacks.leave_call(tid, time)
+    if call and pair in ("exit", "exit_group", "rt_sigreturn", "sigreturn"):
+        side = None
     if side in ("begin", "entry"):
-        stacks.begin(tid, time, pair)
+        stacks.begin(tid, time, pair, call)
         return
     if side:
         stack = stacks.open.get(tid, [])

@@ -111,5 +111,25 @@ if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; th
 	[ "$slices" -gt 50 ] && [ "$counters" -gt 0 ] && [ "$switches" -gt 0 ] && [ "$flows" -gt 0 ] ||
 		fail "few slices, counters, switches or flows: $(cat "$work/judged")"
 	rmdir "$s"
+
+	# A signal's handler ends by a call that does not return: calls are never in one another.
+	mkdir "$s" && mkfifo "$work/go"
+	echo 'syscall:*' >"$s/kernel/events"
+	echo 'pid tid procname' >"$s/kernel/contexts"
+	sh -c 'trap : USR1; read x <"$1"; for i in 1 2 3 4 5 6 7 8 9 10; do kill -USR1 $$; done' \
+		sh "$work/go" &
+	p=$!
+	echo $p >"$s/kernel/track/pid"
+	put start "$s/control"
+	echo >"$work/go"
+	wait $p
+	put stop "$s/control"
+	same_slices "$s"
+	is "depth of calls" 1 "$(awk -v tid="\"tid\":$p[,}]" '
+		$0 ~ tid && /"ph":"B"/ { if (++depth > most) most = depth }
+		$0 ~ tid && /"ph":"E"/ { depth-- }
+		END { print most }' "$work/chrome.json")"
+	grep -q rt_sigreturn "$work/json" || fail "no signal was handled"
+	rmdir "$s"
 fi
 echo "$checks checks"

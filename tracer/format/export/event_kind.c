@@ -99,10 +99,27 @@ static void find_counters(struct event_kind *k, const struct md_event *e)
 			k->counters[k->counter_count++] = (uint8_t)i;
 }
 
-static void find_pair(struct event_kind *k, const struct pair_rule *rule)
+/* System calls that do not return: their entry is an event, and begins no slice. */
+static bool never_returns(const struct pair_rule *rule)
+{
+	static const char *const names[] = { "exit", "exit_group", "rt_sigreturn", "sigreturn" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && *rule->prefix; i++)
+		if (rule->name_len == strlen(names[i]) &&
+		    !memcmp(rule->name, names[i], rule->name_len))
+			return true;
+	return false;
+}
+
+static void find_pair(struct event_kind *k, const struct pair_rule *rule, bool of_program)
 {
 	uint64_t h = hash_bytes(HASH_START, rule->prefix, strlen(rule->prefix));
 
+	k->is_call = *rule->prefix;
+	/* A thread is in one system call at a time, and in none when its program runs. */
+	k->leaves_calls = rule->begins && (k->is_call || of_program);
+	if (never_returns(rule))
+		return;
 	k->side = rule->begins ? PAIR_BEGIN : PAIR_END;
 	k->pair = hash_bytes(hash_step(h, rule->words), rule->name, rule->name_len);
 	k->of_cpu = rule->by == PAIR_CPU;
@@ -149,7 +166,7 @@ struct event_kind *event_kind_create(const struct row *r, uint32_t number)
 		find_fields(k, r->class);
 		find_counters(k, r->class);
 		if (pair)
-			find_pair(k, &rule);
+			find_pair(k, &rule, strchr(plain.p, ':'));
 	}
 	md_buf_deinit(&name);
 	md_buf_deinit(&json);

@@ -29,6 +29,8 @@ struct event_kind {
 	enum kind_is is;
 	enum pair_side { PAIR_SIDE_NONE, PAIR_BEGIN, PAIR_END } side;
 	bool of_cpu;            /* the pair is of the CPU, not of the thread */
+	bool is_call;           /* the pair is a system call */
+	bool leaves_calls;      /* its thread is in no earlier call any more */
 	uint64_t pair;          /* hash of the pair's name */
 	struct track_name name, slice;
 	int tid, pid, procname; /* indices of contexts; -1: absent */

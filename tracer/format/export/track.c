@@ -296,6 +296,18 @@ static bool end_pair(struct tracks *v, struct timeline *t, struct mark k, uint64
 	return true;
 }
 
+/* Ends a system call that is open, although its exit is not among the events. */
+static void end_call(struct tracks *v, struct timeline *t, struct mark k)
+{
+	uint32_t i = t->depth;
+
+	while (i && !t->open[i - 1].is_call)
+		i--;
+	k.row = NULL;
+	while (i && t->depth >= i)
+		end_slice(v, t, k);
+}
+
 /* False: none of the event's fields is a counter that can be shown. */
 static bool add_counters(struct tracks *v, const struct mark *k, const struct event_kind *kind)
 {
@@ -338,8 +350,11 @@ static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
 	if (!t)
 		return;
 	describe(v, t);
+	if (kind->leaves_calls)
+		end_call(v, t, k);
 	if (kind->side == PAIR_BEGIN && (k.slice = push(t))) {
-		*k.slice = (struct open_slice){ .pair = kind->pair, .begin = r->time };
+		*k.slice = (struct open_slice){ .pair = kind->pair, .begin = r->time,
+						.is_call = kind->is_call };
 		if (v->form->begin)
 			v->form->begin(v->arg, &k);
 		return;

@@ -31,6 +31,7 @@ struct open_slice {
 	uint64_t pair;          /* hash of the pair's name */
 	uint64_t begin;         /* ns */
 	uint32_t mark;          /* of the form */
+	bool is_call;           /* a system call */
 };
 
 struct timeline {
