@@ -205,14 +205,15 @@ static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
 
 static int then_stop(struct session *s, struct tr_err *err)
 {
+	struct tr_err why = TR_ERR_INIT;
 	int ret;
 
 	kernel_drain(s);
-	ret = output_stopped(s);
+	ret = output_stopped(s, &why);
 	return ret ? tr_fail(err, ret,
 			     "the session has stopped, but what its buffers hold cannot be "
 			     "written: %s",
-			     strerror(-ret))
+			     why.sentence)
 		   : 0;
 }
 

@@ -78,7 +78,7 @@ bool output_flush(struct session *s)
 	return done;
 }
 
-int output_stopped(struct session *s)
+int output_stopped(struct session *s, struct tr_err *why)
 {
 	struct output *o = output_if_running(s);
 	int err = 0;
@@ -87,7 +87,8 @@ int output_stopped(struct session *s)
 		return 0;
 	pthread_mutex_lock(&o->lock);
 	if (o->error && o->pending)
-		err = o->error == -ENOSPC || o->error == -EDQUOT ? o->error : -EIO;
+		err = tr_fail(why, o->error == -ENOSPC || o->error == -EDQUOT ? o->error : -EIO,
+			      "%s", output_explain(o, o->error));
 	pthread_mutex_unlock(&o->lock);
 	return err;
 }
@@ -109,10 +110,11 @@ uint64_t output_pending(struct session *s)
 	return sum;
 }
 
-int output_removable(struct session *s)
+int output_removable(struct session *s, struct tr_err *why)
 {
 	struct output *o = output_if_running(s);
 	uint64_t before, after;
+	const char *trouble;
 	int err;
 
 	if (!o)
@@ -120,12 +122,15 @@ int output_removable(struct session *s)
 	pthread_mutex_lock(&o->lock);
 	before = o->bytes;
 	pthread_mutex_unlock(&o->lock);
-	err = output_stopped(s);
+	err = output_stopped(s, why);
 	pthread_mutex_lock(&o->lock);
 	after = o->bytes;
+	trouble = o->sink->trouble ? o->sink->trouble(o) : NULL;
 	pthread_mutex_unlock(&o->lock);
 	/* A slow relay gets more time when the session ends; a silent one would lose the events. */
-	return err || !o->net || before != after || !output_pending(s) ? err : -EIO;
+	if (err || !o->net || before != after || !output_pending(s))
+		return err;
+	return tr_fail(why, -EIO, "%s", trouble ? trouble : "the relay confirms nothing");
 }
 
 void output_finish(struct session *s)

@@ -172,14 +172,14 @@ int output_clear_verb(struct session *s, struct tr_err *err);
 int output_metadata_verb(struct session *s, struct tr_err *err);
 /*
  * The session was stopped: writes all of it. 0, also if that takes longer than 0.8 s; -ENOSPC,
- * -EDQUOT or -EIO: it cannot be written and is still in the buffers.
+ * -EDQUOT or -EIO, and the reason: it cannot be written and is still in the buffers.
  */
-int output_stopped(struct session *s);
+int output_stopped(struct session *s, struct tr_err *why);
 /*
  * The same before the session, or one of its channels, is removed. -EIO also if a relay confirms
  * nothing of what it does not have yet.
  */
-int output_removable(struct session *s);
+int output_removable(struct session *s, struct tr_err *why);
 /*
  * Bytes that neither the files nor the relay have, now; without memory: 0. Any thread, takes
  * lists_lock. An application can change it for its own user's rings.

@@ -56,6 +56,8 @@ struct output_sink {
 	/* Any thread, with output.lock: lines `key value`; the reason of an error. */
 	void (*show)(const struct output *o, struct md_buf *out);
 	const char *(*explain)(int err);
+	/* Any thread. What keeps packets from being written before it is an error; NULL: nothing */
+	const char *(*trouble)(const struct output *o);
 };
 
 extern const struct output_sink file_sink;

@@ -67,15 +67,19 @@ void output_show_status(struct session *s, struct md_buf *out)
 void session_troubles(struct session *s, struct md_buf *out)
 {
 	struct output *o = output_if_running(s);
+	const char *trouble;
 
 	if (!o)
 		return;
 	pthread_mutex_lock(&o->lock);
-	if (o->error)
+	trouble = o->error ? output_explain(o, o->error)
+		  : o->sink->trouble ? o->sink->trouble(o)
+				     : NULL;
+	if (trouble)
 		md_buf_printf(out,
 			      "output: %s: events are discarded (and counted) when the buffers are "
 			      "full, until it can be written again\n  %s\n",
-			      output_explain(o, o->error), o->path);
+			      trouble, o->path);
 	if (o->lost_files)
 		md_buf_printf(out,
 			      "output: other programs have removed or cut %" PRIu64

@@ -185,6 +185,7 @@ int channel_create(struct session *s, enum domain domain, const char *channel, s
 
 int channel_destroy(struct session *s, enum domain domain, const char *channel, struct tr_err *err)
 {
+	struct tr_err why = TR_ERR_INIT;
 	struct channel *c;
 	int ret = 0;
 
@@ -196,7 +197,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 		session_apply(s);
 		session_unlock(s);
 		domains_drain(s);
-		ret = session_stop_parts(s);
+		ret = session_stop_parts(s, &why);
 		session_lock(s);
 		c = channel_find(s, domain, channel);
 	}
@@ -206,7 +207,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 		tr_fail(err, ret,
 			"channel '%s' is disabled, but what its buffers hold cannot be written: "
 			"%s; 'clear' discards it",
-			channel, strerror(-ret));
+			channel, why.sentence);
 	} else {
 		c->enabled = false;
 		session_apply(s);

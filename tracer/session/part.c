@@ -53,13 +53,13 @@ int session_part_streams(struct session *s, struct stream_set *out)
 	return ret;
 }
 
-int session_stop_parts(struct session *s)
+int session_stop_parts(struct session *s, struct tr_err *why)
 {
 	int ret = 0;
 
 	for_each_part(p, s->tracer)
 		if (!ret && (*p)->stopped)
-			ret = UNLOCKED(s->tracer, (*p)->stopped(s));
+			ret = UNLOCKED(s->tracer, (*p)->stopped(s, why));
 	return ret;
 }
 

@@ -71,9 +71,9 @@ struct session_part {
 
 	/*
 	 * Unlocked: waits for a writer, at most a second. The session, or one of its channels, has
-	 * stopped and will be removed. -errno: its events cannot be written.
+	 * stopped and will be removed. -errno, and the reason: its events cannot be written.
 	 */
-	int (*stopped)(struct session *s);
+	int (*stopped)(struct session *s, struct tr_err *why);
 	/* Locked. Whether finish() is needed before the session is removed. */
 	bool (*must_finish)(const struct session *s);
 	/*
@@ -110,8 +110,8 @@ void session_buffers_parts(struct session *s);
 bool session_must_finish(const struct session *s);
 /* Unlocked: calls streams() of the parts until one does not return 0. */
 int session_part_streams(struct session *s, struct stream_set *out);
-/* Unlocked: calls stopped() of the parts until one fails. 0 or its -errno. */
-int session_stop_parts(struct session *s);
+/* Unlocked: calls stopped() of the parts until one fails. 0 or its -errno with the reason. */
+int session_stop_parts(struct session *s, struct tr_err *why);
 void session_drop_parts(struct session *s, bool keep);
 void session_exchange_parts(struct session *a, struct session *b);
 void session_save_parts(const struct session *s, struct md_buf *out);

@@ -283,6 +283,7 @@ void session_finish(struct session *s)
  */
 static int stop_for_removal(struct session *s, struct tr_err *err)
 {
+	struct tr_err why = TR_ERR_INIT;
 	int ret = 0;
 
 	if (s->ending || !session_must_finish(s))
@@ -293,12 +294,12 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 	session_changed(s);
 	session_unlock(s);
 	domains_drain(s);
-	ret = session_stop_parts(s);
+	ret = session_stop_parts(s, &why);
 	session_lock(s);
 	return ret ? tr_fail(err, ret,
 			     "session '%s' has stopped, but what its buffers hold cannot be "
 			     "written: %s; 'clear' discards it",
-			     s->name, strerror(-ret))
+			     s->name, why.sentence)
 		   : 0;
 }
 

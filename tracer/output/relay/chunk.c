@@ -102,12 +102,21 @@ int relay_rotate(struct output *o)
 	return output_begin_chunk(o);
 }
 
-/* The stream continues with what is recorded after the clear. */
+/*
+ * The stream continues with what is recorded after the clear. What was sent and is not confirmed
+ * counts as read: the relay drops it, or nothing of it is sent again.
+ */
 static void clear_stream(struct output *o, struct stream_writer *os)
 {
 	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
 	uint64_t ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
 
+	if (relay_of(o)->connected) {
+		os->at.begin = os->net->sent.begin;
+		os->at.ts = os->net->sent.ts;
+		os->at.seq = os->net->sent.seq;
+		os->at.lost = os->net->sent.lost;
+	}
 	os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
 	os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
 	os->at.ts = ts > os->at.ts ? ts : os->at.ts;
@@ -117,31 +126,48 @@ static void clear_stream(struct output *o, struct stream_writer *os)
 	os->net->sent.events = os->at.events;
 	os->net->sent.ts = os->at.ts;
 	os->net->sent.lost_before = os->at.lost_before;
-	os->net->missed = 0;
+	os->net->missed = os->net->asked_missed = 0;
+	os->net->asked_position = os->net->sent;
 }
 
-int relay_clear(struct output *o)
+static void clear_buffers(struct output *o)
 {
-	struct relay *r = relay_of(o);
 	struct session *s = o->s;
-	int err = r->connected && !r->may_clear ? -EPERM : 0;
 
-	if (err)
-		return err;
-	/* Packets that are on their way belong to what is deleted. */
-	if (r->connected)
-		err = relay_confirm_all(o);
 	o->head.cleared++;
 	checkpoint_head_put(o->state, &o->head);
+	pthread_mutex_lock(&o->lock);
+	relay_of(o)->clears = o->asked[OUTPUT_CLEAR];
+	pthread_mutex_unlock(&o->lock);
+	relay_of(o)->clear_since = 0;
 	pthread_mutex_lock(&s->tracer->lock);
 	session_clear_rings(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	for (size_t i = 0; i < o->count; i++)
 		clear_stream(o, o->streams[i]);
-	if (!err && r->connected && o->count)
+	output_reset_counts(o);
+}
+
+/*
+ * The buffers are cleared first, whatever the relay does. A relay that is gone or silent keeps what
+ * it has, as after any connection that breaks: that is no error of a clear.
+ */
+int relay_clear(struct output *o)
+{
+	struct relay *r = relay_of(o);
+	int err = 0;
+
+	if (r->connected && !r->may_clear) {
+		if (!relay_is_silent(r))
+			return -EPERM;
+		relay_broken(r, -ETIMEDOUT);
+	}
+	clear_buffers(o);
+	/* Packets that are on their way belong to what is deleted. */
+	if (r->connected && o->count)
 		err = next_chunk(o, RELAY_CHUNK_DELETE);
 	output_reset_counts(o);
-	return err;
+	return err == -EREMOTEIO || err == -EPROTO ? err : 0;
 }
 
 void relay_end(struct output *o)

@@ -62,6 +62,8 @@ struct relay {
 	uint64_t unasked;               /* bytes of packets that were sent since link_flush */
 	uint64_t retry, delay;          /* when to connect again, and the pause after that, ns */
 	int error;                      /* of the last attempt, -errno */
+	uint64_t clears;                /* requests to clear that the buffers have seen */
+	uint64_t clear_since;           /* the next one waits for the connection, ns; 0: no */
 	uint64_t chunk;                 /* on this connection */
 	bool rotated;
 	uint64_t beacon_at;             /* live: when idle streams say so again, ns */
@@ -80,6 +82,11 @@ static inline struct relay *relay_of(const struct output *o)
 /* sink.c */
 /* The connection is unusable: closes it. Returns err, which is -errno. */
 int relay_broken(struct relay *r, int err);
+/*
+ * A clear was requested and the buffers still have what it drops: everything else gives way to it,
+ * where nothing is half sent.
+ */
+bool relay_clear_waits(struct relay *r);
 /* readers get to know the new streams. 0 or -errno */
 int relay_streams_sent(struct relay *r);
 
@@ -98,7 +105,11 @@ int relay_stream_write(struct output *o, struct stream_writer *os, bool all);
 int relay_replied(void *arg, const struct relay_wait *w, uint32_t code);
 /* Asks about packets that are not confirmed, and reads replies that are there. 0 or -errno. */
 int relay_ask_all(struct output *o);
-/* Waits until the relay has all packets of all streams that were sent. 0 or -errno. */
+/*
+ * Waits until the relay has all packets of all streams that were sent. 0 or -errno. relay_confirm:
+ * returns early if a clear waits.
+ */
+int relay_confirm(struct output *o);
 int relay_confirm_all(struct output *o);
 
 /* metadata.c */
@@ -119,6 +130,9 @@ int relay_clear(struct output *o);
 void relay_end(struct output *o);
 
 /* status.c */
+/* Replies are due for so long that a relay that works would have sent one. Any thread. */
+bool relay_is_silent(const struct relay *r);
 void relay_status(const struct output *o, struct md_buf *out);
+const char *relay_trouble(const struct output *o);
 
 #endif

@@ -25,6 +25,12 @@ void link_init(struct relay_link *l)
 	*l = (struct relay_link){ .control = -1, .data = -1, .stall_ms = LINK_STALL_MS };
 }
 
+/* Pairs with the loads of other threads, which show it: no other data goes with it. */
+static void note_silence(struct relay_link *l, uint64_t since)
+{
+	__atomic_store_n(&l->silent_since, since, __ATOMIC_RELAXED);
+}
+
 void link_close(struct relay_link *l)
 {
 	if (l->control >= 0)
@@ -33,9 +39,18 @@ void link_close(struct relay_link *l)
 		close(l->data);
 	l->control = l->data = -1;
 	l->first = l->count = l->in_len = 0;
+	note_silence(l, 0);
 	l->unacknowledged = false;
 	md_buf_deinit(&l->out);
 	l->out = (struct md_buf)MD_BUF_INIT;
+}
+
+/* The smaller one of a limit, ms, and what `patience` allows. */
+static uint64_t shortened(const struct relay_link *l, uint64_t ms)
+{
+	uint64_t most = l->patience ? l->patience(l->arg) : ms;
+
+	return most < ms ? most : ms;
 }
 
 /* ---- connecting ---- */
@@ -44,7 +59,7 @@ void link_close(struct relay_link *l)
 static int finish_connect(struct relay_link *l, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	uint64_t until = monotonic_now() + LINK_CONNECT_MS * MS;
+	uint64_t since = monotonic_now();
 	int err = 0;
 	socklen_t len = sizeof(err);
 
@@ -57,7 +72,7 @@ static int finish_connect(struct relay_link *l, int fd)
 			break;
 		if (n < 0 && errno != EINTR)
 			return -errno;
-		if (monotonic_now() >= until)
+		if (monotonic_now() - since >= shortened(l, LINK_CONNECT_MS) * MS)
 			return -ETIMEDOUT;
 	}
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
@@ -147,7 +162,7 @@ static int check_progress(const struct relay_link *l)
 {
 	uint64_t most = l->begins && l->stall_ms > BEGIN_MS ? BEGIN_MS : l->stall_ms;
 
-	return monotonic_now() - l->progress > most * MS ? -ETIMEDOUT : 0;
+	return monotonic_now() - l->progress > shortened(l, most) * MS ? -ETIMEDOUT : 0;
 }
 
 /* Whether to continue to wait. 0 or -errno. */
@@ -206,6 +221,7 @@ static int take_replies(struct relay_link *l)
 	l->progress = monotonic_now();
 	l->in_len += (uint32_t)n;
 	err = handle_replies(l);
+	note_silence(l, l->count ? l->progress : 0);
 	return err ? err : 1;
 }
 
@@ -342,6 +358,8 @@ int link_expect(struct relay_link *l, const struct relay_wait *w)
 
 	if (err)
 		return err;
+	if (!l->count)
+		note_silence(l, monotonic_now());
 	l->waits[(l->first + l->count) % LINK_WAITS] = *w;
 	l->count++;
 	return l->out.len > OUT_MANY ? link_flush(l) : l->out.failed ? -ENOMEM : 0;
@@ -384,5 +402,8 @@ int link_call(struct relay_link *l, void *reply, size_t size)
 {
 	int err = settle(l, 0);
 
-	return err ? err : link_read(l, reply, size);
+	note_silence(l, monotonic_now());
+	err = err ? err : link_read(l, reply, size);
+	note_silence(l, 0);
+	return err;
 }

@@ -2,8 +2,9 @@
 /*
  * The two connections to a relay: control (commands and replies) and data (packets). One thread
  * uses a link; nothing here takes a lock. All sockets are non-blocking, and every wait ends: after
- * stall_ms without a byte in either direction (-ETIMEDOUT), or soon after `quits` says so
- * (-ECANCELED). After an error other than -EAGAIN the link can only be closed.
+ * stall_ms without a byte in either direction (-ETIMEDOUT), or what `patience` allows if that is
+ * less, or soon after `quits` says so (-ECANCELED). After an error other than -EAGAIN the link can
+ * only be closed.
  *
  * Replies that have only a code are read when they come: a command is sent, a struct relay_wait
  * says what its reply means, and `replied` is called later, in the order of the commands.
@@ -45,9 +46,13 @@ struct relay_link {
 	bool unacknowledged;            /* replies were read, and nothing was sent since */
 	bool prompt;                    /* acknowledges replies at once, to get the next ones */
 	uint64_t progress;              /* when a byte was last moved, ns */
+	/* Since when replies are due and none has come, ns; 0: none is. Other threads read it. */
+	uint64_t silent_since;
 	uint32_t stall_ms;              /* LINK_STALL_MS, or what the daemon's options say */
 	bool begins;                    /* the session is not set up yet: less patience */
 	bool (*quits)(void *arg);       /* asked about ten times a second; NULL: never */
+	/* How long to wait without progress, ms; asked as often. NULL: stall_ms. */
+	uint32_t (*patience)(void *arg);
 	/* The reply to a command with a wait. 0, or -errno: the link ends. */
 	int (*replied)(void *arg, const struct relay_wait *w, uint32_t code);
 	void *arg;

@@ -182,14 +182,14 @@ int relay_ask_all(struct output *o)
 	return err ? relay_broken(r, err) : 0;
 }
 
-int relay_confirm_all(struct output *o)
+static int confirm_streams(struct output *o, bool gives_way)
 {
 	struct relay *r = relay_of(o);
 	uint64_t since = monotonic_now();
 	size_t left, before;
 	int err = ask_all(o, &left);
 
-	while (!err && left) {
+	while (!err && left && !(gives_way && relay_clear_waits(r))) {
 		before = left;
 		err = r->link.count ? link_wait(&r->link, 100) : 0;
 		err = err == -EAGAIN ? 0 : err;
@@ -206,6 +206,16 @@ int relay_confirm_all(struct output *o)
 			err = -ETIMEDOUT;
 	}
 	return err ? relay_broken(r, err) : 0;
+}
+
+int relay_confirm(struct output *o)
+{
+	return confirm_streams(o, true);
+}
+
+int relay_confirm_all(struct output *o)
+{
+	return confirm_streams(o, false);
 }
 
 /* ---- packets ---- */
@@ -480,7 +490,7 @@ int relay_stream_write(struct output *o, struct stream_writer *os, bool all)
 		return relay_broken(r, err);
 	/* In overwrite mode there may always be more. */
 	for (uint32_t rounds = 0; rounds < 2 * os->st.region->geo.subbuf_count + BATCH; rounds++) {
-		more = write_batch(o, os, all);
+		more = relay_clear_waits(r) ? 0 : write_batch(o, os, all);
 		if (more < 0)
 			return relay_broken(r, more);
 		if (!more)

@@ -13,6 +13,8 @@
 #define MS UINT64_C(1000000)
 #define RETRY_FIRST (200 * MS)  /* the pause after the first failure; it doubles with each */
 #define RETRY_LAST (5000 * MS)
+#define CLEAR_MS 400u   /* a relay without progress: the connection is given up for a clear */
+#define END_MS 2000u    /* … for the end of the session */
 
 /* ---- the address ---- */
 
@@ -97,6 +99,41 @@ static bool quits(void *arg)
 	return quit;
 }
 
+static bool is_requested(struct output *o, enum output_request what, uint64_t seen)
+{
+	bool waits;
+
+	pthread_mutex_lock(&o->lock);
+	seen = seen > o->done[what] ? seen : o->done[what];
+	waits = o->asked[what] > seen;
+	pthread_mutex_unlock(&o->lock);
+	return waits;
+}
+
+bool relay_clear_waits(struct relay *r)
+{
+	return is_requested(r->output, OUTPUT_CLEAR, r->clears);
+}
+
+/*
+ * A clear waits a moment, so that a wait between two packets ends first and the relay can delete
+ * its chunk. A connection that is being made has nothing to delete.
+ */
+static uint32_t patience(void *arg)
+{
+	struct relay *r = arg;
+
+	if (relay_clear_waits(r)) {
+		if (!r->clear_since)
+			r->clear_since = monotonic_now();
+		if (r->link.begins)
+			return 0;
+		if (monotonic_now() - r->clear_since > CLEAR_MS * MS)
+			return CLEAR_MS;
+	}
+	return is_requested(r->output, OUTPUT_FINISH, 0) ? END_MS : UINT32_MAX;
+}
+
 int relay_broken(struct relay *r, int err)
 {
 	struct output *o = r->output;
@@ -177,6 +214,7 @@ static int connect_relay(struct output *o)
 	int err;
 
 	r->link.quits = quits;
+	r->link.patience = patience;
 	r->link.replied = relay_replied;
 	r->link.arg = r;
 	r->link.begins = true;
@@ -262,7 +300,7 @@ static int sink_end_pass(struct output *o, bool all)
 	err = o->live_period ? relay_send_beacons(o) : 0;
 	if (err)
 		return err;
-	return all ? relay_confirm_all(o) : relay_ask_all(o);
+	return all ? relay_confirm(o) : relay_ask_all(o);
 }
 
 /* The relay gets all metadata anew. */
@@ -312,5 +350,5 @@ const struct output_sink relay_sink = {
 	.add = relay_stream_create, .restore = sink_restore, .write = relay_stream_write,
 	.end_pass = sink_end_pass, .regenerate = sink_regenerate, .rotate = relay_rotate,
 	.clear = relay_clear, .finish = relay_end, .remove = sink_remove,
-	.show = relay_status, .explain = relay_explain,
+	.show = relay_status, .explain = relay_explain, .trouble = relay_trouble,
 };

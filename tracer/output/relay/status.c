@@ -6,6 +6,27 @@
 #include "tracer/base/timefmt.h"
 #include "tracer/output/relay/internal.h"
 
+#define SILENT_MS 500u
+
+/* For how long replies are due and none came, ns; 0: none is due. */
+static uint64_t silence(const struct relay *r)
+{
+	uint64_t since = __atomic_load_n(&r->link.silent_since, __ATOMIC_RELAXED),
+		 now = monotonic_now();
+
+	return since && now > since ? now - since : 0;
+}
+
+bool relay_is_silent(const struct relay *r)
+{
+	return silence(r) > SILENT_MS * UINT64_C(1000000);
+}
+
+const char *relay_trouble(const struct output *o)
+{
+	return relay_is_silent(relay_of(o)) ? relay_explain(-ETIMEDOUT) : NULL;
+}
+
 void relay_status(const struct output *o, struct md_buf *out)
 {
 	const struct relay_shown *shown = &relay_of(o)->shown;
@@ -26,6 +47,9 @@ void relay_status(const struct output *o, struct md_buf *out)
 	}
 	md_buf_printf(out, "relay_connections %" PRIu64 "\nrelay_resent_packets %" PRIu64 "\n",
 		      shown->connections, shown->resent);
+	if (relay_is_silent(relay_of(o)))
+		md_buf_printf(out, "relay_silent %.1f s\n",
+			      (double)silence(relay_of(o)) / 1e9);
 }
 
 const char *relay_explain(int err)
@@ -48,6 +72,8 @@ const char *relay_explain(int err)
 		return "the relay's protocol is older than 2.11 and has no rotation";
 	case -EPERM:
 		return "the relay does not allow clear";
+	case -ECANCELED:
+		return "the connection was given up";
 	default:
 		return strerror(-err);
 	}
