@@ -10,6 +10,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,19 +203,25 @@ static void complain_in(const char *path, const char *name, int err)
 	complain(whole, err);
 }
 
-/* Truncates an open file, if it is longer, and says so. Returns false if that fails. */
-static bool cut_file(int fd, const char *path, const char *name, uint64_t size)
+/*
+ * Truncates an open file, if it is longer, and says so, with what is left (packets -1: in bytes
+ * alone). Returns false if that fails.
+ */
+static bool cut_file(int fd, const char *path, const char *name, int64_t size, int64_t packets)
 {
 	struct stat st;
 	int err = fstat(fd, &st);
 
-	if (!err && (uint64_t)st.st_size <= size)
+	if (!err && st.st_size <= size)
 		return true;
-	if (err || ftruncate(fd, (off_t)size)) {
+	if (err || ftruncate(fd, size)) {
 		complain_in(path, name, errno);
 		return false;
 	}
-	printf("%s/%s: %lld bytes cut\n", path, name, (long long)st.st_size - (long long)size);
+	printf("%s/%s: %lld bytes cut", path, name, (long long)(st.st_size - size));
+	if (packets >= 0)
+		printf(", %lld whole packets left", (long long)packets);
+	printf(", %lld bytes left\n", (long long)size);
 	return true;
 }
 
@@ -248,6 +255,47 @@ static int64_t whole_packets(int index, int64_t file_size, int64_t *entries)
 	return end;
 }
 
+/* The header of the packet at this place, in the byte order of this machine. */
+static bool read_packet(int fd, int64_t at, struct md_packet *p)
+{
+	if (pread(fd, p, sizeof(*p), (off_t)at) != sizeof(*p))
+		return false;
+	if (p->magic != bswap_32(MD_CTF_MAGIC))
+		return p->magic == MD_CTF_MAGIC;
+	p->timestamp_begin = bswap_64(p->timestamp_begin);
+	p->timestamp_end = bswap_64(p->timestamp_end);
+	p->content_size = bswap_64(p->content_size);
+	p->packet_size = bswap_64(p->packet_size);
+	return true;
+}
+
+/*
+ * The end of the last packet that the file has completely, as their headers say it, or -EINVAL:
+ * these are no packets as LTTng and trailfs write them. *packets: how many that are.
+ */
+static int64_t headed_packets(int fd, int64_t file_size, int64_t *packets)
+{
+	struct md_packet p, first = { 0 };
+	int64_t end = 0;
+
+	*packets = 0;
+	while (file_size - end >= (int64_t)sizeof(p)) {
+		if (!read_packet(fd, end, &p) || p.timestamp_begin > p.timestamp_end ||
+		    p.content_size < 8 * sizeof(p) || p.packet_size < 8 * sizeof(p) ||
+		    p.packet_size % 8)
+			return -EINVAL;
+		if (!end)
+			first = p;
+		if (memcmp(p.uuid, first.uuid, sizeof(p.uuid)))
+			return -EINVAL;
+		if (p.packet_size / 8 > (uint64_t)(file_size - end))
+			break;
+		end += (int64_t)(p.packet_size / 8);
+		++*packets;
+	}
+	return end;
+}
+
 static bool is_stream(int fd)
 {
 	uint32_t magic;
@@ -256,7 +304,18 @@ static bool is_stream(int fd)
 	       (magic == MD_CTF_MAGIC || magic == bswap_32(MD_CTF_MAGIC));
 }
 
-/* A stream's file whose index is in the directory `indexes`. What has no entry there is cut. */
+/* A stream without an index: its packets say how long they are. */
+static void cut_unindexed(int fd, int64_t size, const char *path, const char *name)
+{
+	int64_t packets, end = headed_packets(fd, size, &packets);
+
+	if (end >= 0)
+		cut_file(fd, path, name, end, packets);
+	else
+		printf("%s/%s: left as it is: no index, packets of another form\n", path, name);
+}
+
+/* A stream's file. What has no entry in the directory `indexes` is cut; -1: there is none. */
 static void cut_stream(int dir, int indexes, const char *path, const char *name)
 {
 	char index_name[NAME_MAX + 8];
@@ -269,6 +328,11 @@ static void cut_stream(int dir, int indexes, const char *path, const char *name)
 			close(fd);
 		return;
 	}
+	if (indexes < 0) {
+		cut_unindexed(fd, st.st_size, path, name);
+		close(fd);
+		return;
+	}
 	snprintf(index_name, sizeof(index_name), "%s.idx", name);
 	index = openat(indexes, index_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (index >= 0)
@@ -277,9 +341,9 @@ static void cut_stream(int dir, int indexes, const char *path, const char *name)
 		end = -errno;
 	if (end < 0)
 		complain_in(path, index_name, (int)end);
-	else if (cut_file(fd, path, name, (uint64_t)end) && index >= 0)
-		cut_file(index, path, index_name, sizeof(struct md_index_header) +
-			 (size_t)entries * sizeof(struct md_index_entry));
+	else if (cut_file(fd, path, name, end, entries) && index >= 0)
+		cut_file(index, path, index_name, (int64_t)sizeof(struct md_index_header) +
+			 entries * (int64_t)sizeof(struct md_index_entry), -1);
 	if (index >= 0)
 		close(index);
 	close(fd);
@@ -315,9 +379,10 @@ static void cut_metadata(int dir, const char *path)
 		complain_in(path, "metadata", fd < 0 ? errno : EINVAL);
 	} else if (pread(fd, &magic, sizeof(magic), 0) != sizeof(magic) ||
 		   magic == MD_METADATA_MAGIC || magic == bswap_32(MD_METADATA_MAGIC)) {
-		uint64_t end = whole_metadata(fd, (uint64_t)st.st_size);
+		int64_t end = (int64_t)whole_metadata(fd, (uint64_t)st.st_size);
 
-		if (cut_file(fd, path, "metadata", end) && !end && !unlinkat(dir, "metadata", 0))
+		if (cut_file(fd, path, "metadata", end, -1) && !end &&
+		    !unlinkat(dir, "metadata", 0))
 			printf("%s/metadata: removed, because it is empty\n", path);
 	}
 	if (fd >= 0)
@@ -347,7 +412,7 @@ static void cut_traces(int dir, const char *path, unsigned int depth)
 			close(fd);
 		else if (strcmp(e->d_name, "metadata") == 0)
 			cut_metadata(dirfd(d), path);
-		else if (indexes >= 0)
+		else
 			cut_stream(dirfd(d), indexes, path, e->d_name);
 	}
 	if (d)
@@ -385,13 +450,13 @@ static int usage(FILE *out)
 		"trail-recovered-DATE-TIME.\n"
 		"Of a session with an output, what was not written there; with -a all that the\n"
 		"buffers hold. Snapshots are in OUTPUT/SESSION~snapshots.\n"
-		"With -c, cuts the packets that a killed writer (a relay) left unfinished in "
-		"TRACEs.\n");
+		"With -c, cuts the packets that a killed relay left unfinished in TRACEs.\n");
 	return out == stderr ? 2 : 0;
 }
 
 int main(int argc, char **argv)
 {
+	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	struct tr_err err = TR_ERR_INIT;
 	char name[64];
 	const char *output = name;
@@ -402,7 +467,7 @@ int main(int argc, char **argv)
 	int dir, opt, ret;
 
 	strftime(name, sizeof(name), "trail-recovered-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	while ((opt = getopt(argc, argv, "acho:")) != -1) {
+	while ((opt = getopt_long(argc, argv, "acho:", options, NULL)) != -1) {
 		if (opt == 'o')
 			output = optarg;
 		else if (opt == 'a')

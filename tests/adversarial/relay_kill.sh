@@ -57,7 +57,7 @@ check_cut() { # TRACE
 	idx=${stream%/*}/index/${stream##*/}.idx
 	head -c 40 "$idx" >"$work/half" && cat "$work/half" >>"$idx"
 	head -c 50 "${stream%/*}/metadata" >"$work/half" && cat "$work/half" >>"${stream%/*}/metadata"
-	is "cuts of a damaged trace" 3 "$("$BUILD/tools/trail-recover" -c "$1" | grep -c ' bytes cut$')"
+	is "cuts of a damaged trace" 3 "$("$BUILD/tools/trail-recover" -c "$1" | grep -c ' bytes cut, ')"
 	is "the trace after the cuts" "$before" "$(read_relay "$1" | md5sum)"
 }
 
