@@ -283,7 +283,7 @@ static char *put_head(char *o, uint64_t time, const char *host, const struct md_
 	const uint8_t *h = (const uint8_t *)host, *end = h + strlen(host), *stop;
 
 	memcpy(o, "{\"time\":", 8);
-	o = md_put_u64(o + 8, time);
+	o = stream->no_time ? put_string(o + 8, "null") : md_put_u64(o + 8, time);
 	if (*host) {
 		o = put_string(o, ",\"host\":\"");
 		o = put_characters(o, h, end, end, &stop);

@@ -181,6 +181,8 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 	}
 	if (!e->program) {
 		ret = md_program_create(e, MD_FORM_TEXT, &e->program);
+		if (!ret && e->no_fields)
+			e->program->plain = false;      /* the end of its line is cut */
 		if (ret)
 			return ret;
 	}

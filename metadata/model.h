@@ -93,6 +93,7 @@ struct md_event {
 	char *name;             /* "provider:event"; owned */
 	char *emf_uri;          /* or NULL; owned */
 	uint32_t field_count;
+	bool no_fields;                 /* not even an empty structure: text has no `{ }` */
 	struct md_field *fields;        /* owned */
 	struct md_program *program;     /* made by md_stream_add; owned */
 	struct md_program *json;        /* made by the first md_json_event; atomic; owned */
@@ -109,6 +110,7 @@ struct md_stream {              /* a stream class: one channel */
 	uint32_t id;
 	enum md_header header;
 	bool no_cpu;                    /* packets do not name a CPU: text has no cpu_id */
+	bool no_time;                   /* events have no times: text has none */
 	uint32_t context_count;
 	struct md_field *context;       /* event contexts, before the fields of each event; owned */
 	struct md_program *context_program;     /* or NULL if there are none */

@@ -144,7 +144,8 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 	o = md_buf_room(out, r.base);
 	if (!o)
 		return;
-	o = put_time(o, t, e->ts);
+	if (!stream->no_time)
+		o = put_time(o, t, e->ts);
 	if (t->hostname_len) {
 		o = put_literal(o, t->hostname, t->hostname_len);
 		*o++ = ' ';
@@ -168,6 +169,11 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 	}
 	if (o && no_cpu)
 		o = cut_text(out->data + no_cpu, CPU_END_TEXT, o);
+	if (o && e->event->no_fields && !r.torn) {
+		size_t n = stream->no_cpu && !context ? NO_PARTS_TEXT : NO_FIELDS_TEXT;
+
+		o = cut_text(o - n - 1, n, o);
+	}
 	if (o && r.torn)
 		o = put_string(o, TORN);
 	if (o)

@@ -167,7 +167,7 @@ size_t md_text_length(struct md_text *t, const struct md_occurrence *e,
 {
 	const struct md_program *program = e->event->program, *context = stream->context_program;
 	struct run r = { .limit = e->limit };
-	size_t n = time_length(t, e->ts) + program->title_len;
+	size_t n = program->title_len + (stream->no_time ? 0 : time_length(t, e->ts));
 
 	if (t->hostname_len)
 		n += t->hostname_len + 1u;
@@ -185,7 +185,11 @@ size_t md_text_length(struct md_text *t, const struct md_occurrence *e,
 		r.end = e->end;
 		n = put_program(&r, program, n);
 	}
-	return r.torn ? n + sizeof(TORN) - 1 : n;
+	if (r.torn)
+		return n + sizeof(TORN) - 1;
+	if (e->event->no_fields)
+		n -= stream->no_cpu && !context ? NO_PARTS_TEXT : NO_FIELDS_TEXT;
+	return n;
 }
 
 size_t md_text_lengths(struct md_text *t, const struct md_row *r, size_t want)

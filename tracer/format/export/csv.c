@@ -322,7 +322,8 @@ static void add_row(void *arg, const struct row *r)
 	o = md_buf_room(&v->m->out, room);
 	if (!o)
 		return;
-	o = put_time(v, o, r->time);
+	if (!r->stream->no_time)
+		o = put_time(v, o, r->time);
 	*o++ = ',';
 	if (v->host_cell.len)
 		o = mempcpy(o, v->host_cell.data, v->host_cell.len);

@@ -122,6 +122,7 @@ static int add_event(struct compiler *c, struct ctf_class *class, const struct t
 	e->fields = all;
 	e->field_count = n + count;
 	e->id = (uint32_t)te->id;
+	e->no_fields = !te->fields && !te->context;
 	at->known = true;
 	ret = md_stream_add(class->md, e);
 	if (ret) {
@@ -148,6 +149,15 @@ static bool has_member(const struct tsdl_type *t, const char *name)
 		if (!strcmp(t->members[i].name, name))
 			return true;
 	return false;
+}
+
+/* Whether its events have times, of their own or of their packets. */
+static bool has_times(const struct tsdl_stream *ts)
+{
+	return has_clock(ts->event_header) || has_clock(ts->packet_context) ||
+	       has_member(ts->event_header, "timestamp") ||
+	       has_member(ts->packet_context, "timestamp_begin") ||
+	       has_member(ts->packet_context, "timestamp_end");
 }
 
 static int add_events(struct compiler *c, struct ctf_class *class)
@@ -184,12 +194,9 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 	struct md_field *context = NULL;
 	int ret;
 
-	if (ts->id > UINT32_MAX || !has_clock(ts->event_header))
-		return tr_fail(c->err, -EINVAL, "%s: stream %llu: %s", c->file,
-			       (unsigned long long)ts->id,
-			       ts->id > UINT32_MAX
-				       ? "its id is above 4294967295"
-				       : "expected a time in the headers of its events");
+	if (ts->id > UINT32_MAX)
+		return tr_fail(c->err, -EINVAL, "%s: stream %llu: its id is above 4294967295",
+			       c->file, (unsigned long long)ts->id);
 	layout_use_memory(c, sizeof(*class) + 2 * sizeof(*class->md));
 	if (c->failed)
 		return c->failed;
@@ -202,6 +209,7 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 		return fail_model(c, ret, "stream", "");
 	}
 	class->md->no_cpu = !has_member(ts->packet_context, "cpu_id");
+	class->md->no_time = !has_times(ts);
 	ret = layout_compile(c, SCOPE_PACKET, ts->packet_context, &class->packet_context, NULL,
 			     NULL);
 	if (!ret)
@@ -251,6 +259,7 @@ static int fill_model(struct compiler *c, struct ctf_trace *t, struct md_trace *
 		if (md_trace_env(md, e->name, e->text, e->number) == -ENOMEM)
 			ret = tr_fail(c->err, -ENOMEM, "out of memory");
 	}
+	t->layout.clocks[0].freq = 1000000000;  /* of timestamps without a clock */
 	for (uint32_t i = 0; i < c->t->clock_count && !ret; i++)
 		ret = set_clock(c, c->t->clocks[i], &t->layout.clocks[i]);
 	if (!ret)
@@ -379,11 +388,11 @@ static int add_streams(struct import *im, struct ctf_trace *t, struct trace *tra
 
 /* ---- traces ---- */
 
-static bool is_kernel(const struct tsdl *t)
+static bool env_is(const struct tsdl *t, const char *name, const char *text)
 {
 	for (uint32_t i = 0; i < t->env_count; i++)
-		if (!strcmp(t->env[i].name, "domain") && t->env[i].text)
-			return !strcmp(t->env[i].text, "kernel");
+		if (!strcmp(t->env[i].name, name) && t->env[i].text)
+			return !strcmp(t->env[i].text, text);
 	return false;
 }
 
@@ -411,7 +420,8 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (!ret)
 		ret = fill_model(&c, t, md);
-	if (!ret && !(trace = import_add_trace(im, md, path, is_kernel(&tsdl))))
+	t->early = env_is(&tsdl, "tracer_name", "barectf");
+	if (!ret && !(trace = import_add_trace(im, md, path, env_is(&tsdl, "domain", "kernel"))))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if (ret && md)
 		md_trace_destroy(md);

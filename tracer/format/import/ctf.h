@@ -25,6 +25,7 @@ struct ctf_trace {
 	struct layout layout;
 	struct ctf_class *classes;
 	uint32_t class_count;
+	bool early;             /* of barectf: the first event of a packet may be before it */
 };
 
 /* Files of one stream, in the order of their times. */

@@ -115,7 +115,9 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 	}
 	p->class = find_class(t, r);
 	if (!p->class) {
-		r->why = "the packet is of a stream that the metadata does not have";
+		r->why = r->have & 1u << ROLE_STREAM
+				 ? "the packet is of a stream that the metadata does not have"
+				 : "the packet does not say of which stream it is";
 		return LAYOUT_BAD;
 	}
 	ret = layout_run(r, p->class->packet_context);
@@ -282,7 +284,7 @@ static int fail_event(const struct ctf_stream *s, const struct import_file *f, u
  * Sets the clock at a place, whose packet may begin earlier than the one before it ended. Returns
  * the time before which no event may be, ns.
  */
-static uint64_t set_clock(struct run *r, const struct input_place *at)
+static uint64_t set_clock(struct run *r, const struct input_place *at, bool early)
 {
 	uint64_t before = 0, begin = 0;
 
@@ -290,7 +292,7 @@ static uint64_t set_clock(struct run *r, const struct input_place *at)
 		r->cycles = at->clock;
 	ctf_time(r, at->clock, &before);
 	ctf_time(r, r->cycles, &begin);
-	return before > begin ? before : begin;
+	return before > begin || (early && !at->within) ? before : begin;
 }
 
 /* Events of one packet. 1; 0: it has no more; -errno. Moves `at` in the packet, or to the next. */
@@ -313,7 +315,7 @@ static int read_packet(const struct ctf_stream *s, const struct import_file *f, 
 		return ret;
 	if (p->compression && want < DECOMPRESS_PIECE)
 		n = want = DECOMPRESS_PIECE;
-	last = set_clock(r, at);
+	last = set_clock(r, at, s->trace->early);
 	do {
 		ret = read_piece(s, f, offset, p, n, &data);
 		if (!ret)
@@ -390,6 +392,8 @@ bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct inp
 {
 	const struct ctf_stream *s = (const struct ctf_stream *)in;
 
+	if (s->trace->early)
+		return false;
 	for (uint64_t part = 0; part < s->part_count; part++) {
 		const struct import_file *f = s->parts[part].file;
 		uint64_t offset = 0, size;

@@ -232,6 +232,29 @@ static void copy_mappings(struct compiler *c, const struct tsdl_type *t, struct 
 	}
 }
 
+/* The clock of which the integer has the low bits; NULL: none. */
+static const struct clock_class *clock_of(struct compiler *c, const struct tsdl_type *t,
+					  const char *name, enum role role)
+{
+	const struct tsdl_clock *clock = t->clock ? tsdl_clock(c->t, t->clock) : NULL;
+
+	if (role == ROLE_END || t->kind == TSDL_FLOAT)
+		return NULL;
+	if (!t->clock && (role == ROLE_BEGIN ||
+			  (c->scope == SCOPE_EVENT_HEADER && !strcmp(name, "timestamp")))) {
+		/* As babeltrace2 does it: the only clock, or one of nanoseconds since the epoch. */
+		if (c->t->clock_count > 1)
+			fail(c, "'%.80s' says not which one of the clocks it is of", name);
+		return &c->out->clocks[0];
+	}
+	for (uint32_t i = 0; i < c->t->clock_count; i++)
+		if (clock && c->t->clocks[i] == clock)
+			return &c->out->clocks[i];
+	if (t->clock)
+		fail(c, "there is no clock '%.80s'", t->clock);
+	return NULL;
+}
+
 static void compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
 	const char *name = strrchr(md_buf_str(&c->path), '.');
@@ -241,15 +264,7 @@ static void compile_int(struct compiler *c, const struct tsdl_type *t, struct md
 
 	if (t->kind != TSDL_FLOAT)
 		s.role = (uint8_t)role_of(c, name ? name + 1 : "");
-	if (t->clock && s.role != ROLE_END) {
-		const struct tsdl_clock *clock = tsdl_clock(c->t, t->clock);
-
-		for (uint32_t i = 0; i < c->t->clock_count; i++)
-			if (c->t->clocks[i] == clock)
-				s.clock = &c->out->clocks[i];
-		if (!clock)
-			fail(c, "there is no clock '%.80s'", t->clock);
-	}
+	s.clock = clock_of(c, t, name ? name + 1 : "", s.role);
 	add_symbol(c, s.slot, t);
 	add_step(c, &s);
 	*to = (struct md_type){ .kind = t->kind == TSDL_FLOAT ? MD_FLOAT : MD_INT, .size = s.bytes,

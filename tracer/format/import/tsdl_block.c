@@ -151,9 +151,9 @@ static void read_type(struct tsdl_parser *p, struct block *b, const char *key)
 
 	if (p->failed)
 		return;
-	if (!slot)
-		tsdl_fail(p, "there is no '%.60s' here", key);
-	else if (t->kind != TSDL_STRUCT)
+	if (!slot)      /* as an attribute that is not known */
+		return;
+	if (t->kind != TSDL_STRUCT)
 		tsdl_fail(p, "expected a structure for '%.60s'", key);
 	else
 		*slot = t;
@@ -285,6 +285,9 @@ int tsdl_parse(struct tsdl *t, const char *text, size_t n, const char *file, str
 	tsdl_next(p);
 	while (!p->failed && p->token != TOKEN_END)
 		read_top(p);
+	/* The events are of the only stream then. */
+	if (!t->streams)
+		t->streams = tsdl_alloc(p, sizeof(*t->streams));
 	if (!t->has_trace)
 		tsdl_fail(p, "expected a block `trace { … };`");
 	n = (size_t)-p->failed;
