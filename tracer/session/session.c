@@ -296,11 +296,10 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 	domains_drain(s);
 	ret = session_stop_parts(s, &why);
 	session_lock(s);
-	return ret ? tr_fail(err, ret,
-			     "session '%s' has stopped, but what its buffers hold cannot be "
-			     "written: %s; 'clear' discards it",
-			     s->name, why.sentence)
-		   : 0;
+	return !ret ? 0 : tr_fail(err, ret,
+				  "session '%s' has stopped, but what its buffers hold cannot be "
+				  "written: %s; 'clear' discards it",
+				  s->name, why.sentence);
 }
 
 static int no_session(const char *name, struct tr_err *err)
