@@ -223,6 +223,8 @@ static void *serve(void *arg)
 		connections_free_dropped(sv);
 		queues_update(sv);
 		buffers_keep(sv->tracer);
+		if (__atomic_load_n(&sv->tracer->keeper_pending, __ATOMIC_RELAXED))
+			server_arm(sv, SCAN_AGAIN);
 		pulse_idle(sv->pulse);
 	}
 	cds_list_for_each_entry_safe(cn, next, &sv->conns, node)

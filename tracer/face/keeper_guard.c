@@ -137,6 +137,23 @@ static bool replace_keeper(struct tracer *t, int stop)
 	return true;
 }
 
+/*
+ * Passes all buffers, and waits for threads that pass some of them. False: the keeper has ended, or
+ * the thread must stop.
+ */
+static bool keep_all_buffers(struct tracer *t, int stop)
+{
+	struct pollfd p = { .fd = stop, .events = POLLIN };
+
+	for (int pause = 1;; pause = pause < RETRY_MS / 2 ? 2 * pause : RETRY_MS) {
+		buffers_keep(t);
+		if (buffers_kept(t))
+			return keeper_pid(t->keeper) != 0;
+		if (!keeper_pid(t->keeper) || poll(&p, 1, pause) > 0)
+			return false;
+	}
+}
+
 static void *guard(void *arg)
 {
 	struct tracer *t = arg;
@@ -146,11 +163,15 @@ static void *guard(void *arg)
 	while (keeper_watch(t->keeper, stop)) {
 		unsigned int buffers, snapshots;
 
+		/* Before the next keeper has a pid: see show_daemon(). */
+		__atomic_store_n(&t->keeper_ready, false, __ATOMIC_RELAXED);
 		if (!replace_keeper(t, stop))
 			break;
 		buffers = forget_kept(t);
-		buffers_keep(t);
 		snapshots = keep_snapshots(t);
+		if (!keep_all_buffers(t, stop))
+			continue;
+		__atomic_store_n(&t->keeper_ready, true, __ATOMIC_RELEASE);
 		__atomic_fetch_add(&t->keepers_replaced, 1, __ATOMIC_RELAXED);
 		tracer_report(t,
 			      "the keeper, process %d, has ended. Process %d takes its place and "
@@ -172,6 +193,7 @@ void keeper_guard_start(struct tracer *t)
 
 	if (!t->keeper)
 		return;
+	__atomic_store_n(&t->keeper_ready, true, __ATOMIC_RELAXED);
 	if (g)
 		g->stop = eventfd(0, EFD_CLOEXEC);
 	if (g && g->stop >= 0) {

@@ -30,7 +30,8 @@ static void show_daemon(struct tracer *t, struct md_buf *out)
 
 	getrusage(RUSAGE_SELF, &usage);
 	md_buf_printf(out, "pid %d\n", (int)getpid());
-	if (keeper > 0)
+	/* The pid was loaded before: a keeper to which buffers are still passed is not named. */
+	if (keeper > 0 && __atomic_load_n(&t->keeper_ready, __ATOMIC_ACQUIRE))
 		md_buf_printf(out, "keeper %d\n", (int)keeper);
 	else
 		md_buf_puts(out, "keeper none\n");

@@ -224,35 +224,79 @@ static struct buffer *unkept_buffer(struct tracer *t)
 	return NULL;
 }
 
+/* The buffer of this region, which may have been removed meanwhile: NULL. */
+static struct buffer *find_buffer(struct tracer *t, const struct region *r)
+{
+	struct session *s;
+	struct channel *c;
+	struct stream_group *cl;
+	struct buffer *b;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		cds_list_for_each_entry(c, &s->channels, node)
+			cds_list_for_each_entry(cl, &c->groups, node)
+				cds_list_for_each_entry(b, &cl->buffers, node)
+					if (b->region == r)
+						return b;
+	return NULL;
+}
+
+/*
+ * Passes one buffer, without tracer.lock meanwhile. False: the keeper did not take it, and has to
+ * be asked again.
+ */
+static bool keep_buffer(struct tracer *t, struct buffer *b)
+{
+	struct region *r = region_get(b->region);
+	char name[32];
+	int err;
+
+	b->kept = true;
+	t->keeper_passing++;
+	pthread_mutex_unlock(&t->lock);
+	snprintf(name, sizeof(name), "%016llx", (unsigned long long)r->key);
+	err = keeper_put(t->keeper, name, r->fd);
+	pthread_mutex_lock(&t->lock);
+	t->keeper_passing--;
+	/* One that has ended is replaced by keeper_guard.c, which reports that. */
+	if (err && err != -EPIPE && err != t->keeper_error)
+		tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
+	t->keeper_error = err;
+	/* If the session was removed meanwhile, no other call removes it from the keeper. */
+	if (region_retired(r))
+		keeper_drop(t->keeper, name);
+	/* A keeper that only answers late has the request. */
+	else if (err && err != -ETIMEDOUT && (b = find_buffer(t, r))) {
+		b->kept = false;
+		__atomic_store_n(&t->keeper_pending, true, __ATOMIC_RELAXED);
+	}
+	region_put(r);
+	return !err || err == -ETIMEDOUT;
+}
+
 void buffers_keep(struct tracer *t)
 {
-	char name[32];
-	struct buffer *b;
-	struct region *r;
-	int err;
+	struct buffer *b = NULL;
 
 	/* No lock: a buffer that this thread made is seen, and who makes another one calls this. */
 	if (!__atomic_load_n(&t->keeper_pending, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&t->lock);
-	while (t->keeper && t->keeper_pending && (b = unkept_buffer(t))) {
-		b->kept = true;
-		r = region_get(b->region);
-		pthread_mutex_unlock(&t->lock);
-		snprintf(name, sizeof(name), "%016llx", (unsigned long long)r->key);
-		err = keeper_put(t->keeper, name, r->fd);
-		if (err)
-			tracer_report(t, "the keeper did not take a buffer: %s", strerror(-err));
-		pthread_mutex_lock(&t->lock);
-		/*
-		 * If the session was removed meanwhile, no other call removes it from the keeper.
-		 */
-		if (region_retired(r))
-			keeper_drop(t->keeper, name);
-		region_put(r);
-	}
-	__atomic_store_n(&t->keeper_pending, false, __ATOMIC_RELAXED);
+	while (t->keeper && t->keeper_pending && (b = unkept_buffer(t)) && keep_buffer(t, b))
+		;
+	if (!t->keeper || !b)
+		__atomic_store_n(&t->keeper_pending, false, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
+}
+
+bool buffers_kept(struct tracer *t)
+{
+	bool kept;
+
+	pthread_mutex_lock(&t->lock);
+	kept = !t->keeper_pending && !t->keeper_passing;
+	pthread_mutex_unlock(&t->lock);
+	return kept;
 }
 
 /* Hides all events below the mark. Views read the ring at the same time, without a lock. */

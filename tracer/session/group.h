@@ -84,9 +84,12 @@ int channel_room(struct channel *c, uint64_t *bytes);
 void channel_refuse_buffer(struct channel *c, int err);
 /*
  * Passes new buffers to the keeper. group_buffer does not: an application waits for its attach
- * reply then, and the keeper process may have to wait for a CPU. Takes the lock itself.
+ * reply then, and the keeper process may have to wait for a CPU. If the keeper does not take one, a
+ * later call tries again. Takes the lock itself.
  */
 void buffers_keep(struct tracer *t);
+/* All that there are have been passed, or there is no keeper. Takes the lock itself. */
+bool buffers_kept(struct tracer *t);
 /*
  * The files of one ring, a new list if there is none; NULL: no memory. The buffer keeps its
  * reference.

@@ -144,6 +144,13 @@ struct tracer {
 	const struct output_sink *const *sinks;	/* output/sink.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
 	bool keeper_pending;	/* the keeper does not have some buffer yet; atomic */
+	uint32_t keeper_passing;                /* buffers that threads are passing to it now */
+	/*
+	 * The keeper has all that there was when it was started. Atomic; written before the
+	 * keeper's pid changes and after the hand-over, read after the pid.
+	 */
+	bool keeper_ready;
+	int keeper_error;	/* of the last buffer that it did not take; 0: none */
 	bool rescan_pending;	/* a registration was not opened: no descriptor, no memory */
 	uint32_t rejected;	/* invalid registration files, for status; atomic */
 	uint64_t next_serial;                   /* of channels */

@@ -81,9 +81,7 @@ static int send_request(struct keeper *k, uint32_t op, int32_t arg, const char *
 
 	if (ret == -ECONNRESET || ret == -ENOTCONN || ret == -EPIPE)
 		return lose_connection(k);
-	/* The socket's queue is full: the keeper has not run for a long time. */
-	if (ret == -EAGAIN)
-		return -ETIMEDOUT;
+	/* -EAGAIN: the socket's queue is full, because the keeper has not run for a long time. */
 	k->unanswered += !ret;
 	return ret;
 }
@@ -216,7 +214,7 @@ int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd
 
 pid_t keeper_pid(const struct keeper *k)
 {
-	return __atomic_load_n(&k->pid, __ATOMIC_RELAXED);
+	return __atomic_load_n(&k->pid, __ATOMIC_ACQUIRE);
 }
 
 static void free_keeper(struct keeper *k)
@@ -267,7 +265,8 @@ int keeper_replace(struct keeper *k)
 	k->sock = fresh->sock;
 	k->seq = fresh->seq;
 	k->unanswered = 0;
-	__atomic_store_n(&k->pid, fresh->pid, __ATOMIC_RELAXED);
+	/* Release: pairs with keeper_pid(), so that what was stored before is seen with the pid. */
+	__atomic_store_n(&k->pid, fresh->pid, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&k->lock);
 	free_keeper(fresh);
 	return 0;

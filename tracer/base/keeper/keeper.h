@@ -34,14 +34,14 @@ int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int
  * Gives the keeper a duplicate of fd under a name of up to 250 bytes; replaces the one of that
  * name.
  * 0 or -errno. -ETIMEDOUT: no answer for half a second; the keeper gets the request when it runs
- * again. Until it has answered, keeper_put and keeper_drop do not wait and return 0. -EPIPE: the
- * keeper has ended.
+ * again. Until it has answered, keeper_put and keeper_drop do not wait and return 0, or -EAGAIN if
+ * there is no room for a request any more. -EPIPE: the keeper has ended.
  */
 int keeper_put(struct keeper *k, const char *name, int fd);
 int keeper_drop(struct keeper *k, const char *name);
 /* Calls fn for every descriptor that the keeper holds; fn owns fd (close-on-exec). */
 int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd), void *arg);
-/* The keeper's process; 0: it has ended. */
+/* The keeper's process; 0: it has ended. What was stored before keeper_replace is seen with it. */
 pid_t keeper_pid(const struct keeper *k);
 /* Waits until the keeper ends (true) or stop is readable (false). Only one thread may wait. */
 bool keeper_watch(struct keeper *k, int stop);
