@@ -92,6 +92,8 @@ static void set_up_process(void)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	signal(SIGPIPE, SIG_IGN);
+	/* A limit on the size of files (RLIMIT_FSIZE) is an error of the one write or buffer. */
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 /* Blocked in all threads that are started from here on; read by mount_wait. */

@@ -153,6 +153,7 @@ static void timer_event(struct server *sv)
 		server_arm(sv, CONNECTION_SECONDS_SHORT * 1000);
 	scan_again(sv, now);
 	check_closed(sv);
+	sessions_save_again(sv->tracer);
 	retry_apps(sv, now);
 }
 
@@ -223,7 +224,8 @@ static void *serve(void *arg)
 		connections_free_dropped(sv);
 		queues_update(sv);
 		buffers_keep(sv->tracer);
-		if (__atomic_load_n(&sv->tracer->keeper_pending, __ATOMIC_RELAXED))
+		if (__atomic_load_n(&sv->tracer->keeper_pending, __ATOMIC_RELAXED) ||
+		    __atomic_load_n(&sv->tracer->save_pending, __ATOMIC_RELAXED))
 			server_arm(sv, SCAN_AGAIN);
 		pulse_idle(sv->pulse);
 	}

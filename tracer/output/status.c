@@ -69,6 +69,7 @@ void session_troubles(struct session *s, struct md_buf *out)
 	struct output *o = output_if_running(s);
 	const char *trouble;
 
+	session_save_trouble(s, out);
 	if (!o)
 		return;
 	pthread_mutex_lock(&o->lock);

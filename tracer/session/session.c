@@ -458,6 +458,7 @@ void session_status(struct session *s, struct md_buf *out)
 	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n",
 		      __atomic_load_n(&s->buffers_refused, __ATOMIC_RELAXED),
 		      __atomic_load_n(&s->buffers_lost, __ATOMIC_RELAXED));
+	session_save_status(s, out);
 	for_each_domain(d, s->tracer)
 		if ((*d)->status)
 			LOCKED(s->tracer, (*d)->status(s, out));

@@ -144,6 +144,7 @@ struct tracer {
 	const struct output_sink *const *sinks;	/* output/sink.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
 	bool keeper_pending;	/* the keeper does not have some buffer yet; atomic */
+	bool save_pending;	/* some session could not be saved; atomic */
 	uint32_t keeper_passing;                /* buffers that threads are passing to it now */
 	/*
 	 * The keeper has all that there was when it was started. Atomic; written before the
@@ -241,6 +242,7 @@ struct session {
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;
+	int save_error;         /* of the last session_save: 0, or -errno; atomic */
 	uint64_t buffers_refused;	/* not made: the share had no room; atomic */
 	uint64_t buffers_lost;	/* the keeper had ended when the daemon started; atomic */
 	struct output *output;	/* output/output.h; NULL: events stay in the rings */
@@ -431,8 +433,14 @@ bool kernel_wanted(struct channel *c, const char *key, const struct filter_event
 		   struct wanted *program);
 void programs_drop(struct tracer *t);           /* frees all compiled filters */
 
-/* session_file.c */
+/* session_file.c: caller holds tracer.lock, unless the line says otherwise */
+/* What cannot be saved is said in `status` and `error`, and tried again by sessions_save_again. */
 int session_save(struct session *s);
+/* Takes tracer.lock, if there is something to do. False: some session cannot be saved yet. */
+bool sessions_save_again(struct tracer *t);
+/* What `status` (a line) or `error` (a sentence) says if the session could not be saved. No lock. */
+void session_save_status(const struct session *s, struct md_buf *out);
+void session_save_trouble(const struct session *s, struct md_buf *out);
 /* One line `KEY VALUE` that session_save wrote. An unknown key changes nothing. */
 void session_restore_key(struct session *s, const char *key, const char *value);
 void session_forget_on_disk(struct session *s);

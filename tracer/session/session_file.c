@@ -217,9 +217,46 @@ int session_save(struct session *s)
 	if (dir >= 0)
 		close(dir);
 	md_buf_deinit(&out);
-	if (err)
+	if (err && err != s->save_error)
 		tracer_report(s->tracer, "session %s cannot be saved: %s", s->name, strerror(-err));
+	if (err)
+		__atomic_store_n(&s->tracer->save_pending, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->save_error, err, __ATOMIC_RELAXED);
 	return err;
+}
+
+bool sessions_save_again(struct tracer *t)
+{
+	struct session *s;
+	bool saved = true;
+
+	if (!__atomic_load_n(&t->save_pending, __ATOMIC_RELAXED))
+		return true;
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		saved = (!s->save_error || !session_save(s)) && saved;
+	__atomic_store_n(&t->save_pending, !saved, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&t->lock);
+	return saved;
+}
+
+void session_save_status(const struct session *s, struct md_buf *out)
+{
+	int err = __atomic_load_n(&s->save_error, __ATOMIC_RELAXED);
+
+	if (err)
+		md_buf_printf(out, "unsaved %s\n", strerror(-err));
+}
+
+void session_save_trouble(const struct session *s, struct md_buf *out)
+{
+	int err = __atomic_load_n(&s->save_error, __ATOMIC_RELAXED);
+
+	if (err)
+		md_buf_printf(out,
+			      "the session cannot be saved in the state directory: %s: if the "
+			      "daemon is killed, the next one does not know the last changes\n",
+			      strerror(-err));
 }
 
 void session_forget_on_disk(struct session *s)
