@@ -40,12 +40,17 @@ int64_t attach_total_us(void)
 
 /* ---- no answer ---- */
 
-/* A daemon that was killed left this file, and a later one will account for what was missed. */
+/*
+ * A daemon that was killed left this file, and a later one will account for what was missed. So
+ * will the daemon that a process after chroot(2) cannot reach.
+ */
 static bool daemon_was_here(unsigned int lane)
 {
 	char path[sizeof(runtime_dir[0]) + 8];
 	struct stat st;
 
+	if (lane_is_hidden(lane))
+		return true;
 	snprintf(path, sizeof(path), "%s/active", runtime_dir[lane]);
 	return stat(path, &st) == 0 && (lane == TRAIL_LANE_ROOT) == (st.st_uid == 0);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -50,9 +51,34 @@ static bool connect_at(int fd, const char *dir, const char *name)
 	return connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0;
 }
 
+bool lane_is_hidden(unsigned int lane)
+{
+	struct stat st;
+
+	return stat(runtime_dir[lane], &st) < 0 && errno == ENOENT;
+}
+
+/* The daemon listens at an abstract address, too: the path of its socket after a NUL. */
+static bool connect_without_path(int fd, const char *dir)
+{
+	static const char name[] = "/socket";
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	size_t n = strlen(dir), size = n + sizeof(name) - 1;
+
+	if (size > sizeof(addr.sun_path) - 1) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	memcpy(addr.sun_path + 1, dir, n);
+	memcpy(addr.sun_path + 1 + n, name, sizeof(name) - 1);
+	return connect(fd, (struct sockaddr *)&addr,
+		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size)) == 0;
+}
+
 /*
  * The socket that root's daemon has for this user, so that no other user's connections are before
- * ours; if there is none for us, the common one. EAGAIN: the kernel's queue is full.
+ * ours; if there is none for us, the common one; after chroot(2), where the directory cannot be
+ * reached, the one without a path. EAGAIN: the kernel's queue is full.
  */
 static bool connect_to_daemon(int fd, unsigned int lane)
 {
@@ -65,7 +91,11 @@ static bool connect_to_daemon(int fd, unsigned int lane)
 		if (errno == EAGAIN)
 			return false;
 	}
-	return connect_at(fd, runtime_dir[lane], "/socket");
+	if (connect_at(fd, runtime_dir[lane], "/socket"))
+		return true;
+	/* A container that has a state directory of its own does not get another's daemon. */
+	return errno == ENOENT && lane_is_hidden(lane) &&
+	       connect_without_path(fd, runtime_dir[lane]);
 }
 
 static int dial(unsigned int lane)

@@ -332,11 +332,11 @@ enum outcome TRAIL_HIDDEN exchange(unsigned int lane);
 /* takes the answer to an open question if it has come */
 enum outcome TRAIL_HIDDEN exchange_look(unsigned int lane);
 bool TRAIL_HIDDEN exchange_open(unsigned int lane);             /* there is an open question */
-/* it is time to look; without the lock */
-bool TRAIL_HIDDEN exchange_due(unsigned int lane, int64_t now);
+bool TRAIL_HIDDEN exchange_due(unsigned int lane, int64_t now); /* time to look; no lock */
 void TRAIL_HIDDEN exchange_drop(unsigned int lane);
 void TRAIL_HIDDEN exchange_forget(const struct object *o);      /* it is unloaded */
 bool TRAIL_HIDDEN daemon_lives(unsigned int lane);              /* without the lock */
+bool TRAIL_HIDDEN lane_is_hidden(unsigned int lane);            /* by chroot(2) */
 /*
  * Moves a descriptor that stays open to a high number: a program that closes 0, 1 and 2 relies on
  * the next open(2) to return 0. Returns the new number, never 0 to 2, or -1 if there is none; fd is

@@ -131,9 +131,7 @@ static void hex(const uint8_t name[16], char out[33])
 	out[32] = 0;
 }
 
-/*
- * A user's own directories, when there is no system-wide one: made here, the daemon may come later.
- */
+/* A user's own directories, when there is no system-wide one: the daemon may come later. */
 static void make_apps_dir(const char *dir)
 {
 	char parent[DIR_SIZE];
@@ -166,10 +164,7 @@ static ssize_t write_file(int fd, const void *data, size_t size)
 	return n;
 }
 
-/*
- * Creates, locks and fills the file under its hidden name, and maps it (at `at`, if that is given).
- * Renames it when complete.
- */
+/* Creates, locks and fills the file under a hidden name, maps it (at `at`), and renames it. */
 static uint8_t *publish(const char *dir, struct object *o, const void *data, size_t size, void *at)
 {
 	char hidden[DIR_SIZE + 40], path[DIR_SIZE + 40], name[33];
@@ -209,7 +204,7 @@ static void unlink_file(const struct object *o)
 	}
 }
 
-/* The lanes whose daemon has an active session: they are asked at once. A bit for each. */
+/* The lanes whose daemon has an active session, a bit for each: they are asked at once. */
 static unsigned int active_lanes(void)
 {
 	char path[DIR_SIZE];
@@ -415,14 +410,18 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 	errno = saved;
 }
 
-/* Fresh files at the same addresses, so that no trace point notices. */
-static void renew(void)
+/*
+ * Fresh files at the same addresses, so that no trace point notices. inherit: where there can be
+ * none, as after chroot(2), the file of the parent process, which both then keep locked.
+ */
+static void renew(bool inherit)
 {
 	for (struct object *o = objects; o; o = o->next) {
-		uint8_t *copy, *map = NULL;
+		uint8_t *copy, *map = NULL, name[sizeof(o->name)];
 
 		if (!o->map)
 			continue;
+		memcpy(name, o->name, sizeof(name));
 		copy = mmap(NULL, o->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			    0);
 		if (copy != MAP_FAILED) {
@@ -435,11 +434,10 @@ static void renew(void)
 				map = publish(apps_dir[i], o, copy, o->size, o->map);
 			munmap(copy, o->size);
 		}
-		/*
-		 * not to be had: private words, so that others' are not shared; untraced from now
-		 * on
-		 */
-		if (!map)
+		if (!map && inherit)
+			memcpy(o->name, name, sizeof(name));
+		/* Private words, because others' must not be shared: untraced from now on. */
+		else if (!map)
 			mmap(o->map, o->size, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	}
@@ -455,7 +453,7 @@ void register_forked(void)
 	 * of a new file either, so its child keeps the words and the places of its parent.
 	 */
 	if (!attach_sealed)
-		renew();
+		renew(true);
 	objects_forked();
 	thread_forked();
 	context_forked();
@@ -484,7 +482,7 @@ void register_identity_now(void)
 		if (o->map)
 			unlink_file(o);
 	set_dirs();
-	renew();
+	renew(false);
 	attach_anew();
 }
 

@@ -44,7 +44,8 @@
  *
  * Attach. The application connects to a SOCK_SEQPACKET socket in the state directory, and sends
  * trail_hello: to `sockets/UID`, which root's daemon makes for a user who has registered an
- * application, or if there is none to `socket`. The daemon answers with trail_answer, whose
+ * application, or if there is none to `socket`; after chroot(2) to the abstract address that is the
+ * path of `socket` after a NUL. The daemon answers with trail_answer, whose
  * SCM_RIGHTS are the plan (a sealed memfd) and the regions that it names, in that order. With
  * TRAIL_HELLO_INLINE, a small plan follows trail_answer in the same message, and the descriptors
  * are the regions alone. A daemon that needs some time first sends a trail_answer with

@@ -267,7 +267,16 @@ void connections_listen(struct server *sv, bool on)
 
 	sv->deaf = !on;
 	epoll_ctl(sv->epoll, EPOLL_CTL_MOD, sv->listener, &ev);
+	ev.data.ptr = &sv->pathless;
+	if (sv->pathless >= 0)
+		epoll_ctl(sv->epoll, EPOLL_CTL_MOD, sv->pathless, &ev);
 	queues_listen(sv, on);
+}
+
+/* A daemon that is not root's serves its own user; its socket without a path has no mode. */
+static bool is_served(const struct server *sv, uid_t uid)
+{
+	return sv->tracer->lane == TRAIL_LANE_ROOT || !uid || uid == geteuid();
 }
 
 /* Takes a new connection over; closes it if there is no place for it. NULL: it is closed. */
@@ -280,7 +289,8 @@ static struct conn *connection_create(struct server *sv, int fd)
 	struct user_queue *q = NULL;
 	struct user *u = NULL;
 
-	if (cn && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
+	if (cn && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+	    is_served(sv, peer.uid))
 		u = admit_user(sv, peer.uid);
 	if (u)
 		q = queue_get(sv, u);

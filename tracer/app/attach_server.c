@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +213,8 @@ static void *serve(void *arg)
 
 			if (what == &sv->listener)
 				connections_accept(sv, sv->listener, ACCEPTS_AT_ONCE);
+			else if (what == &sv->pathless)
+				connections_accept(sv, sv->pathless, ACCEPTS_AT_ONCE);
 			else if (what == &sv->inotify)
 				inotify_event(sv);
 			else if (what == &sv->timer)
@@ -284,6 +287,32 @@ static int listen_to_all(const struct tracer *t)
 	return listen_at(path, geteuid(), t->lane == TRAIL_LANE_ROOT ? 0666 : 0600);
 }
 
+/*
+ * The address that a process reaches from any root directory: the path of `socket` after a NUL. It
+ * has no mode, so connection_create() looks at the peer. Fails if another process has it: only
+ * processes after chroot(2) miss it, and they count what they miss.
+ */
+static int listen_without_path(const struct tracer *t)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "%s/socket", t->state_dir);
+	int fd;
+
+	if (n < 0 || n >= (int)sizeof(addr.sun_path) - 1)
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	refuse_descriptors(fd);
+	if (bind(fd, (struct sockaddr *)&addr,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 &&
+	    listen(fd, 4096) == 0)
+		return fd;
+	n = -errno;
+	close(fd);
+	return n;
+}
+
 static int watch_fd(struct server *sv, int *fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = fd };
@@ -309,7 +338,7 @@ static int watch_directories(struct server *sv)
 
 static void server_free(struct server *sv)
 {
-	int fds[] = { sv->epoll, sv->listener, sv->inotify, sv->timer, sv->wake };
+	int fds[] = { sv->epoll, sv->listener, sv->pathless, sv->inotify, sv->timer, sv->wake };
 
 	pulse_destroy(sv->pulse);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -336,6 +365,7 @@ int server_start(struct tracer *t)
 	sv->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	sv->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	sv->listener = listen_to_all(t);
+	sv->pathless = listen_without_path(t);
 	if (!err && sv->listener < 0)
 		err = sv->listener;
 	if (!err)
@@ -352,6 +382,9 @@ int server_start(struct tracer *t)
 		sockets_prepare(t);
 	if (!err)
 		err = pulse_create(sv->listener, sv->wake, &sv->pulse);
+	if (!err && sv->pathless >= 0 &&
+	    (pulse_listen(sv->pulse, sv->pathless) || watch_fd(sv, &sv->pathless)))
+		err = -ENOMEM;
 	if (!err) {
 		t->server = sv;
 		pthread_attr_init(&attr);

@@ -49,6 +49,7 @@ struct server {
 	pthread_t thread;
 	struct pulse *pulse;
 	int epoll, listener, inotify, timer, wake;
+	int pathless;   /* listens at an abstract address, for peers after chroot(2); -1: none */
 	bool stop;                      /* atomic; set before wake is written */
 	/* Only the thread's own: */
 	struct cds_list_head conns;     /* the oldest is first */
