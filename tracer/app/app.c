@@ -384,7 +384,9 @@ static void scan_dir(struct tracer *t, int apps_fd)
 	struct dirent *d;
 
 	while (dir && (d = readdir(dir)))
-		if (d->d_name[0] == '.')
+		if (app_junk(t, apps_fd, d->d_name))
+			continue;
+		else if (d->d_name[0] == '.')
 			remove_hidden(t, apps_fd, d->d_name);
 		else
 			app_arrived(t, d->d_name);

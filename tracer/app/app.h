@@ -8,6 +8,7 @@
  *	selection.c       which events of a layout the sessions want
  *	layout.c          what registration files declare, parsed once for equal files
  *	table.c           registrations by name, by process and by file, and what each user has
+ *	junk.c            what users put beside registrations
  *	registration.c    one registration file: opened, watched, switched
  *	parse.c           reads it
  *	plugin_clock.c    what it says of a clock plug-in
@@ -86,6 +87,14 @@ void app_retry(struct tracer *t, struct app *a);
 /* Sets its state words by the rules. again: with new generations, so that it attaches again. */
 void app_apply(struct tracer *t, struct app *a, bool again);
 void apps_scan(struct tracer *t);
+/*
+ * junk.c. Removes an entry of a directory of registrations that can be none: true if it is such an
+ * entry. What takes long is continued by the next scan.
+ */
+bool app_junk(struct tracer *t, int dir, const char *name);
+void app_created(struct tracer *t, const char *name);   /* the same, in all directories */
+/* Lines for the root's `status`. Any lock state. */
+void apps_status(const struct tracer *t, struct md_buf *out);
 void apps_gc(struct tracer *t);                         /* drops applications that have ended */
 void apps_drop(struct tracer *t, bool switch_off);
 

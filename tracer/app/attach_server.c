@@ -172,9 +172,11 @@ static void inotify_event(struct server *sv)
 		ev = (const struct inotify_event *)(in.buf + at);
 		if (ev->mask & IN_Q_OVERFLOW)
 			apps_scan(t);
-		else if (ev->len && ev->mask & IN_MOVED_TO)
+		else if (ev->len && ev->mask & (IN_CREATE | IN_MOVED_TO))
+			app_created(t, ev->name);
+		if (ev->len && ev->mask & IN_MOVED_TO)
 			app_arrived(t, ev->name);
-		else if (ev->len)
+		else if (ev->len && !(ev->mask & IN_CREATE))
 			app_closed(t, ev->name);
 		/* A file that got its name by link(2) is complete now. */
 		if (ev->len && ev->mask & IN_DELETE && ev->name[0] == '.')
@@ -329,8 +331,8 @@ static int watch_directories(struct server *sv)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", sv->tracer->apps_fds[i]);
 		if (inotify_add_watch(sv->inotify, path,
-				      IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR |
-					      IN_EXCL_UNLINK) < 0)
+				      IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE |
+					      IN_ONLYDIR | IN_EXCL_UNLINK) < 0)
 			return -errno;
 	}
 	return 0;

@@ -4,12 +4,14 @@
  * app/parse.c reads their contents.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
@@ -23,6 +25,7 @@
 #include "tracer/base/os/clock.h"
 
 #define NS 1000000000ll
+#define JUNK_AT_ONCE 256        /* entries of a directory: tracer.lock is held */
 #define MISSED_NS 4     /* a hit is counted by a locked addition, which takes at least as long */
 
 /*
@@ -314,4 +317,49 @@ int registration_remove_stale(int dir, const char *name, unsigned int seconds)
 		err = -errno;
 	close(fd);
 	return err;
+}
+
+/*
+ * Removes entries of a directory that a user made. One that has entries itself takes the place
+ * beside it, for the next scan, so that depth costs nothing.
+ */
+static void empty_directory(int parent, const char *name, DIR *d)
+{
+	struct dirent *e;
+	int left = JUNK_AT_ONCE;
+	char moved[32];
+
+	while (left-- && (e = readdir(d))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    !unlinkat(dirfd(d), e->d_name, 0) ||
+		    !unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR))
+			continue;
+		snprintf(moved, sizeof(moved), "junk-%d-%.16s", left, name);
+		renameat2(dirfd(d), e->d_name, parent, moved, RENAME_NOREPLACE);
+	}
+}
+
+int registration_remove_junk(int dir, const char *name)
+{
+	DIR *d;
+	int fd;
+
+	if (!unlinkat(dir, name, 0))
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+	if (!unlinkat(dir, name, AT_REMOVEDIR))
+		return 0;
+	if (errno != ENOTEMPTY)
+		return -errno;
+	fd = open_in(dir, name, O_RDONLY | O_DIRECTORY);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return fd < 0 ? fd : -ENOMEM;
+	}
+	empty_directory(dir, name, d);
+	closedir(d);
+	return !unlinkat(dir, name, AT_REMOVEDIR) ? 0 : errno == ENOTEMPTY ? -EAGAIN : -errno;
 }

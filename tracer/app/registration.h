@@ -83,6 +83,11 @@ uint64_t registration_most_missed(const struct registration *r);
  */
 int registration_remove_stale(int dir, const char *name, unsigned int seconds);
 /*
+ * Removes an entry of any kind. A directory with its contents, JUNK_AT_ONCE entries in one call:
+ * -EAGAIN if there are more. 0 or -errno.
+ */
+int registration_remove_junk(int dir, const char *name);
+/*
  * The event in the type model, what is not written left out, for a stream class; NULL when memory
  * ran out. id is not set.
  */

@@ -16,6 +16,7 @@ struct apptable {
 	struct user *users[USERS];
 	struct cds_list_head fresh;     /* users, by user.fresh */
 	bool has_fresh;                 /* atomic; written under tracer.lock */
+	uint64_t junk;                  /* removed; atomic */
 };
 
 int app_table_create(struct tracer *t)
@@ -128,6 +129,16 @@ void app_set_pid(struct tracer *t, struct app *a, uint32_t pid)
 	a->pid = pid;
 	if (pid)
 		cds_list_add_tail(&a->by_pid, &t->apptable->pids[mix(pid)]);
+}
+
+void junk_count(struct tracer *t)
+{
+	__atomic_fetch_add(&t->apptable->junk, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t junk_removed(const struct tracer *t)
+{
+	return __atomic_load_n(&t->apptable->junk, __ATOMIC_RELAXED);
 }
 
 struct user *user_find(struct tracer *t, uid_t uid)

@@ -37,6 +37,9 @@ struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino);
 struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a);
 void app_set_pid(struct tracer *t, struct app *a, uint32_t pid);
 
+void junk_count(struct tracer *t);                      /* one more entry was removed */
+uint64_t junk_removed(const struct tracer *t);          /* any lock state */
+
 struct user *user_find(struct tracer *t, uid_t uid);    /* made if need be; NULL: memory */
 void user_release(struct tracer *t, struct user *u);    /* frees it if it has nothing */
 /* The user has an application: user_take_fresh() returns each such user once. */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/app/app.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/ring/reader.h"
@@ -99,6 +100,7 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 		      sessions, active, __atomic_load_n(&t->app_count, __ATOMIC_RELAXED),
 		      __atomic_load_n(&t->rejected, __ATOMIC_RELAXED), sum.number, sum.memory,
 		      sum.refused, sum.lost, quota_frozen_now(t));
+	apps_status(t, out);
 	md_buf_printf(out,
 		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64
 		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\n",

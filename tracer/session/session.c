@@ -233,7 +233,8 @@ int session_create(struct tracer *t, const char *name, const struct owner *owner
 	else if (!(s = session_new(t, name, owner)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
-		tr_fail(err, ret, "the state directory cannot be written");
+		tr_fail(err, ret, "the state directory %s cannot be written: %s",
+			t->state_dir, strerror(-ret));
 		session_forget(s);      /* it is empty, and no other thread has seen it */
 		session_put(s);
 		/* The directory may exist without its file, if no descriptor was left. */
