@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Sessions: life, control verbs, status, and what the views ask of them.
- */
+/* Sessions: life, control verbs, status, and what the views ask of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -233,8 +231,7 @@ int session_create(struct tracer *t, const char *name, const struct owner *owner
 	else if (!(s = session_new(t, name, owner)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
-		tr_fail(err, ret, "the state directory %s cannot be written: %s",
-			t->state_dir, strerror(-ret));
+		tr_fail(err, ret, "the state directory cannot be written: %s", strerror(-ret));
 		session_forget(s);      /* it is empty, and no other thread has seen it */
 		session_put(s);
 		/* The directory may exist without its file, if no descriptor was left. */

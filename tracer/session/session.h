@@ -438,7 +438,7 @@ void programs_drop(struct tracer *t);           /* frees all compiled filters */
 int session_save(struct session *s);
 /* Takes tracer.lock, if there is something to do. False: some session cannot be saved yet. */
 bool sessions_save_again(struct tracer *t);
-/* What `status` (a line) or `error` (a sentence) says if the session could not be saved. No lock. */
+/* The line of `status` and the sentence of `error` if the session could not be saved. No lock. */
 void session_save_status(const struct session *s, struct md_buf *out);
 void session_save_trouble(const struct session *s, struct md_buf *out);
 /* One line `KEY VALUE` that session_save wrote. An unknown key changes nothing. */
