@@ -31,6 +31,17 @@ static int store_rules(const struct node *n, const struct who *who, const char *
 	return rc ? rc : map_store_rules(n->session, domain_of(n), map_of(n), text, replace, err);
 }
 
+static int store_setting(const struct node *n, const struct who *who, const char *text,
+			 bool replace, struct tr_err *err)
+{
+	int rc = domain_refuses(n, who, err);
+
+	(void)replace;
+	trim_later();
+	return rc ? rc : map_store_setting(n->session, domain_of(n), map_of(n),
+					   (enum map_file)n->row->arg, text, err);
+}
+
 static int store_clear(const struct node *n, const struct who *who, const char *text, bool replace,
 		       struct tr_err *err)
 {
@@ -46,6 +57,10 @@ static const struct row rows[] = {
 	  .how = STORE_LIST, .arg = MAP_RULES, .setting = true },
 	{ .name = "values", .mode = S_IFREG | 0444, .show = show_file, .arg = MAP_VALUES },
 	{ .name = "values.json", .mode = S_IFREG | 0444, .show = show_file, .arg = MAP_JSON },
+	{ .name = "buffer_size", .mode = S_IFREG | 0666, .show = show_file,
+	  .store = store_setting, .arg = MAP_BUFFER_SIZE, .setting = true },
+	{ .name = "max_keys", .mode = S_IFREG | 0666, .show = show_file, .store = store_setting,
+	  .arg = MAP_MAX_KEYS, .setting = true },
 	{ .name = "clear", .mode = S_IFREG | 0222, .store = store_clear },
 	{ 0 }
 };

@@ -269,13 +269,16 @@ void maps_list(struct session *s, enum domain domain, struct md_buf *names);
 bool map_exists(struct session *s, enum domain domain, const char *name);
 int map_create(struct session *s, enum domain domain, const char *name, struct tr_err *err);
 int map_destroy(struct session *s, enum domain domain, const char *name, struct tr_err *err);
-enum map_file { MAP_RULES, MAP_VALUES, MAP_JSON };
+enum map_file { MAP_RULES, MAP_VALUES, MAP_JSON, MAP_BUFFER_SIZE, MAP_MAX_KEYS };
 /* The values have all events recorded before the call. -ENOENT: there is no such map. */
 int map_show(struct session *s, enum domain domain, const char *name, enum map_file what,
 	     struct md_buf *out);
 /* As events_store. The values begin again. */
 int map_store_rules(struct session *s, enum domain domain, const char *name, const char *text,
 		    bool replace, struct tr_err *err);
+/* MAP_BUFFER_SIZE; MAP_MAX_KEYS: the values begin again. 0 or -errno with a sentence. */
+int map_store_setting(struct session *s, enum domain domain, const char *name, enum map_file what,
+		      const char *text, struct tr_err *err);
 int map_clear(struct session *s, enum domain domain, const char *name);        /* -ENOENT */
 
 /* ---- channels: each domain has its own names ---- */

@@ -229,27 +229,42 @@ mkdir "$s"
 cat "$work/saved.ini" >"$s/config" || fail "config: $(cat "$s/error")"
 is "maps of config" "pairs sales" "$(ls "$s/user/maps" | tr '\n' ' ' | sed 's/ $//')"
 rmdir "$s/user/channels/all" "$s/user/maps/pairs"
-put 'shop:* count' "$s/user/maps/sales/rules"
+m=$s/user/maps/sales
+put 'shop:* count' "$m/rules"
+put 100k "$m/buffer_size"
+is "a size is a power of two" 131072 "$(cat "$m/buffer_size")"
+is "a size that is too small" EINVAL "$(tool open "$m/buffer_size" wt write '0\n' close | grep -v ok)"
 put start "$s/control"
 mkfifo "$work/go"
-one_cpu "$SELLER" 120000 <"$work/go" >"$work/opened" &
-app=$!
-exec 9>"$work/go"
-within 20 grep -q open "$work/opened" || fail "seller does not open"
-is "one event" 1 "$(key events "$s/user/maps/sales/values")"
-daemon=$(daemon_pids)
-stop_process "$daemon"
-echo >&9
-exec 9>&-
-wait $app
-code=$?
-kill -CONT $daemon
-is "seller beside a daemon that stands still" 0 $code
-cat "$s/user/maps/sales/values" >"$work/values"
-# 9 of 10 rounds have an end
-is "events and losses" $((1 + 2 * 120000 + 120000 - 13334)) \
-	$(($(key events "$work/values") + $(key lost "$work/values")))
+asleep() { # ROUNDS: the values after the seller has sold beside a daemon that stands still
+	one_cpu "$SELLER" $1 <"$work/go" >"$work/opened" &
+	app=$!
+	exec 9>"$work/go"
+	within 20 grep -q open "$work/opened" || fail "seller does not open"
+	is "one event" 1 "$(key events "$m/values")"
+	daemon=$(daemon_pids)
+	stop_process "$daemon"
+	echo >&9
+	exec 9>&-
+	wait $app
+	code=$?
+	kill -CONT $daemon
+	is "seller beside a daemon that stands still" 0 $code
+	cat "$m/values" >"$work/values"
+	# 8 of 9 rounds have an end
+	is "events and losses" $((1 + 3 * $1 - ($1 + 8) / 9)) \
+		$(($(key events "$work/values") + $(key lost "$work/values")))
+}
+asleep 12000
 [ "$(key lost "$work/values")" -gt 0 ] || fail "nothing was lost: the test is void"
+has "$(cat "$work/values")" '^advice buffer_size: .* 131072 bytes'
+has "$(cat "$m/values.json")" '"advice":."buffer_size: '
+put 4M "$m/buffer_size"
+is "the values stay" "$(key lost "$work/values")" "$(key lost "$m/values")"
+put 1 "$m/clear"
+asleep 12000
+is "lost with a larger buffer" 0 "$(key lost "$work/values")"
+! grep -q ^advice "$work/values" || fail "advice without a loss"
 
 # --- keys without room are counted
 put 'shop:sale by n' "$s/user/maps/sales/rules"
@@ -257,12 +272,19 @@ put 'shop:sale by n' "$s/user/maps/sales/rules"
 cat "$s/user/maps/sales/values" >"$work/values"
 is "keys" "5000 904" "$(key events "$work/values") $(key left_out "$work/values")"
 is "rows" 4096 "$(awk '/^#/ { on = 1; next } on' "$work/values" | wc -l)"
+has "$(cat "$work/values")" '^advice max_keys: .* 4096'
+put 5000 "$m/max_keys"
+"$SELLER" 5000 </dev/null >/dev/null
+cat "$m/values" >"$work/values"
+is "more keys" "5000 0" "$(key events "$work/values") $(key left_out "$work/values")"
 
 # --- kill -9 of the daemon: the rules stay, the values begin again
 kill -9 $(daemon_pids)
 umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
 mount_tree
-is "restored" 'shop:sale by n' "$(cat "$s/user/maps/sales/rules")"
+is "restored" 'shop:sale by n 4194304 5000' \
+	"$(echo $(cat "$m/rules" "$m/buffer_size" "$m/max_keys"))"
+has "$(cat "$s/config")" '^buffer_size = 4194304'
 "$SELLER" 50 </dev/null >/dev/null
 is "records again" 50 "$(key events "$s/user/maps/sales/values")"
 rmdir "$s"

@@ -14,6 +14,7 @@ static struct map_state state;
 static void begin(const char *rule)
 {
 	map.states = &state;
+	state.table.max = MAP_KEYS_DEFAULT;
 	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, rule, true, &map.rules, NULL));
 }
 

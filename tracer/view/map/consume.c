@@ -17,7 +17,9 @@
 
 #define PERIOD_MIN UINT64_C(4000000)    /* ns between two rounds, after one with events */
 #define PERIOD_MAX UINT64_C(20000000)   /* after rounds without */
-#define SHARE 2                         /* a round may take 1 / SHARE of the time */
+#define PERIOD_FAST UINT64_C(50000)     /* after a round in which a ring was fuller than … */
+#define FAST_PART 8                     /* … this part of it */
+#define SHARE 2                         /* other rounds may take 1 / SHARE of the time */
 
 /* ---- one event ---- */
 
@@ -156,13 +158,17 @@ static bool read_numbers(const struct map_rule *r, const struct map_shape *shape
 static struct map_row *get_row(struct map *m, const struct source *of, const struct map_key *k)
 {
 	struct map_row *row = map_table_find(&of->state->table, k);
-	size_t size;
+	size_t size, bytes_max = MAP_BYTES_MAX;
 
 	if (row)
 		return row;
+	if (m->max_keys > MAP_KEYS_DEFAULT)
+		bytes_max = bytes_max / MAP_KEYS_DEFAULT * m->max_keys;
 	size = map_row_size(of->rule, k);
-	if (m->bytes + size > MAP_BYTES_MAX || session_frozen(m->session, (int64_t)size))
+	if (m->bytes + size > bytes_max || session_frozen(m->session, (int64_t)size))
 		return NULL;
+	if (!of->state->table.count)
+		of->state->table.max = m->max_keys;
 	row = map_table_add(&of->state->table, of->rule, k);
 	if (row)
 		m->bytes += size;
@@ -304,24 +310,32 @@ void map_reset(struct map *m)
 
 /* ---- the thread ---- */
 
-static bool has_news(struct map *m)
+/* What the rings of a map hold. */
+enum filling { FILLING_EMPTY, FILLING_SOME, FILLING_FAST };
+
+static enum filling look_at_rings(struct map *m)
 {
+	enum filling filling = FILLING_EMPTY;
 	struct stream_set set;
-	bool news = false;
 
 	if (m->domain == DOMAIN_KERNEL)
 		domains_drain(m->hidden);
 	if (session_streams(m->hidden, NULL, &set))
-		return false;
-	for (size_t i = 0; i < set.count && !news; i++) {
+		return FILLING_EMPTY;
+	for (size_t i = 0; i < set.count && filling < FILLING_FAST; i++) {
 		const struct stream *s = &set.streams[i];
+		const struct region_geometry *g = &s->region->geo;
 		const struct trail_ring *ring = region_ring(s->region, s->ring);
+		uint64_t held = region_head(s->region, s->ring) -
+				__atomic_load_n(&ring->cleared, __ATOMIC_RELAXED);
 
-		news = region_head(s->region, s->ring) !=
-		       __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED);
+		if (held > g->subbuf_size * g->subbuf_count / FAST_PART)
+			filling = FILLING_FAST;
+		else if (held)
+			filling = FILLING_SOME;
 	}
 	stream_set_deinit(&set);
-	return news;
+	return filling;
 }
 
 /* Takes references to the live maps; free the array. */
@@ -342,31 +356,47 @@ static struct map **list_maps(struct maps *all, size_t *count)
 	return list;
 }
 
-/* Without lock. Returns whether a map had events. */
-static bool take_all(struct map **list, size_t count)
+/* Without lock. Returns what the fullest map had. */
+static enum filling take_all(struct map **list, size_t count)
 {
-	bool news = false, own;
+	enum filling most = FILLING_EMPTY, own;
 
 	for (size_t i = 0; i < count; i++) {
 		pthread_mutex_lock(&list[i]->lock);
-		own = list[i]->hidden && has_news(list[i]);
-		if (own)
+		own = list[i]->hidden ? look_at_rings(list[i]) : FILLING_EMPTY;
+		if (own != FILLING_EMPTY)
 			map_take(list[i]);
 		pthread_mutex_unlock(&list[i]->lock);
-		news |= own;
+		most = own > most ? own : most;
 		map_put(list[i]);
 	}
 	free(list);
-	return news;
+	return most;
+}
+
+/*
+ * When the next round begins. Where rings fill fast, a pause would lose events: it only lets those
+ * who wait for a map's lock have it.
+ */
+static uint64_t next_round(uint64_t began, enum filling filling, uint64_t *period)
+{
+	uint64_t now = monotonic_now(), rest = began + (now - began) * SHARE;
+
+	if (filling == FILLING_FAST)
+		return now + PERIOD_FAST;
+	if (filling == FILLING_SOME)
+		*period = PERIOD_MIN;
+	else
+		*period = 2 * *period < PERIOD_MAX ? 2 * *period : PERIOD_MAX;
+	return rest > began + *period ? rest : began + *period;
 }
 
 static void *run(void *arg)
 {
 	struct maps *all = arg;
-	uint64_t period = PERIOD_MIN, began, until, took;
+	uint64_t period = PERIOD_MIN, began, until;
 	struct map **list;
 	size_t count;
-	bool news;
 
 	pthread_mutex_lock(&all->lock);
 	while (!all->closing) {
@@ -377,10 +407,7 @@ static void *run(void *arg)
 		list = list_maps(all, &count);
 		pthread_mutex_unlock(&all->lock);
 		began = monotonic_now();
-		news = take_all(list, count);
-		took = (monotonic_now() - began) * SHARE;
-		period = news ? PERIOD_MIN : 2 * period < PERIOD_MAX ? 2 * period : PERIOD_MAX;
-		until = began + (took > period ? took : period);
+		until = next_round(began, take_all(list, count), &period);
 		pthread_mutex_lock(&all->lock);
 		if (!all->closing)
 			pthread_cond_timedwait(&all->nudge, &all->lock,

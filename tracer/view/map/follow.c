@@ -8,8 +8,7 @@
 #include <string.h>
 
 #define PREFIX ".map-"
-#define SUBBUF_SIZE 262144u
-#define SUBBUF_COUNT 8u                 /* 2 MiB for each CPU last for 20 ms at 100 MB/s */
+#define SUBBUF_COUNT 8u
 
 static uint32_t channel_count(const struct map_rules *r)
 {
@@ -57,7 +56,7 @@ static void make_plan(struct plan *p, const struct map *m, const struct map_rule
 	p->channel = (struct hidden_channel){
 		.domain = m->domain, .rules = r->events[event], .contexts = p->contexts,
 		.fields = p->fields,
-		.loss = TRAIL_MODE_DISCARD, .subbuf_size = SUBBUF_SIZE,
+		.loss = TRAIL_MODE_DISCARD, .subbuf_size = m->buffer_size / SUBBUF_COUNT,
 		.subbuf_count = SUBBUF_COUNT,
 	};
 	for (size_t i = 0; i < r->on_count; i++)

@@ -33,7 +33,7 @@ static struct map *map_ref(struct map *m)
 	return m;
 }
 
-static struct map *map_get(struct session *s, enum domain domain, const char *name)
+struct map *map_get(struct session *s, enum domain domain, const char *name)
 {
 	struct map *m;
 
@@ -66,6 +66,8 @@ static struct map *map_new(struct session *s, enum domain domain, const char *na
 	m->domain = domain;
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	m->since = wall_clock();
+	m->buffer_size = map_default_buffer(s->tracer);
+	m->max_keys = MAP_KEYS_DEFAULT;
 	lock_init(&m->lock, NULL, LOCK_MAP);
 	CDS_INIT_LIST_HEAD(&m->live);
 	if (!s->maps.next)
@@ -200,6 +202,8 @@ int map_show(struct session *s, enum domain domain, const char *name, enum map_f
 	pthread_mutex_lock(&m->lock);
 	if (what == MAP_RULES) {
 		map_rules_print(&m->rules, out);
+	} else if (what == MAP_BUFFER_SIZE || what == MAP_MAX_KEYS) {
+		map_show_setting(m, what, out);
 	} else {
 		map_take(m);
 		ret = what == MAP_JSON ? map_print_json(m, out) : map_print(m, out);
@@ -285,6 +289,7 @@ static void save_maps(const struct session *s, struct md_buf *out)
 		const char *line = m->saved ? m->saved : "";
 
 		md_buf_printf(out, "%s %s\n", keys[m->domain], m->name);
+		map_save_settings(m, out);
 		for (size_t n; *line; line += n + 1) {
 			n = strcspn(line, "\n");
 			md_buf_printf(out, "map_rule %.*s\n", (int)n, line);
@@ -292,10 +297,18 @@ static void save_maps(const struct session *s, struct md_buf *out)
 	}
 }
 
-/* One more rule of the map that the file named last. */
+/* The map that the file named last. */
+static struct map *last_map(struct session *s)
+{
+	return s->maps.next && !cds_list_empty(&s->maps)
+		       ? cds_list_entry(s->maps.prev, struct map, node)
+		       : NULL;
+}
+
+/* One more rule of it. */
 static void restore_rule(struct session *s, const char *line)
 {
-	struct map *m = s->maps.next ? cds_list_entry(s->maps.prev, struct map, node) : NULL;
+	struct map *m = last_map(s);
 	struct map_rules rules;
 	char *saved = NULL;
 
@@ -321,6 +334,8 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 		restore_rule(s, value);
 		return true;
 	}
+	if (map_restore_setting(last_map(s), key, value))
+		return true;
 	if (strcmp(key, keys[domain]) != 0)
 		return false;
 	if (!name_check(value, sizeof(((struct map *)0)->name) - 1, NULL) &&

@@ -4,13 +4,14 @@
  * being recorded. tracer.h has what fs/ sees.
  *
  *	map.c       the maps of a session: make, remove, save them; a part of sessions
+ *	settings.c  buffer_size and max_keys
  *	follow.c    the hidden session of a map
  *	rules.c     the file `rules`, parsed (rules.h)
  *	operators.c … the operators of a rule (parse.h)
  *	value.c     values of the fields of an event (value.h)
  *	table.c     keys, and what is known of each (table.h)
  *	consume.c   events on their way into tables, and the thread that takes them
- *	reason.c    why an event is counted as `missing`
+ *	reason.c    why an event is counted as `missing`, or lost
  *	show.c      `values` and `values.json`
  *
  * A map has a hidden session (session/hidden.h) while its session is active. It has one channel for
@@ -34,7 +35,8 @@
 #include "tracer/session/hidden.h"
 #include "tracer/view/pair_open.h"
 
-#define MAP_BYTES_MAX (16u << 20)       /* of the keys of a map, with what is known of each */
+/* Of the keys of a map, with what is known of each, for each MAP_KEYS_DEFAULT keys of a rule. */
+#define MAP_BYTES_MAX (16u << 20)
 #define MAP_CHANNELS_MAX (2 * MAP_RULES_MAX)
 
 /* Where an event class has the fields of a rule. */
@@ -65,6 +67,9 @@ struct map {
 	char name[129];                 /* constant */
 	enum domain domain;             /* constant */
 	char *saved;                    /* the text of `rules`; tracer.lock */
+	/* These change with map.lock and tracer.lock. */
+	uint64_t buffer_size;           /* bytes for each rule and CPU, a power of two */
+	uint32_t max_keys;              /* of a rule */
 	pthread_mutex_t lock;           /* guards what follows */
 	bool gone;
 	struct map_rules rules;
@@ -90,6 +95,17 @@ struct maps {
 /* map.c */
 void map_put(struct map *m);            /* without lock */
 
+/* The map of this name, referenced; NULL: there is none. */
+struct map *map_get(struct session *s, enum domain domain, const char *name);
+
+/* settings.c */
+uint64_t map_default_buffer(const struct tracer *t);
+void map_show_setting(const struct map *m, enum map_file what, struct md_buf *out);
+/* Lines of the session's file, after that of the map. Caller holds tracer.lock. */
+void map_save_settings(const struct map *m, struct md_buf *out);
+/* True: the line is one of these. m NULL: there is no map before it. */
+bool map_restore_setting(struct map *m, const char *key, const char *value);
+
 /* follow.c; caller holds map.lock */
 /* Brings the map in line with its session: whether it records, and whose events. 0 or -errno. */
 int map_follow(struct map *m, struct session *s, struct tr_err *err);
@@ -113,6 +129,9 @@ void map_set_live(struct map *m, bool live);
 /* Writes the sentence that says which of the rule's fields the event does not have. */
 void map_explain(const struct map_rule *r, const struct md_stream *class,
 		 const struct md_occurrence *o, char *out, size_t size);
+
+/* Lines `FILE: SENTENCE` about a rule that lost events. */
+void map_advise(const struct map *m, const struct map_state *st, struct md_buf *out);
 
 /* show.c; caller holds map.lock */
 int map_print(const struct map *m, struct md_buf *out);

@@ -129,7 +129,7 @@ static bool take_shown(struct parse *p, struct map_rule *r, int *ret)
 	k = strtoul(t.text, &end, 10);
 	if (r->shown)
 		*ret = fail(p, p->at, "topk(K) is there already: a rule has one number of keys");
-	else if (end != t.text + t.len || k < 1 || k > MAP_KEYS_MAX)
+	else if (end != t.text + t.len || k < 1 || k > MAP_SHOWN_MAX)
 		*ret = fail(p, (size_t)(t.text - p->line), "topk(K): K is 1 to 4096");
 	else if (!take_if(&q, ")"))
 		*ret = fail(p, q.at, "expected )");

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Why an event has no value in a map: the sentence beside `missing`. */
+/*
+ * Why an event has no value in a map: the sentence beside `missing`, and what to write where events
+ * are lost or left out.
+ */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,4 +84,16 @@ void map_explain(const struct map_rule *r, const struct md_stream *class,
 	for (char *p = out; found && *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '_';       /* an event's name may have any byte */
+}
+
+void map_advise(const struct map *m, const struct map_state *st, struct md_buf *out)
+{
+	if (st->lost)
+		md_buf_printf(out, "buffer_size: events came faster than they were taken: buffers "
+				   "of more than %" PRIu64 " bytes for each CPU hold more\n",
+			      m->buffer_size);
+	if (st->left_out)
+		md_buf_printf(out, "max_keys: events had keys beyond the first %" PRIu32
+				   ", or beyond the memory for them\n",
+			      m->max_keys);
 }

@@ -288,15 +288,49 @@ static void print_lists(const struct map_rule *r, const struct map_row *row, str
 	}
 }
 
-static void print_counters(const struct map_rule *r, const struct map_state *st,
-			   struct md_buf *out)
+/* Each line of the text, after the word. */
+static void print_lines(const char *word, struct md_buf *lines, struct md_buf *out)
 {
+	size_t n;
+
+	for (const char *at = md_buf_str(lines); *at; at += n + 1) {
+		n = strcspn(at, "\n");
+		md_buf_printf(out, "%s%.*s\n", word, (int)n, at);
+	}
+	out->failed |= lines->failed;
+	md_buf_deinit(lines);
+}
+
+/* The lines as an array of strings. */
+static void json_lines(const char *member, struct md_buf *lines, struct md_buf *out)
+{
+	size_t n;
+
+	md_buf_printf(out, ",\"%s\":[", member);
+	for (const char *at = md_buf_str(lines); *at; at += n + 1) {
+		n = strcspn(at, "\n");
+		if (at != lines->data)
+			md_buf_putc(out, ',');
+		put_text(out, &(struct map_value){ .text = at, .len = n }, true);
+	}
+	md_buf_putc(out, ']');
+	out->failed |= lines->failed;
+	md_buf_deinit(lines);
+}
+
+static void print_counters(const struct map *m, const struct map_rule *r,
+			   const struct map_state *st, struct md_buf *out)
+{
+	struct md_buf advice = MD_BUF_INIT;
+
 	md_buf_printf(out,
 		      "rule %s\nevents %" PRIu64 "\nlost %" PRIu64 "\nmissing %" PRIu64 "\n",
 		      r->text, st->events, st->lost, st->missing);
 	if (st->reason[0])
 		md_buf_printf(out, "reason %s\n", st->reason);
 	md_buf_printf(out, "left_out %" PRIu64 "\n", st->left_out);
+	map_advise(m, st, &advice);
+	print_lines("advice ", &advice, out);
 	if (r->events[1])
 		md_buf_printf(out, "unpaired %" PRIu64 "\n", st->unpaired);
 	if (r->shown)
@@ -319,7 +353,7 @@ int map_print(const struct map *m, struct md_buf *out)
 		if (!all)
 			return -ENOMEM;
 		md_buf_putc(out, '\n');
-		print_counters(r, &m->states[i], out);
+		print_counters(m, r, &m->states[i], out);
 		print_heading(r, out);
 		for (uint32_t n = 0; n < count; n++)
 			print_row(r, all[n].row, out);
@@ -390,9 +424,11 @@ static void json_row(const struct map_rule *r, const struct map_row *row, struct
 	md_buf_putc(out, '}');
 }
 
-static int json_rule(const struct map_rule *r, const struct map_state *st, struct md_buf *out)
+static int json_rule(const struct map *m, const struct map_rule *r, const struct map_state *st,
+		     struct md_buf *out)
 {
 	struct ordered *all = order_rows(&st->table, r);
+	struct md_buf advice = MD_BUF_INIT;
 
 	if (!all)
 		return -ENOMEM;
@@ -402,6 +438,8 @@ static int json_rule(const struct map_rule *r, const struct map_state *st, struc
 		      ",\"events\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"missing\":%" PRIu64
 		      ",\"left_out\":%" PRIu64,
 		      st->events, st->lost, st->missing, st->left_out);
+	map_advise(m, st, &advice);
+	json_lines("advice", &advice, out);
 	if (st->reason[0]) {
 		md_buf_puts(out, ",\"reason\":");
 		json_text(out, st->reason);
@@ -420,35 +458,18 @@ static int json_rule(const struct map_rule *r, const struct map_state *st, struc
 	return 0;
 }
 
-/* The lines that map_print() has after `since`. */
-static void json_problems(const struct map *m, struct md_buf *out)
-{
-	struct md_buf lines = MD_BUF_INIT;
-	size_t n;
-
-	hidden_problems(m->hidden, &lines);
-	md_buf_puts(out, ",\"problems\":[");
-	for (const char *at = md_buf_str(&lines); *at; at += n + 1) {
-		n = strcspn(at, "\n");
-		if (at != lines.data)
-			md_buf_putc(out, ',');
-		put_text(out, &(struct map_value){ .text = at, .len = n }, true);
-	}
-	out->failed |= lines.failed;
-	md_buf_putc(out, ']');
-	md_buf_deinit(&lines);
-}
-
 int map_print_json(const struct map *m, struct md_buf *out)
 {
+	struct md_buf problems = MD_BUF_INIT;
 	int ret = 0;
 
+	hidden_problems(m->hidden, &problems);
 	md_buf_printf(out, "{\"map\":\"%s\",\"since\":%" PRId64, m->name, m->since);
-	json_problems(m, out);
+	json_lines("problems", &problems, out);
 	md_buf_puts(out, ",\"rules\":[");
 	for (size_t i = 0; i < m->rules.count && !ret; i++) {
 		md_buf_puts(out, i ? ",\n" : "\n");
-		ret = json_rule(&m->rules.rules[i], &m->states[i], out);
+		ret = json_rule(m, &m->rules.rules[i], &m->states[i], out);
 	}
 	md_buf_puts(out, "]}\n");
 	return ret ? ret : out->failed ? -ENOMEM : 0;

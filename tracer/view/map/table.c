@@ -7,7 +7,6 @@
 
 #include "tracer/base/hash.h"
 
-#define SLOTS (2 * MAP_KEYS_MAX)        /* a power of two */
 #define STEPS 64u               /* chosen collisions do not make a search longer */
 
 /* ---- keys ---- */
@@ -74,26 +73,39 @@ size_t map_row_size(const struct map_rule *r, const struct map_key *k)
 	return sizeof(struct map_row) + slots_of(r, r->op_count) * sizeof(union map_slot) + k->len;
 }
 
-/* The key's place in t->slots, or a free one; SLOTS: neither was found. */
+/* The key's place in t->slots, or a free one; t->size: neither was found. */
 static uint32_t find_slot(const struct map_table *t, const struct map_key *k)
 {
 	uint64_t h = hash_bytes(HASH_START, k->bytes, k->len);
-	uint32_t i = (uint32_t)(h ^ h >> 32) % SLOTS;
+	uint32_t i = (uint32_t)(h ^ h >> 32) & (t->size - 1);
 
-	for (uint32_t steps = 0; steps < STEPS; steps++, i = (i + 1) % SLOTS) {
+	for (uint32_t steps = 0; steps < STEPS; steps++, i = (i + 1) & (t->size - 1)) {
 		const struct map_row *row = t->slots[i] ? t->rows[t->slots[i] - 1] : NULL;
 
 		if (!row || (row->key_len == k->len && !memcmp(row->key, k->bytes, k->len)))
 			return i;
 	}
-	return SLOTS;
+	return t->size;
 }
 
 struct map_row *map_table_find(const struct map_table *t, const struct map_key *k)
 {
-	uint32_t i = t->slots ? find_slot(t, k) : SLOTS;
+	uint32_t i = t->slots ? find_slot(t, k) : t->size;
 
-	return i < SLOTS && t->slots[i] ? t->rows[t->slots[i] - 1] : NULL;
+	return i < t->size && t->slots[i] ? t->rows[t->slots[i] - 1] : NULL;
+}
+
+/* At most half of the slots are used. */
+static bool make_room(struct map_table *t)
+{
+	if (!t->size)
+		for (t->size = 2; t->size < 2 * t->max;)
+			t->size *= 2;
+	if (!t->slots)
+		t->slots = calloc(t->size, sizeof(*t->slots));
+	if (!t->rows)
+		t->rows = calloc(t->max, sizeof(*t->rows));
+	return t->slots && t->rows;
 }
 
 struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
@@ -103,12 +115,7 @@ struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
 	struct map_row *row;
 	uint32_t i;
 
-	if (!t->slots)
-		t->slots = calloc(SLOTS, sizeof(*t->slots));
-	if (!t->rows)
-		t->rows = calloc(MAP_KEYS_MAX, sizeof(*t->rows));
-	/* At most half of the slots are used. */
-	if (!t->slots || !t->rows || t->count == MAP_KEYS_MAX || (i = find_slot(t, k)) == SLOTS)
+	if (!make_room(t) || t->count == t->max || (i = find_slot(t, k)) == t->size)
 		return NULL;
 	row = calloc(1, size);
 	if (!row)

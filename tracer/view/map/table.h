@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keys of a rule, and the numbers of each. Bounded: MAP_KEYS_MAX keys; the first that come have
- * the room. No lock: a table belongs to its map.
+ * The keys of a rule, and the numbers of each. Bounded: map_table.max keys; the first that come
+ * have the room. No lock: a table belongs to its map.
  */
 #ifndef TRACER_MAP_TABLE_H
 #define TRACER_MAP_TABLE_H
@@ -9,7 +9,8 @@
 #include "tracer/view/map/rules.h"
 #include "tracer/view/map/value.h"
 
-#define MAP_KEYS_MAX 4096u
+#define MAP_KEYS_DEFAULT 4096u
+#define MAP_SHOWN_MAX 4096u             /* of topk(K) */
 #define MAP_TEXT_MAX 255u               /* bytes of a text in a key; a longer one is cut */
 #define MAP_KEY_BYTES (MAP_FIELDS_MAX * (MAP_TEXT_MAX + 9u))
 
@@ -30,7 +31,8 @@ struct map_row {
 
 struct map_table {
 	struct map_row **rows;          /* in the order of their first events; owned */
-	uint32_t count;
+	uint32_t count, max;            /* max: set before the first key comes */
+	uint32_t size;                  /* of slots: a power of two, at least 2 * max */
 	uint32_t *slots;                /* hash table: indices in rows + 1; 0: free; owned */
 };
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The sizes of a map: what its buffers hold, and how many keys a rule may have. */
+#include "tracer/view/map/map.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_MIN (UINT64_C(64) << 10)
+#define BUFFER_MAX (UINT64_C(1) << 30)
+#define KEYS_MOST 262144u               /* 4 MiB of tables for each rule */
+
+/*
+ * The pages of a buffer that was once full stay in memory: all CPUs together get a 1024th of it.
+ * 2 MiB for each CPU last for 20 ms at 100 MB/s.
+ */
+uint64_t map_default_buffer(const struct tracer *t)
+{
+	uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) /
+			 1024 / (t->cpus ? t->cpus : 1);
+	uint64_t size = UINT64_C(2) << 20;
+
+	while (size < UINT64_C(8) << 20 && 2 * size <= share)
+		size *= 2;
+	return size;
+}
+
+static int parse_buffer_size(const char *text, uint64_t *out, struct tr_err *err)
+{
+	uint64_t v, size = BUFFER_MIN;
+	int ret = units_size(text, &v, err);
+
+	if (ret)
+		return ret;
+	if (!v || v > BUFFER_MAX)
+		return tr_fail_at(err, -EINVAL, text, 0, "must be from 64k to 1G");
+	while (size < v)
+		size *= 2;
+	*out = size;
+	return 0;
+}
+
+static int parse_max_keys(const char *text, uint64_t *out, struct tr_err *err)
+{
+	int ret = units_count(text, out, err);
+
+	if (!ret && (!*out || *out > KEYS_MOST))
+		ret = tr_fail_at(err, -EINVAL, text, 0, "must be from 1 to %u", KEYS_MOST);
+	return ret;
+}
+
+void map_show_setting(const struct map *m, enum map_file what, struct md_buf *out)
+{
+	if (what == MAP_BUFFER_SIZE)
+		md_buf_printf(out, "%" PRIu64 "\n", m->buffer_size);
+	else
+		md_buf_printf(out, "%" PRIu32 "\n", m->max_keys);
+}
+
+/* Caller holds map.lock. A new buffer begins empty, a new table, too. */
+static int set_setting(struct map *m, struct session *s, enum map_file what, uint64_t v,
+		       struct tr_err *err)
+{
+	if (v == (what == MAP_BUFFER_SIZE ? m->buffer_size : m->max_keys))
+		return 0;
+	if (what == MAP_BUFFER_SIZE)
+		map_close_hidden(m);
+	else
+		map_take(m);
+	session_lock(s);
+	if (what == MAP_BUFFER_SIZE)
+		m->buffer_size = v;
+	else
+		m->max_keys = (uint32_t)v;
+	session_save(s);
+	session_unlock(s);
+	if (what == MAP_MAX_KEYS)
+		map_reset(m);
+	return map_follow(m, s, err);
+}
+
+int map_store_setting(struct session *s, enum domain domain, const char *name, enum map_file what,
+		      const char *text, struct tr_err *err)
+{
+	uint64_t v;
+	int ret = (what == MAP_BUFFER_SIZE ? parse_buffer_size : parse_max_keys)(text, &v, err);
+	struct map *m = ret ? NULL : map_get(s, domain, name);
+
+	if (ret)
+		return ret;
+	if (!m)
+		return tr_fail(err, -ENOENT, "no map '%s'", name);
+	pthread_mutex_lock(&m->lock);
+	ret = m->gone ? tr_fail(err, -ENOENT, "the map is gone")
+		      : set_setting(m, s, what, v, err);
+	pthread_mutex_unlock(&m->lock);
+	map_put(m);
+	return ret;
+}
+
+void map_save_settings(const struct map *m, struct md_buf *out)
+{
+	if (m->buffer_size != map_default_buffer(m->tracer))
+		md_buf_printf(out, "map_buffer_size %" PRIu64 "\n", m->buffer_size);
+	if (m->max_keys != MAP_KEYS_DEFAULT)
+		md_buf_printf(out, "map_max_keys %" PRIu32 "\n", m->max_keys);
+}
+
+bool map_restore_setting(struct map *m, const char *key, const char *value)
+{
+	uint64_t v;
+
+	if (!strcmp(key, "map_buffer_size")) {
+		if (m && !parse_buffer_size(value, &v, NULL))
+			m->buffer_size = v;
+		return true;
+	}
+	if (strcmp(key, "map_max_keys") != 0)
+		return false;
+	if (m && !parse_max_keys(value, &v, NULL))
+		m->max_keys = (uint32_t)v;
+	return true;
+}
