@@ -55,6 +55,7 @@ static const struct row rows[] = {
 	  .show = show_contexts,
 	  .store = store_contexts,
 	  .how = STORE_LIST },
+	ERROR_ROW,
 	{ 0 }
 };
 

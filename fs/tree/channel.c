@@ -206,6 +206,7 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 	ATTR("monitor_period", CHANNEL_MONITOR_PERIOD), \
 	ATTR("file_size", CHANNEL_FILE_SIZE), \
 	ATTR("file_count", CHANNEL_FILE_COUNT), \
+	ERROR_ROW, \
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change }
 
 static const struct row rows[] = {

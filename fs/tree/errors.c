@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fs/base/words.h"
 #include "fs/tree/errors.h"
+#include "fs/tree/rows.h"
 #include "tracer/face/tracer.h"
+#include "tracer/trigger/trigger_files.h"
 
-#define PER_PLACE 4     /* of one user in one session */
+#define PER_PLACE 4     /* of one user in one session or trigger */
 #define PER_USER 32
 #define IN_ALL 512
 
 /*
- * Where the failure was. Not a pointer to the session: an entry must not keep it alive, nor appear
- * in a later session of that name.
+ * Where the failure was. Not a pointer to the session or trigger: an entry must not keep it alive,
+ * nor appear in a later one of that name.
  */
 struct place {
-	int64_t created;        /* 0: outside sessions */
-	char session[256];
+	int64_t made;           /* tells apart those of one name; 0: outside sessions and triggers */
+	char top[256];          /* the name of the session, or triggers/NAME */
+	char dir[512];          /* the directory's path in it: "", or ended by a slash */
 };
 
 struct failure {
@@ -31,28 +35,66 @@ struct failure {
 
 static struct {
 	pthread_mutex_t lock;           /* guards the list and everything in it */
-	struct failure *first;          /* the oldest */
+	struct failure *first;          /* the newest */
 	uint64_t count;                 /* ever */
 } errors = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static void place_of(const struct node *n, struct place *p)
+/* Appends the path of dir below top. */
+static void put_dir(const struct node *dir, const struct node *top, struct place *p)
 {
-	const struct node *session = node_up(n, &session_row);
-	struct session_info info;
+	size_t n;
 
-	memset(p, 0, sizeof(*p));
-	if (!session)
+	if (dir == top || !dir->parent)
 		return;
-	session_info(session->session, &info);
-	if (info.gone)
-		return;         /* its own error file cannot be reached any more */
-	p->created = info.created;
-	strncpy(p->session, session->name, sizeof(p->session) - 1);
+	put_dir(dir->parent, top, p);
+	n = strlen(p->dir);
+	snprintf(p->dir + n, sizeof(p->dir) - n, "%s/", dir->name);
 }
 
-static bool same_place(const struct place *a, const struct place *b)
+/* The session or trigger that n is in, if it can be reached: p gets which. */
+static const struct node *find_top(const struct node *n, struct place *p)
 {
-	return a->created == b->created && !strcmp(a->session, b->session);
+	const struct node *top = node_up(n, &session_row);
+	struct session_info info;
+	struct trigger *g;
+
+	if (top) {
+		session_info(top->session, &info);
+		p->made = info.created;
+		snprintf(p->top, sizeof(p->top), "%s", top->name);
+		return info.gone ? NULL : top;
+	}
+	top = node_up(n, &trigger_row);
+	g = top ? trigger_of(top) : NULL;
+	if (!g)
+		return NULL;
+	trigger_put(g);
+	p->made = (int64_t)top->tag;
+	snprintf(p->top, sizeof(p->top), "triggers/%s", top->name);
+	return top;
+}
+
+/* The place of the directory that n is, or is in. */
+static void place_of(const struct node *n, struct place *p)
+{
+	const struct node *top;
+
+	memset(p, 0, sizeof(*p));
+	top = find_top(n, p);
+	if (!top)
+		memset(p, 0, sizeof(*p));       /* the error file of a removed one is out of reach */
+	put_dir(S_ISDIR(n->row->mode) || !n->parent ? n : n->parent, top, p);
+}
+
+static bool same_top(const struct place *a, const struct place *b)
+{
+	return a->made == b->made && !strcmp(a->top, b->top);
+}
+
+/* p is the directory dir, or below it. */
+static bool is_below(const struct place *p, const struct place *dir)
+{
+	return same_top(p, dir) && !strncmp(p->dir, dir->dir, strlen(dir->dir));
 }
 
 static void unlink_at(struct failure **at)
@@ -64,8 +106,8 @@ static void unlink_at(struct failure **at)
 }
 
 /*
- * Removes the oldest entry of the user (NULL: of any user) in the place (NULL: in any place) if
- * there are `most` of them.
+ * Removes the oldest entry of the user (NULL: of any user) in the session or trigger of the place
+ * (NULL: in any) if there are `most` of them.
  */
 static void make_room(const uid_t *uid, const struct place *place, unsigned most)
 {
@@ -73,22 +115,22 @@ static void make_room(const uid_t *uid, const struct place *place, unsigned most
 	unsigned n = 0;
 
 	for (struct failure **at = &errors.first; *at; at = &(*at)->next) {
-		if ((uid && (*at)->uid != *uid) || (place && !same_place(&(*at)->place, place)))
+		if ((uid && (*at)->uid != *uid) || (place && !same_top(&(*at)->place, place)))
 			continue;
-		if (!n++)
-			oldest = at;
+		n++;
+		oldest = at;
 	}
 	if (n >= most)
 		unlink_at(oldest);
 }
 
-/* Removes the user's entries in the place up to this number. */
+/* Removes the user's entries in the session or trigger of the place up to this number. */
 static void clear(const struct place *place, uid_t uid, uint64_t most)
 {
 	struct failure **at = &errors.first;
 
 	while (*at) {
-		if ((*at)->uid == uid && (*at)->number <= most && same_place(&(*at)->place, place))
+		if ((*at)->uid == uid && (*at)->number <= most && same_top(&(*at)->place, place))
 			unlink_at(at);
 		else
 			at = &(*at)->next;
@@ -97,14 +139,11 @@ static void clear(const struct place *place, uid_t uid, uint64_t most)
 
 static void add_failure(struct failure *f)
 {
-	struct failure **at = &errors.first;
-
 	make_room(&f->uid, &f->place, PER_PLACE);
 	make_room(&f->uid, NULL, PER_USER);
 	make_room(NULL, NULL, IN_ALL);
-	while (*at)
-		at = &(*at)->next;
-	*at = f;
+	f->next = errors.first;
+	errors.first = f;
 	f->number = ++errors.count;
 }
 
@@ -178,22 +217,22 @@ int errors_show(const struct node *n, const struct who *who, struct md_buf *out)
 	place_of(n, &place);
 	pthread_mutex_lock(&errors.lock);
 	for (struct failure *f = errors.first; f; f = f->next)
-		if (same_place(&f->place, &place) &&
-		    (n->session || !who->uid || f->uid == who->uid))
+		if (is_below(&f->place, &place) &&
+		    (place.made || !who->uid || f->uid == who->uid))
 			md_buf_puts(out, f->text);
 	pthread_mutex_unlock(&errors.lock);
-	if (n->session)
+	if (n->session && !place.dir[0])
 		session_troubles(n->session, out);
 	return 0;
 }
 
 void errors_happened(const char *session, int64_t created, uid_t owner, const char *sentence)
 {
-	struct place place = { .created = created };
+	struct place place = { .made = created };
 	struct md_buf text = MD_BUF_INIT;
 	struct failure *f;
 
-	strncpy(place.session, session, sizeof(place.session) - 1);
+	snprintf(place.top, sizeof(place.top), "%s", session);
 	words_clean(&text, sentence, strlen(sentence));
 	md_buf_putc(&text, '\n');
 	f = failure_new(&place, owner, &text);

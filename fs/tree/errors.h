@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The `error` files: the last failures in a session, or outside any, by the user that caused them.
- * An entry goes when the same user's next write, mkdir or rmdir in the same place succeeds, unless
- * it is newer than the beginning of that. Bounded per user and in all, so that no one can make the
+ * The `error` files: the last failures, the newest first, in a directory and what is below it. A
+ * session and a trigger have their own, so those of the root are of neither. An entry goes when the
+ * next write, mkdir or rmdir of the same user in the same session or trigger, or outside them,
+ * succeeds, unless it is newer than the beginning of that. Bounded per user and in all, so that no one can make the
  * daemon grow or push out what others need to read.
  */
 #ifndef FS_TREE_ERRORS_H
@@ -19,8 +20,8 @@
 void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since,
 		   int rc, const struct tr_err *err);
 /*
- * The contents of the error file n, as who may see them: in a session all, in the root one's own
- * and root's everything.
+ * The contents of the error file n, as who may see them: in a session or trigger all, in the root
+ * one's own and root's everything.
  */
 int errors_show(const struct node *n, const struct who *who, struct md_buf *out);
 /*

@@ -62,6 +62,7 @@ static const struct row rows[] = {
 	{ .name = "max_keys", .mode = S_IFREG | 0666, .show = show_file, .store = store_setting,
 	  .arg = MAP_MAX_KEYS, .setting = true },
 	{ .name = "clear", .mode = S_IFREG | 0222, .store = store_clear },
+	ERROR_ROW,
 	{ 0 }
 };
 

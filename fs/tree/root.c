@@ -232,7 +232,7 @@ static const struct row root_rows[] = {
 	{ .name = "README", .mode = S_IFREG | 0444, .show = show_readme },
 	{ .name = "version", .mode = S_IFREG | 0444, .show = show_version },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = status_change },
-	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
+	ERROR_ROW,
 	{ .name = "log", .mode = S_IFREG | 0222, .store = store_log, .how = STORE_RAW },
 	{ .name = "available",
 	  .mode = S_IFDIR | 0555,

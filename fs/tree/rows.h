@@ -5,10 +5,14 @@
 #ifndef FS_TREE_ROWS_H
 #define FS_TREE_ROWS_H
 
+#include "fs/tree/errors.h"
 #include "fs/tree/tree.h"
 
 /* readme.c: the file README at the top of the mount. */
 extern const char readme[];
+
+/* Beside files that can be written: what went wrong with them. */
+#define ERROR_ROW { .name = "error", .mode = S_IFREG | 0444, .show = errors_show }
 
 /* The daemon's own status changed. */
 void root_changed(void);

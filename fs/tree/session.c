@@ -282,6 +282,7 @@ static int write_track(const struct node *n, const struct who *who, const char *
 	{ .name = "contexts", .mode = S_IFREG | 0666, .show = contexts_read,                  \
 	  .store = contexts_write, .how = STORE_LIST },                                       \
 	{ .name = "rules", .mode = S_IFREG | 0444, .show = show_rules, .arg = domain },       \
+	ERROR_ROW,                                                                            \
 	{ .name = "track", .mode = S_IFDIR | 0555, .rows = tracks, .setting = true },         \
 	{ .name = "maps", .mode = S_IFDIR | 0777, .find = maps_find, .list = maps_each,       \
 	  .make = maps_make, .remove = maps_remove },                                         \
@@ -360,7 +361,7 @@ static const struct row session_rows[] = {
 	{ .name = "stats", .mode = S_IFREG | 0444, .show = show_stats },
 	{ .name = "top", .mode = S_IFREG | 0444, .show = show_top },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
-	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show },
+	ERROR_ROW,
 	{ .name = "config",
 	  .mode = S_IFREG | 0666,
 	  .show = config_show,

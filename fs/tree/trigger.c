@@ -155,6 +155,7 @@ static const struct row trigger_rows[] = {
 	  .attr = trigger_attr, .arg = true },
 	{ .name = "config", .mode = S_IFREG | 0666, .show = trigger_config_show,
 	  .store = trigger_config_store, .how = STORE_WHOLE, .attr = trigger_attr },
+	{ .name = "error", .mode = S_IFREG | 0444, .show = errors_show, .attr = trigger_attr },
 	{ 0 }
 };
 

@@ -44,7 +44,7 @@ skip() {
 
 fail() {
 	echo "FAILED: $*"
-	for f in "$MNT/error" "$S"/*/error; do
+	for f in "$MNT/error" "$S"/*/error "$MNT"/triggers/*/error; do
 		timeout 20 cat "$f" 2>/dev/null | sed "s,^,${f#"$MNT"/}: ,"
 	done
 	[ -s "$work/daemon.log" ] && sed 's/^/daemon: /' "$work/daemon.log"

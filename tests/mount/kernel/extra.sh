@@ -15,7 +15,7 @@ refused() {
 	rule=$(printf '%s' "$1" | tr -d '^')
 	before=${1%%^*}
 	is "'$rule'" EINVAL "$(tool open "$E" w write "$rule\n")"
-	tail -n 3 "$s/error" >"$work/error"
+	head -n 3 "$s/error" >"$work/error"
 	has "$(cat "$work/error")" "$2"
 	caret=$(sed -n '3s/^  \( *\)^.*/\1/p' "$work/error")
 	is "place in '$rule'" ${#before} ${#caret}
@@ -47,10 +47,10 @@ refused "sched_switch except sched_waking ^with a" 'for one event'
 refused "syscall:read ^with fd" 'only tracepoints and probes'
 refused "@netdev ^with skb->len" 'a hook has no extra data'
 is "no such tracepoint" ENOENT "$(tool open "$E" w write 'sched_swich with next->pid\n')"
-has "$(tail -n 3 "$s/error")" "did you mean 'sched_switch'"
+has "$(head -n 3 "$s/error")" "did you mean 'sched_switch'"
 # … and what a misspelt kind of rule is nearest to
 is "no such kind" ENOENT "$(tool open "$E" w write 'kcal:vfs_read\n')"
-has "$(tail -n 3 "$s/error")" "did you mean 'kcall'"
+has "$(head -n 3 "$s/error")" "did you mean 'kcall'"
 if [ -e /sys/kernel/btf/vmlinux ]; then
 	refused "net_dev_queue with ^socket->x" 'no argument of this name'
 	refused "net_dev_queue with skb->^mac_lem" "did you mean 'mac_len'"

@@ -130,9 +130,9 @@ within 20 hits off 2 || fail "enabled again: $(cat "$G/off/status")"
 before=$(cat "$G/a/condition")
 wrong() { # TEXT ERRNO SENTENCE COLUMN
 	is "'$1'" "$2" "$(tool open "$G/a/condition" w write "$1\n")"
-	has "$(cat "$MNT/error")" "^condition:1: .*$3"
+	has "$(cat "$G/a/error")" "^condition:1: .*$3"
 	is "caret of '$1'" "$4" "$(awk '/^ *\^$/ { at = index($0, "^") - 3 } END { print at }' \
-		"$MNT/error")"
+		"$G/a/error")"
 	is "unchanged after '$1'" "$before" "$(cat "$G/a/condition")"
 	echo 1 >"$G/a/enabled"
 }
@@ -161,7 +161,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	as mkdir "$G/hers" || fail "as another user"
 	is "not in the group" EACCES \
 		"$(as "$TOOL" open "$G/hers/condition" w write 'event kernel sched_switch\n')"
-	has "$(cat "$MNT/error")" "members of the group 'tracing'"
+	has "$(cat "$G/hers/error")" "members of the group 'tracing'"
 	echo 'event kernel sched_switch' 2>/dev/null >"$G/hers/condition" &&
 		fail "root makes another user's trigger trace the kernel"
 	is "none" "" "$(cat "$G/hers/condition")"
@@ -184,7 +184,7 @@ fi
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	is "another mount namespace" EACCES "$(unshare -m "$TOOL" open "$G/a/condition" w \
 		write 'event kernel uprobe:/no/such/file:main\n')"
-	has "$(cat "$MNT/error")" 'namespace'
+	has "$(cat "$G/a/error")" 'namespace'
 fi
 
 # --- the daemon is killed: the next one makes the trigger's buffer again, and removes the old one

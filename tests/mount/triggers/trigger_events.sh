@@ -91,9 +91,9 @@ rmdir "$T/types"
 # --- bad input
 wrong() { # TEXT ERRNO SENTENCE COLUMN
 	is "'$1'" "$2" "$(tool open "$T/a/condition" w write "$1\n")"
-	has "$(cat "$MNT/error")" "^condition:1: .*$3"
+	has "$(cat "$T/a/error")" "^condition:1: .*$3"
 	is "caret of '$1'" "$4" "$(awk '/^ *\^$/ { at = index($0, "^") - 3 } END { print at }' \
-		"$MNT/error")"
+		"$T/a/error")"
 	echo 1 >"$T/a/enabled"
 }
 wrong 'event' EINVAL 'a domain is missing' 5
