@@ -12,6 +12,12 @@
 #define CUT 512                 /* a write of this size or more may end within a line */
 #define LINE_MOST (64 * 1024)   /* bytes of one line */
 #define WHOLE_MOST (16 << 20)   /* of what is taken as a whole */
+/*
+ * Of writes of CUT or more that follow each other: the parts of one text. Each part costs time, so
+ * that a text without an end would keep a thread of the daemon.
+ */
+#define PARTS_MOST (4 << 20)
+#define BLANK " \t\r\n"
 
 /* The line of text that contains byte `at`, for an explanation. */
 static int fail_in_line(struct tr_err *err, char *text, size_t at, const char *why)
@@ -115,6 +121,53 @@ static char *cut(struct md_buf *tail, size_t n)
 	return text;
 }
 
+/*
+ * A shell that writes line by line writes a comment alone, and the empty lines after it: there is
+ * nothing to store yet. Caller holds f->lock.
+ */
+static bool is_comment(struct file *f, const char *text)
+{
+	enum store_how how = f->node->row->how;
+	size_t n = strcspn(text, "\n");
+
+	if (how != STORE_VALUE && how != STORE_CHOICE && how != STORE_PAIR)
+		return false;
+	if (*text == '#' && text[n] && !text[n + 1])
+		return f->commented = true;
+	return f->commented && !text[strspn(text, BLANK)];
+}
+
+/* Is the text one of the two addresses of STORE_PAIR? */
+static bool is_address(const char *text)
+{
+	size_t n;
+
+	text += strspn(text, BLANK);
+	n = strcspn(text, BLANK);
+	return !strncmp(text, "tcp", 3) && !text[n + strspn(text + n, BLANK)];
+}
+
+/*
+ * STORE_PAIR: if the text is an address, and earlier writes of the open were, returns them together
+ * in place of the text. Caller holds f->lock.
+ */
+static char *add_address(struct file *f, char *text, size_t *len)
+{
+	struct md_buf *all = &f->addresses;
+
+	if (!text[strspn(text, BLANK)])
+		return text;
+	if (!is_address(text)) {
+		md_buf_reset(all);
+		return text;
+	}
+	md_buf_put(all, text, *len);
+	md_buf_putc(all, '\n');
+	free(text);
+	*len = all->len;
+	return all->failed ? NULL : strdup(md_buf_str(all));
+}
+
 /* Applies n bytes of the tail. Caller holds f->lock; this function releases it. */
 static int apply_unlock(struct file *f, size_t n)
 {
@@ -122,6 +175,13 @@ static int apply_unlock(struct file *f, size_t n)
 	char *text = cut(&f->tail, n);
 	int rc = -ENOMEM;
 
+	if (text && is_comment(f, text)) {
+		pthread_mutex_unlock(&f->lock);
+		free(text);
+		return 0;
+	}
+	if (text && f->node->row->how == STORE_PAIR)
+		text = add_address(f, text, &n);
 	if (text)
 		f->wrote = true;
 	pthread_mutex_unlock(&f->lock);
@@ -131,7 +191,7 @@ static int apply_unlock(struct file *f, size_t n)
 	if (!rc)
 		return 0;
 	pthread_mutex_lock(&f->lock);
-	f->failed = true;
+	f->failed = rc;
 	md_buf_reset(&f->tail);
 	pthread_mutex_unlock(&f->lock);
 	return rc;
@@ -150,20 +210,36 @@ static size_t complete(const struct md_buf *tail, size_t written)
 	return tail->len > LINE_MOST ? tail->len : 0;
 }
 
+/* The open takes no more. Caller holds f->lock; this function releases it. */
+static ssize_t refuse_unlock(struct file *f, int most)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	f->failed = -EFBIG;
+	md_buf_deinit(&f->tail);
+	f->tail = (struct md_buf)MD_BUF_INIT;
+	pthread_mutex_unlock(&f->lock);
+	errors_result(f->node, f->node->row->name, &f->who, errors_count(),
+		      tr_fail(&err, -EFBIG, "more than %d bytes", most), &err);
+	return -EFBIG;
+}
+
 /* STORE_WHOLE: the text waits for close. Caller holds f->lock; this function releases it. */
 static ssize_t add_unlock(struct file *f, size_t size)
 {
-	struct tr_err err = TR_ERR_INIT;
-	bool much = f->tail.len > WHOLE_MOST;
-
+	if (f->tail.len > WHOLE_MOST)
+		return refuse_unlock(f, WHOLE_MOST);
 	f->wrote = true;
-	f->failed = much;
 	pthread_mutex_unlock(&f->lock);
-	if (!much)
-		return (ssize_t)size;
-	errors_result(f->node, f->node->row->name, &f->who, errors_count(),
-			      tr_fail(&err, -EFBIG, "more than %d bytes", WHOLE_MOST), &err);
-	return -EFBIG;
+	return (ssize_t)size;
+}
+
+/* Is it too much of one text? Lines of `log` are events, of which there may be any number. */
+static bool is_endless(struct file *f, size_t size)
+{
+	f->parts = size < CUT ? 0 : f->parts + size;
+	return f->node->row->how != STORE_RAW && f->node->row->how != STORE_WHOLE &&
+	       f->parts > PARTS_MOST;
 }
 
 /*
@@ -189,7 +265,7 @@ static int apply_whole_unlock(struct file *f)
 	free(text);
 	if (rc) {
 		pthread_mutex_lock(&f->lock);
-		f->failed = true;
+		f->failed = rc;
 		pthread_mutex_unlock(&f->lock);
 	}
 	return rc;
@@ -202,15 +278,17 @@ ssize_t control_write(struct file *f, const char *buf, size_t size)
 
 	pthread_mutex_lock(&f->lock);
 	if (f->failed || !size) {
-		rc = f->failed ? -ECANCELED : 0;
+		rc = f->failed;
 		pthread_mutex_unlock(&f->lock);
 		return rc;
 	}
+	if (is_endless(f, size))
+		return refuse_unlock(f, PARTS_MOST);
 	md_buf_put(&f->tail, buf, size);
 	if (f->tail.failed) {
 		md_buf_deinit(&f->tail);
 		f->tail = (struct md_buf)MD_BUF_INIT;
-		f->failed = true;
+		f->failed = -ENOMEM;
 		pthread_mutex_unlock(&f->lock);
 		return -ENOMEM;
 	}

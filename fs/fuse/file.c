@@ -98,6 +98,7 @@ void file_close(struct file *f)
 		trim_later();
 	md_buf_deinit(&f->shown);
 	md_buf_deinit(&f->tail);
+	md_buf_deinit(&f->addresses);
 	listing_deinit(&f->listing);
 	pthread_mutex_destroy(&f->lock);
 	node_forget(f->node->id, 1);

@@ -35,8 +35,11 @@ struct file {
 	bool is_shown;
 	struct listing listing;         /* directory: the same */
 	struct md_buf tail;             /* control.c: an unfinished line that waits for its rest */
+	bool commented;                 /* control.c: a comment was written alone */
 	bool wrote;                     /* the first write was applied */
-	bool failed;                    /* a write failed: no more are taken */
+	int failed;                     /* -errno of a write that failed: no more are taken */
+	struct md_buf addresses;        /* control.c: of a pair, what earlier writes have */
+	size_t parts;                   /* control.c: bytes of writes that follow each other */
 	LIST_ENTRY(file) link;          /* guarded by the lock of the list in file.c */
 };
 

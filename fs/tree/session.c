@@ -213,17 +213,13 @@ static int store_attr(const struct node *n, const struct who *who, const char *t
 static int store_path(const struct node *n, const struct who *who, const char *text, bool replace,
 		      struct tr_err *err)
 {
-	char *copy = strdup(text), *word = copy;
+	char *copy = strdup(text + strspn(text, " \t\r\n")), *word = copy;
 	int line, rc = copy ? 0 : -ENOMEM;
 
 	(void)replace;
 	/* Two addresses, one for control and one for data, are two words or lines. */
-	if (copy && n->row->arg == SESSION_OUTPUT && !strncmp(copy, "tcp", 3))
-		word = copy;
-	else if (copy && copy[strspn(copy, " \t\r\n")])
+	if (copy && *copy && (n->row->arg != SESSION_OUTPUT || strncmp(copy, "tcp", 3)))
 		rc = words_value(copy, &word, &line, err);
-	else if (copy)
-		*copy = 0;
 	if (!rc)
 		rc = process_check_paths(who, word, err);
 	if (!rc)
@@ -389,7 +385,7 @@ static const struct row session_rows[] = {
 	  .mode = S_IFREG | 0666,
 	  .show = show_attr,
 	  .store = store_path,
-	  .how = STORE_LINES,
+	  .how = STORE_PAIR,
 	  .save = save_output,
 	  .arg = SESSION_OUTPUT,
 	  .setting = true },

@@ -339,11 +339,12 @@ static int begin_part(struct config *c, const char *name, struct tr_err *err)
 static int store_value(const struct node *n, const struct who *who, const char *value,
 		       struct tr_err *err)
 {
+	bool lines = n->row->how == STORE_LINES || n->row->how == STORE_PAIR;
 	char *text = strdup(value), *word = text;
-	int line = 0, rc = text && n->row->how == STORE_LINES ? 0
-			   : text                             ? words_value(text, &word, &line, err)
-				  : tr_fail(err, -ENOMEM, "out of memory");
+	int line = 0, rc = text ? 0 : tr_fail(err, -ENOMEM, "out of memory");
 
+	if (!rc && !lines)
+		rc = words_value(text, &word, &line, err);
 	if (!rc)
 		rc = n->row->store(n, who, word, false, err);
 	if (rc < 0 && !err->text[0])

@@ -47,7 +47,9 @@ enum store_how {
 	/* the same; shown as the words that there are, the one that was chosen in brackets */
 	STORE_CHOICE,
 	STORE_LINES,    /* lines; comments are blanked */
-	/* the same, and the first write of an open with O_TRUNC replaces the list */
+	/* the same; the two addresses of a relay may come in two writes of an open */
+	STORE_PAIR,
+	/* as STORE_LINES, and the first write of an open with O_TRUNC replaces the list */
 	STORE_LIST,
 	STORE_RAW,      /* lines as they are, of any bytes but NUL */
 	STORE_WHOLE,    /* all writes of an open together, when it is closed */

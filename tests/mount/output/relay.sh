@@ -23,7 +23,8 @@ mkdir "$S/bad"
 refused net:// "$S/bad/output" EINVAL 'host name or address is missing'
 refused net://h:0 "$S/bad/output" EINVAL 'port from 1'
 refused net://h/../x "$S/bad/output" EINVAL 'begins with a dot'
-refused tcp://h "$S/bad/output" EINVAL 'a second line'
+put tcp://h "$S/bad/output"
+is "one address: data goes to the same host" net://h:5342:5343 "$(cat "$S/bad/output")"
 put net://h "$S/bad/output"
 is "the default ports" net://h:5342:5343 "$(cat "$S/bad/output")"
 put 'net6://[::1]:1/a/b/' "$S/bad/output"

@@ -72,7 +72,7 @@ hits bad 2 || fail "a trigger that was switched off"
 wrong() {
 	echo "$1" 2>/dev/null >"$T/off/condition" && fail "a mistake: $1"
 	has "$(cat "$T/off/error")" "^condition:1: .*$2"
-	is "caret of '$1'" "$3" "$(awk '/^ *\^$/ { at = index($0, "^") - 3; n = 1 } END { print n ? at : -1 }' "$T/off/error")"
+	is "caret of '$1'" "$3" "$(awk '/^ *\^$/ && !n { at = index($0, "^") - 3; n = 1 } END { print n ? at : -1 }' "$T/off/error")"
 }
 wrong 'event log4j2 app.* loglevel errr' "no such level 'errr'; levels are off (0), fatal (100)" 28
 wrong 'event jul if msg == "x" capture msg' "a logger's name is missing" 10

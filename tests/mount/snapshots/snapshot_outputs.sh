@@ -15,7 +15,7 @@ refused() { # VALUE FILE ERRNO PATTERN [COLUMN]: the caret is below that column
 	has "$(cat "$s/error")" "$4"
 	[ -z "${5-}" ] ||
 		is "the caret of '$1'" "$5" \
-			"$(($(awk '/^ *\^$/ { n = length($0) } END { print n }' "$s/error") - 3))"
+			"$(($(sed -n '3p' "$s/error" | awk '{ n = length($0) } END { print n }') - 3))"
 }
 copied() { [ "$(key snapshots_copied "$s/status")" = "$1" ]; }
 snapshots() { ls "$s/snapshots" | tr '\n' ' '; }
@@ -44,7 +44,7 @@ put 'tick:*' "$s/user/events"
 is "empty" '' "$(cat "$f")"
 refused 'relative' "$f" EINVAL 'must be an absolute path' 0
 refused 'net://h:0' "$f" EINVAL 'must be a port' 8
-refused 'tcp://h:1' "$f" EINVAL 'a second line with the address for data is missing'
+refused 'tcp://h:1' "$f" EINVAL 'the address for data, .*, is missing in this line'
 refused 'tcp://h:1 tcp://h:x' "$f" EINVAL 'must be a port' 18
 refused "$work/x max-size" "$f" EINVAL 'a size is missing'
 refused 'net://h max-size 0' "$f" EINVAL 'from 1 byte' 17

@@ -55,14 +55,14 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 mkdir "$S/web" || fail "mkdir"
 is "the session" "archives checksum clock compress config control counts ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata output pipe pipe.json pipe.symbols python rotate_period rotate_size snapshot_max_size snapshot_outputs snapshots stats status text text.symbols top trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
-	is "kernel" "channels contexts events maps rules track " "$(names "$S/web/kernel")"
+	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
-	is "a kernel channel" "contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
+	is "a kernel channel" "contexts enabled error events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
-is "user" "channels contexts events maps rules track " "$(names "$S/web/user")"
+is "user" "channels contexts error events maps rules track " "$(names "$S/web/user")"
 is "track" "vgid vpid vuid " "$(names "$S/web/user/track")"
 is "all are tracked" "*" "$(cat "$S/web/user/track/vpid")"
 is "no channels yet" "" "$(names "$S/web/user/channels")"
@@ -82,7 +82,7 @@ drwx------ user/channels
 
 # A channel
 mkdir "$S/web/user/channels/fast" || fail "mkdir of a channel"
-is "the channel" "blocking_timeout buffering contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count \
+is "the channel" "blocking_timeout buffering contexts enabled error events file_count file_size loss_mode monitor_period read_period status streams subbuf_count \
 subbuf_size switch_period " \
 	"$(names "$S/web/user/channels/fast")"
 is "modes of a channel" "-rw------- buffering
@@ -142,7 +142,7 @@ mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
 (cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") ||
 	fail "channel again"
 is "the new channel works" "$(names "$S/x/user/channels/c")" \
-	"blocking_timeout buffering contexts enabled events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period "
+	"blocking_timeout buffering contexts enabled error events file_count file_size loss_mode monitor_period read_period status streams subbuf_count subbuf_size switch_period "
 # rmdir of a session that is full, with open files
 exec 3<"$S/x/status" 4<"$S/x/text" 5>"$S/x/control"
 rmdir "$S/x" || fail "rmdir of a full session with open files"

@@ -49,6 +49,7 @@ static void addresses(void)
 	CHECK(is("net6://[fe80::1%eth0]:7/x", true, "fe80::1%eth0", 7, "fe80::1%eth0", 5343, "x"));
 	CHECK(is("net6://ip6-localhost", true, "ip6-localhost", 5342, "ip6-localhost", 5343, ""));
 	CHECK(is("tcp://a:1\ntcp://b:2\n", false, "a", 1, "b", 2, ""));
+	CHECK(is("tcp://a:1/p", false, "a", 1, "a", 5343, "p"));
 	CHECK(is("tcp://a/p tcp://b", false, "a", 5342, "b", 5343, "p"));
 	CHECK(is("tcp6://[::1]\ntcp6://[::2]:9", true, "::1", 5342, "::2", 9, ""));
 	CHECK(relay_url_is("net6://x") && relay_url_is("tcp://") && !relay_url_is("/net://x") &&
@@ -75,7 +76,6 @@ static void bad_addresses(void)
 		"net://h\ntcp://h",
 		"net6://[::1",
 		"net6://::1",
-		"tcp://a",
 		"tcp://a\nnet://b",
 		"tcp://a\ntcp6://b",
 		"tcp://a/p\ntcp://b/q",

@@ -182,9 +182,6 @@ int relay_url_parse(const char *text, struct relay_url *u, struct tr_err *err)
 	if (!ret && scheme->pair && *rest) {
 		ret = parse_data(rest, u, &u->data, err);
 		rest = after(rest);
-	} else if (!ret && scheme->pair) {
-		s.p = s.end;
-		ret = refuse(&s, "a second line with the address for data is missing");
 	}
 	if (!ret && *rest) {
 		s = line_at(rest, err);
