@@ -52,7 +52,8 @@ void mount_close(struct mount *m);
  * The last line of a write needs no newline, unless the write has 512 bytes or more: then tee, cp
  * or a long echo may have cut the line, and it waits for the next write or for close. After a write
  * that failed the open takes no more, because what follows was meant to come after it; each later
- * write gets the same errno, because some programs write again when they close. With STORE_WHOLE the unit is all that was written until close(2), which reports what is wrong with it.
+ * write gets the same errno, because some programs write again when they close. With STORE_WHOLE
+ * the unit is all that was written until close(2), which reports what is wrong with it.
  */
 
 /* Returns size, or -errno; then the error file says why. */

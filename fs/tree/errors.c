@@ -20,7 +20,7 @@
  * nor appear in a later one of that name.
  */
 struct place {
-	int64_t made;           /* tells apart those of one name; 0: outside sessions and triggers */
+	int64_t made;           /* tells apart those of one name; 0: in no session or trigger */
 	char top[256];          /* the name of the session, or triggers/NAME */
 	char dir[512];          /* the directory's path in it: "", or ended by a slash */
 };
@@ -82,7 +82,7 @@ static void place_of(const struct node *n, struct place *p)
 	memset(p, 0, sizeof(*p));
 	top = find_top(n, p);
 	if (!top)
-		memset(p, 0, sizeof(*p));       /* the error file of a removed one is out of reach */
+		memset(p, 0, sizeof(*p));       /* nothing reaches the file of a removed one */
 	put_dir(S_ISDIR(n->row->mode) || !n->parent ? n : n->parent, top, p);
 }
 

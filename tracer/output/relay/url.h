@@ -5,8 +5,8 @@
  *	net://HOST[:CONTROL[:DATA]][/PATH]      net6://… for IPv6
  *	tcp://HOST[:PORT][/PATH]                control; the same for data follows it
  *
- * A blank or a newline is between the two of tcp://. Without the second, data goes to the same host.
- * HOST may be an address, [::1] for IPv6.
+ * A blank or a newline is between the two of tcp://. Without the second, data goes to the same
+ * host. HOST may be an address, [::1] for IPv6.
  *
  * Private to tracer/output/relay/.
  */

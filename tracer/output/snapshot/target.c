@@ -139,12 +139,14 @@ static int parse_address(struct scan *s, const struct word *w, struct md_buf *te
 	if (!w->quoted && !strncmp(md_buf_str(text), "tcp", 3))
 		ret = add_data_address(s, text, &second);
 	ret = ret ? ret : relay_address(md_buf_str(text), shown, &why);
-	if (!ret && (strncmp(md_buf_str(text), "tcp", 3) || strpbrk(md_buf_str(text), " \t\r\n")))
+	if (!ret && (strncmp(md_buf_str(text), "tcp", 3) ||
+		     strpbrk(md_buf_str(text), " \t\r\n")))
 		return 0;
 	/* In a list, a line with the second address would be another place. */
 	if (!ret)
 		return tr_fail_at(s->err, -EINVAL, s->line, (int)s->at,
-				  "the address for data, tcp://HOST[:PORT], is missing in this line");
+				  "the address for data, tcp://HOST[:PORT], is missing in this "
+				  "line");
 	/* The caret is where the address has its mistake: the sentence's text is one address. */
 	at = word_column(w, why.column > 0 ? (size_t)why.column : 0);
 	if (second >= 0 && !strncmp(why.text, md_buf_str(text) + first + 1, strlen(why.text)))
