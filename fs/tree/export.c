@@ -1,24 +1,75 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sessions/NAME/export/: what is held, in other forms */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+
+#include "fs/base/base.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/session/session.h"
 #include "tracer/face/tracer.h"
 
+#define LASTS 2000              /* ms */
+#define MADE_BY_STAT (1u << 20) /* bytes that a session holds, at most */
+
+/*
+ * An open file. rsync and cp ask for the size after they opened it, and copy as many bytes: for a
+ * while, the size is that of the newest open.
+ */
+struct made {
+	LIST_ENTRY(made) link;
+	const struct session *session;  /* the view has a reference */
+	enum export_form form;
+	struct export_view *view;
+	int64_t since;                  /* helper_clock when it was made */
+	uint64_t change;                /* of the session then */
+};
+
+static struct {
+	pthread_mutex_t lock;           /* guards the list */
+	LIST_HEAD(, made) files;        /* the newest first */
+} made = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 static int export_view_open(const struct node *n, void **state)
 {
-	return export_open(n->session, (enum export_form)n->row->arg, (struct export_view **)state);
+	struct made *m = calloc(1, sizeof(*m));
+	int rc = -ENOMEM;
+
+	if (m) {
+		m->session = n->session;
+		m->form = (enum export_form)n->row->arg;
+		m->change = session_change(n);
+		rc = export_open(n->session, m->form, &m->view);
+	}
+	if (rc) {
+		free(m);
+		return rc;
+	}
+	m->since = helper_clock();
+	pthread_mutex_lock(&made.lock);
+	LIST_INSERT_HEAD(&made.files, m, link);
+	pthread_mutex_unlock(&made.lock);
+	*state = m;
+	return 0;
 }
 
 static ssize_t export_view_read(void *state, uint64_t offset, void *buf, size_t size)
 {
-	return export_read(state, offset, buf, size);
+	return export_read(((struct made *)state)->view, offset, buf, size);
 }
 
 static void export_view_close(void *state)
 {
-	export_close(state);
+	struct made *m = state;
+
+	pthread_mutex_lock(&made.lock);
+	LIST_REMOVE(m, link);
+	pthread_mutex_unlock(&made.lock);
+	export_close(m->view);
+	free(m);
 }
 
 /*
@@ -27,28 +78,59 @@ static void export_view_close(void *state)
  * byte takes at most 6 (an escape), and an event some numbers; eight bytes that are a code address
  * take a name of some hundred bytes. A flame graph has at most 16384 frames.
  */
-static uint64_t bound_size(struct session *s, enum export_form form, uint64_t made)
+static uint64_t bound_size(struct session *s, enum export_form form, const struct ring_counts *c)
 {
-	struct ring_counts c = { 0 };
-	struct session_info info;
-
-	session_info(s, &info);
-	if (made && !info.active)
-		return made;
 	if (form == EXPORT_FLAME)
 		return 16384 * 2048;
-	session_counts(s, &c);
-	return (1u << 20) + (export_has_names(s) ? 64 : 8) * c.bytes + 128 * c.recorded;
+	return (1u << 20) + (export_has_names(s) ? 64 : 8) * c->bytes + 128 * c->recorded;
+}
+
+/* Whether the file was opened just now; then *size is its size. */
+static bool opened_size(const struct node *n, uint64_t *size)
+{
+	uint64_t change = session_change(n);
+	int64_t now = helper_clock();
+	struct made *m;
+
+	pthread_mutex_lock(&made.lock);
+	LIST_FOREACH(m, &made.files, link)
+		if (m->session == n->session && (int)m->form == n->row->arg)
+			break;
+	if (m && (now - m->since >= LASTS || m->change != change))
+		m = NULL;
+	if (m)
+		*size = export_view_size(m->view);
+	pthread_mutex_unlock(&made.lock);
+	return m;
+}
+
+/* Makes the file, if that takes no time worth mentioning. Then *size is its size. */
+static bool measure(const struct node *n, const struct ring_counts *c, uint64_t *size)
+{
+	struct export_view *view;
+
+	if (c->bytes > MADE_BY_STAT ||
+	    export_open(n->session, (enum export_form)n->row->arg, &view))
+		return false;
+	*size = export_view_size(view);
+	export_close(view);
+	return true;
 }
 
 static int export_attr(const struct node *n, const struct who *who, struct stat *st)
 {
 	enum export_form form = (enum export_form)n->row->arg;
 	uint64_t size = export_size(n->session, form);
+	struct ring_counts c = { 0 };
+	struct session_info info;
 
 	(void)who;
-	if (form == EXPORT_PAGE || form == EXPORT_FLAME)
-		size = bound_size(n->session, form, size);
+	session_info(n->session, &info);
+	session_counts(n->session, &c);
+	/* What a stopped session has made stays what it has. */
+	if (!info.gone && (info.active || !size) && !opened_size(n, &size) &&
+	    !measure(n, &c, &size) && (form == EXPORT_PAGE || form == EXPORT_FLAME))
+		size = bound_size(n->session, form, &c);
 	st->st_size = (off_t)size;
 	return 0;
 }

@@ -24,6 +24,7 @@ struct slot {
 	/* never changes; NULL when over (guarded by the lock) */
 	struct trace_image *moment;
 	uint64_t serial;
+	uint64_t salt;          /* of st_ino */
 	bool lasts;                     /* a snapshot's */
 	enum tracedir_form form;        /* what it shows */
 
@@ -114,10 +115,15 @@ static struct slot *slot_new(struct session *session, const char *name, enum tra
 		[TRACEDIR_LKET] = image_take_lket,
 	};
 	struct slot *s = calloc(1, sizeof(*s));
+	struct session_info info;
 
 	*rc = s ? 0 : -ENOMEM;
 	if (!s)
 		return NULL;
+	/* Two images of a session that does not record are alike. Serials are less than 2^62. */
+	session_info(session, &info);
+	if (!info.active)
+		s->salt = (uint64_t)1 << 62 | info.change;
 	s->process = *p;
 	s->form = form;
 	s->refs = 2;            /* the list's and the caller's */
@@ -164,7 +170,8 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 		free(s);
 		return rc;
 	}
-	*s = (struct slot){ .moment = m, .serial = (uint64_t)created, .lasts = true, .refs = 2 };
+	*s = (struct slot){ .moment = m, .serial = (uint64_t)created, .salt = (uint64_t)created,
+			    .lasts = true, .refs = 2 };
 	pthread_mutex_lock(&trace.lock);
 	*out = slot_of(m);
 	if (!*out) {
@@ -212,6 +219,8 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 		s = fresh;
 		s->looked = helper_clock();
 		s->serial = ++trace.serial;
+		if (!s->salt)
+			s->salt = s->serial;
 		TAILQ_INSERT_TAIL(&trace.slots, s, link);
 	}
 	pthread_mutex_unlock(&trace.lock);
@@ -360,7 +369,7 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 			*found = (struct found){ .row = &dir_row };
 		else
 			*found = (struct found){ .row = &file_row, .slot = slot, .index = i,
-						 .tag = slot->serial, .salt = slot->serial };
+						 .tag = slot->serial, .salt = slot->salt };
 	}
 	md_buf_deinit(&prefix);
 	md_buf_deinit(&part);
@@ -389,7 +398,7 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 		if (!rest || !strcmp(md_buf_str(&part), md_buf_str(&last)))
 			continue;
 		listing_add(out, md_buf_str(&part), *rest ? &dir_row : &file_row,
-			    *rest ? 0 : slot->serial);
+			    *rest ? 0 : slot->salt);
 		md_buf_reset(&last);
 		md_buf_put(&last, part.data, part.len);
 	}

@@ -424,6 +424,7 @@ struct export_view;
 int export_open(struct session *s, enum export_form form, struct export_view **out);
 /* Any number of threads. */
 ssize_t export_read(struct export_view *v, uint64_t offset, void *buf, size_t size);
+uint64_t export_view_size(const struct export_view *v);
 void export_close(struct export_view *v);
 /* The size of the file that was made last, since the last clear; 0: none. */
 uint64_t export_size(struct session *s, enum export_form form);

@@ -44,10 +44,10 @@ put stop "$s/control"
 same_slices "$s" times
 is "slices, instants, counters, switches, flows" "806 204 600 0 0" "$(cat "$work/judged")"
 
-# A browser asks for the size before it opens a file; a start forgets the sizes.
+# A browser asks for the size before it opens a file, and after a start nothing has made it.
 put start "$s/control" && put stop "$s/control"
 for f in timeline.html flame.svg; do
-	[ "$(stat -c %s "$s/export/$f")" -gt "$(wc -c <"$work/$f")" ] || fail "$f seems to be empty"
+	[ "$(stat -c %s "$s/export/$f")" -ge "$(wc -c <"$work/$f")" ] || fail "$f seems to be empty"
 done
 
 if command -v chromium >/dev/null; then

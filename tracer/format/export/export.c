@@ -344,6 +344,11 @@ ssize_t export_read(struct export_view *v, uint64_t offset, void *buf, size_t si
 	return (ssize_t)n;
 }
 
+uint64_t export_view_size(const struct export_view *v)
+{
+	return v->file.size + v->rest.size;
+}
+
 void export_close(struct export_view *v)
 {
 	struct session *s;
