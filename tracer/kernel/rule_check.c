@@ -2,12 +2,14 @@
 /*
  * Checks new rules of kernel channels against the kernel's events and their fields.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/base/base.h"
+#include "tracer/base/filter/tree.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
@@ -87,6 +89,37 @@ static int fail_no_system(struct kernel *k, const struct rule *r, const char *sy
 			  system, and, near ? near : "", near ? "'?" : "");
 }
 
+/*
+ * The kernel's and LTTng's names of system calls, with or without a system: `sys_enter_openat`.
+ * False: no such name.
+ */
+static bool explain_syscall(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	static const struct {
+		const char *prefix, *rule;
+	} kinds[] = {
+		{ "sys_enter_", "entry:" }, { "sys_exit_", "exit:" },
+		{ "syscall_entry_", "entry:" }, { "syscall_exit_", "exit:" }, { "sys_", "" },
+	};
+	const char *name = strchr(r->pattern, ':'), *near;
+
+	name = name ? name + 1 : r->pattern;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)) != 0)
+			continue;
+		near = suggest_event(k, "syscalls", "sys_enter_", name + strlen(kinds[i].prefix));
+		if (!near)
+			return false;
+		if (err)
+			err->line = r->line;
+		tr_fail_at(err, -ENOENT, r->text, 0,
+			   "system calls have rules of their own: did you mean 'syscall:%s%s'?",
+			   kinds[i].rule, near);
+		return true;
+	}
+	return false;
+}
+
 /* Sets a sentence that says why no event matches the rule. */
 static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
@@ -107,6 +140,8 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 		return fail_no_such(r, "system call", word, (int)strlen(word),
 			       suggest_event(k, "syscalls", "sys_enter_", word), err);
 	}
+	if (explain_syscall(k, r, err))
+		return -ENOENT;
 	if (!colon) {
 		word = suggest_event(k, "syscalls", "sys_enter_", p);
 		if (word && !strcmp(word, p)) {
@@ -131,6 +166,43 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 		       suggest_event(k, system, "", colon + 1), err);
 }
 
+/* ---- text that the records lack ---- */
+
+/* The function of the C library that makes the system call, by the call's name. */
+static const char *find_function(const char *call)
+{
+	return !strcmp(call, "open") || !strcmp(call, "openat") ? "open64" : call;
+}
+
+/*
+ * Names a rule that records the text, if there is one: the argument has the same place in the
+ * system call and in the function, but for open64, which has no descriptor.
+ */
+static int explain_unread(struct kernel *k, const struct kevent *e, uint32_t index,
+			  const struct rule *r, const struct filter_node *field, struct tr_err *err)
+{
+	static const char enter[] = "sys_enter_";
+	const char *call = e->name + strlen(enter), *function;
+	char sentence[sizeof(err->sentence)];
+	Dl_info library = { 0 };
+	int n = snprintf(sentence, sizeof(sentence), "this kernel's records have the address of "
+			 "'%.40s' and not its text; ", field->text);
+
+	function = find_function(call);
+	if (function != call)
+		index = 0;
+	if (k->ops->has_uprobes(k->backend) && dynamic_event_register((int)index + 1) &&
+	    dlsym(RTLD_DEFAULT, function) &&
+	    dladdr(dlsym(RTLD_DEFAULT, function), &library) && library.dli_fname)
+		snprintf(sentence + n, sizeof(sentence) - (size_t)n,
+			 "a probe has the text: uprobe:%.80s:%s with $arg%u:string as %.31s",
+			 library.dli_fname, function, index + 1, field->text);
+	else
+		snprintf(sentence + n, sizeof(sentence) - (size_t)n,
+			 "kernels with event probes, and trail.ko, record the text");
+	return filter_fail_field(r->filter, field, -EOPNOTSUPP, sentence, err);
+}
+
 /* False: the fields are unknown. */
 static bool get_fields(struct kernel *k, struct kevent *e, struct kdump_fields *out)
 {
@@ -145,37 +217,55 @@ static bool get_fields(struct kernel *k, struct kevent *e, struct kdump_fields *
 	return e->format;
 }
 
-/* -EINVAL if a field that the filter names is in none of the events that the rule matches. */
+/*
+ * -EINVAL if the field is in none of the events that the rule matches; -EOPNOTSUPP if it is text
+ * that no record of these has.
+ */
+static int check_field(struct kernel *k, const struct rule *r, const struct filter_node *field,
+		       struct tr_err *err)
+{
+	struct md_buf names = MD_BUF_INIT;
+	const struct kevent *first = NULL, *unread = NULL;
+	struct kdump_fields fields;
+	uint32_t at, unread_at = 0;
+	bool found = false;
+	size_t events = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < k->event_count && !found; i++) {
+		struct kevent *e = k->events[i];
+
+		if (!e->present || !rule_match(r, e->key, 0))
+			continue;
+		/* An event whose format cannot be read may have any field. */
+		found = !get_fields(k, e, &fields) || filter_event_has(&fields.event, field, &at);
+		if (found && e->format && at < e->format->field_count &&
+		    e->format->fields[at].kind == KFORMAT_ADDRESS) {
+			unread = e;
+			unread_at = at;
+			found = false;
+		}
+		first = first ? first : e;
+		if (events++ < SUGGEST_EVENTS && !found)
+			filter_event_names(&fields.event, &names);
+	}
+	if (!found && unread)
+		ret = explain_unread(k, unread, unread_at, r, field, err);
+	else if (!found && first)
+		ret = filter_no_field(r->filter, field,
+				      events > 1 ? "any of the rule's events" : first->name,
+				      &names, err);
+	md_buf_deinit(&names);
+	return ret;
+}
+
 static int check_fields(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	const struct filter_node *field;
-	struct kdump_fields fields;
 	int ret = 0;
 
-	for (size_t n = 0; !ret && (field = filter_named_field(r->filter, n)); n++) {
-		struct md_buf names = MD_BUF_INIT;
-		const char *where = NULL;
-		bool found = false;
-		size_t events = 0;
-
-		for (size_t i = 0; i < k->event_count && !found; i++) {
-			struct kevent *e = k->events[i];
-
-			if (!e->present || !rule_match(r, e->key, 0))
-				continue;
-			/* An event whose format cannot be read may have any field. */
-			found = !get_fields(k, e, &fields) ||
-				filter_event_has(&fields.event, field);
-			where = where ? where : e->name;
-			if (events++ < SUGGEST_EVENTS && !found)
-				filter_event_names(&fields.event, &names);
-		}
-		if (!found && where)
-			ret = filter_no_field(r->filter, field,
-					      events > 1 ? "any of the rule's events" : where,
-					      &names, err);
-		md_buf_deinit(&names);
-	}
+	for (size_t n = 0; !ret && (field = filter_named_field(r->filter, n)); n++)
+		ret = check_field(k, r, field, err);
 	if (ret && err)
 		err->line = r->line;
 	return ret;

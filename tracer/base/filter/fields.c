@@ -32,17 +32,19 @@ void filter_app_contexts(const struct filter *f, struct md_buf *out)
 				   n->text_length - n->context_name + 1);
 }
 
-bool filter_event_has(const struct filter_event *e, const struct filter_node *field)
+bool filter_event_has(const struct filter_event *e, const struct filter_node *field, uint32_t *at)
 {
 	struct md_buf shown = MD_BUF_INIT;
 	bool found = false;
 
+	*at = UINT32_MAX;
 	/* A structure's members cannot be looked up by their own names. */
 	for (uint32_t i = 0; i < e->field_count && !found && !field->member; i++) {
 		md_buf_reset(&shown);
 		md_name_field(e->strings + e->fields[i].name, &shown);
 		found = shown.failed || (shown.len == field->name_length &&
 					 !memcmp(shown.data, field->text, shown.len));
+		*at = found && !shown.failed ? i : UINT32_MAX;
 	}
 	md_buf_deinit(&shown);
 	return found;
@@ -67,6 +69,12 @@ void filter_event_names(const struct filter_event *e, struct md_buf *out)
 		md_name_field(e->strings + e->fields[i].name, out);
 		md_buf_putc(out, '\0');
 	}
+}
+
+int filter_fail_field(const struct filter *f, const struct filter_node *field, int code,
+		      const char *sentence, struct tr_err *err)
+{
+	return tr_fail_at(err, code, f->line, (int)field->column, "%s", sentence);
 }
 
 int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where,

@@ -140,8 +140,14 @@ const struct filter_node *filter_named_field(const struct filter *f, size_t i);
  * 64. 0 also if types clash, or memory is short.
  */
 uint64_t filter_missing_fields(const struct filter *f, const struct filter_event *e);
-/* Whether an event has the field. True also if memory is short. */
-bool filter_event_has(const struct filter_event *e, const struct filter_node *field);
+/*
+ * Whether an event has the field. True also if memory is short. *at: its index; UINT32_MAX: none,
+ * or not known.
+ */
+bool filter_event_has(const struct filter_event *e, const struct filter_node *field, uint32_t *at);
+/* Fails at the field's column with the sentence. */
+int filter_fail_field(const struct filter *f, const struct filter_node *field, int code,
+		      const char *sentence, struct tr_err *err);
 /* Appends the names of the event's fields in the form that filters use, each with a NUL. */
 void filter_event_names(const struct filter_event *e, struct md_buf *out);
 /* Appends the `provider:name` of each application context that the filter names, with a NUL. */

@@ -288,8 +288,9 @@ int dynamic_event_create(int tracefs_fd, const char *group, const struct dynamic
 		return extra_fail(&d->extra, item, item->root, -EINVAL, err,
 				  "the record of '%.60s' does not have this pointer, and this "
 				  "kernel has no tracepoint probes (Linux 6.5, "
-				  "CONFIG_FPROBE_EVENTS); a rule kprobe: on a function may have it",
-				  d->name);
+				  "CONFIG_FPROBE_EVENTS)%s", d->name,
+				  faccessat(tracefs_fd, "kprobe_events", F_OK, 0)
+					  ? "" : "; a rule kprobe: on a function may have it");
 	}
 	if (!count || count > DYN_PLACES_MAX)
 		return tr_fail(err, -EINVAL, "the place of the probe is not known");

@@ -175,10 +175,15 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 		return fail_at(s, with, 0,
 			       "a hook has no extra data; its tracepoint has, which "
 			       "available/kernel/groups names");
-	if (krule_is_function(p) || begins_with(p, SYSCALL))
+	if (begins_with(p, SYSCALL))
+		return fail_at(s, with, 0,
+			       "only tracepoints and probes have extra data; a system call has its "
+			       "arguments as fields; text that it takes is also at a program's "
+			       "function: uprobe:PATH:FUNCTION with $arg1:string");
+	if (krule_is_function(p))
 		return fail_at(s, with, 0,
 			       "only tracepoints and probes have extra data; for a function write "
-			       "kprobe:");
+			       "kprobe:, which kernels with kprobes have");
 	if (!dynamic_event_is_rule(p) && strchr(p, '*'))
 		return fail_at(s, with, 0,
 			       "extra data is for one tracepoint: write its name in place "

@@ -91,8 +91,9 @@ struct backend_ops {
 	 */
 	int (*probe_create)(struct backend *b, const char *group, const struct dynamic_event *d,
 			    struct md_buf *names, struct tr_err *err);
-	/* Whether the kernel has probes at functions (kprobe:, kretprobe:). */
+	/* Whether the kernel has probes at its own functions (kprobe:), and in programs. */
 	bool (*has_kprobes)(const struct backend *b);
+	bool (*has_uprobes)(const struct backend *b);
 	/* -EBUSY: the probe is enabled in some instance; -ENOENT */
 	int (*probe_remove)(struct backend *b, const char *group, const char *name);
 	/* Names of all probes of the group, also of earlier daemons. */

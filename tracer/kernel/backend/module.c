@@ -166,6 +166,7 @@ const struct backend_ops module_backend = {
 	.format = print_format,
 	.probe_create = create_probe,
 	.has_kprobes = tracefs_has_kprobes,
+	.has_uprobes = tracefs_has_uprobes,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.ids = tracefs_ids,

@@ -252,13 +252,21 @@ int tracefs_probe_create(struct backend *b, const char *group, const struct dyna
 	if (d->kind == DYN_EVENT && !tracefs_texts_supported(b))
 		return tr_fail(err, -EOPNOTSUPP,
 			       "this kernel was built without event probes: its tracepoints have "
-			       "no extra data; kprobe: rules have, where it has kprobes");
+			       "no extra data; %s rules have",
+			       tracefs_has_kprobes(b)   ? "kprobe: and uprobe:"
+			       : tracefs_has_uprobes(b) ? "uprobe: and usdt:"
+							: "on other kernels kprobe:");
 	return dynamic_event_create(b->dir, group, d, names, err);
 }
 
 bool tracefs_has_kprobes(const struct backend *b)
 {
 	return faccessat(b->dir, "kprobe_events", F_OK, 0) == 0;
+}
+
+bool tracefs_has_uprobes(const struct backend *b)
+{
+	return faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
 }
 
 int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
@@ -307,9 +315,8 @@ static int check_function(const struct backend *b, const char *name, struct tr_e
 	fclose(f);
 	return found ? 0
 		     : tr_fail(err, -ENOENT,
-			       "the kernel has no function '%s' that can be traced; `kprobe:` may "
-			       "still be possible",
-			       name);
+			       "the kernel has no function '%s' that can be traced%s", name,
+			       tracefs_has_kprobes(b) ? "; `kprobe:` may still be possible" : "");
 }
 
 static int list_channels(const struct backend *b, struct md_buf *names)
@@ -352,6 +359,7 @@ const struct backend_ops tracefs_backend = {
 	.format = print_format,
 	.probe_create = tracefs_probe_create,
 	.has_kprobes = tracefs_has_kprobes,
+	.has_uprobes = tracefs_has_uprobes,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.function_check = check_function,
