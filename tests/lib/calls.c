@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none */
 /*
- * calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid.
+ * calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid, as
+ * the kernel has it.
  * calls: so for each number on standard input.
  */
 #include <fcntl.h>
@@ -10,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/lib/kernel_pid.h"
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 0;
@@ -17,7 +20,7 @@ int main(int argc, char **argv)
 	while (argc == 1 && scanf("%d", &n) == 1) {
 		while (n-- > 0)
 			syscall(SYS_getppid);
-		printf("%d\n", (int)getpid());
+		printf("%d\n", kernel_pid());
 		fflush(stdout);
 	}
 	if (argc == 1)
@@ -27,6 +30,6 @@ int main(int argc, char **argv)
 			close((int)syscall(SYS_openat, AT_FDCWD, argv[2], O_RDONLY, 0));
 		else
 			syscall(SYS_getppid);
-	printf("%d\n", (int)getpid());
+	printf("%d\n", kernel_pid());
 	return 0;
 }

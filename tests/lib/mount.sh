@@ -139,7 +139,17 @@ mount_kernel() {
 	grep -q '^kernel none' "$MNT/version" &&
 		skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
 	command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
+	know_pids
 }
+
+# kernel_pid PID: the number that the kernel's records have of a process: another one in a PID
+# namespace. (Programs of tests have kernel_pid.h.)
+kernel_pid() { "$BUILD/tests/lib/kernel_pid" "$1"; }
+know_pids() {
+	[ -x "$BUILD/tests/lib/kernel_pid" ] || skip "there is no kernel_pid"
+	kernel_pid $$ >"$work/number" 2>&1 || skip "$(cat "$work/number")"
+}
+with_kernel_pid="-D_GNU_SOURCE= -include $top/tests/lib/kernel_pid.h"
 
 # same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what
 # babeltrace2 2.0.4 makes of empty strings: now and then the one before.

@@ -100,11 +100,11 @@ int main(void)
 		PLACE(query, -n);
 	}
 	probed(NULL, 21);
-	printf("%d\n", (int)getpid());
+	printf("%d\n", kernel_pid());
 	return 0;
 }
 C
-${CC:-cc} -O1 -fcf-protection=none -o "$P" "$P.c" || skip "no compiler"
+${CC:-cc} $with_kernel_pid -O1 -fcf-protection=none -o "$P" "$P.c" || skip "no compiler"
 U=uprobe:$P:probed
 D=usdt:$P:demo:query
 refused "$U with \$arg1^->id" 'types of programs are not known'

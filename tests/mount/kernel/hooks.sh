@@ -119,7 +119,7 @@ text=$(cat "$s/text")
 has "$text" ' syscall_entry_read: '
 has "$text" ' syscall_entry_fsync: '
 has "$text" ' sched_process_exec: '
-has "$text" " lttng_statedump_process_state: .*[{ ]pid = $$, "
+has "$text" " lttng_statedump_process_state: .*[{ ]pid = $(kernel_pid $$), "
 is "LKET's stoptrace_fork" 0 "$(echo "$text" | grep -c sched_process_fork)"
 is "exceptions, returns and disabled rules" "" "$(echo "$text" | grep -e syscall_exit -e entry_write: -e entry_openat: -e sched_switch)"
 

@@ -17,11 +17,11 @@ int main(void)
 {
 	for (int n = 0; n < 10; n++)
 		syscall(SYS_getppid);
-	printf("%d\n", (int)getpid());
+	printf("%d\n", kernel_pid());
 	return 0;
 }
 C
-${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
+${CC:-cc} $with_kernel_pid -o "$work/calls" "$work/calls.c" || skip "no compiler"
 
 s=$S/c$mark
 mkdir "$s"
@@ -72,7 +72,7 @@ echo >"$i/set_event_pid"
 is "the set is gone" set_event_pid "$(problem)"
 printf 'stop\nstart\n' >"$s/control"
 is "the set is there again" "" "$(problem)"
-is "with the process" 1 "$(grep -cx $tracked "$i/set_event_pid")"
+is "with the process" 1 "$(grep -cx "$(kernel_pid $tracked)" "$i/set_event_pid")"
 kill $tracked
 wait $tracked
 is "the process has ended" "" "$(problem)"

@@ -103,6 +103,7 @@ begin() {
 	exec 3>"$work/go"
 	within 10 asleep . || fail "the process does not wait"
 	pid=$(head -n 1 "$work/said")
+	number=$(kernel_pid "$pid")
 	watch
 }
 
@@ -139,7 +140,7 @@ done >"$work/events"
 watch() {
 	if [ $how = hist ]; then
 		while read -r system event name; do
-			echo "hist:keys=common_pid:size=256 if common_pid == $pid" \
+			echo "hist:keys=common_pid:size=256 if common_pid == $number" \
 				>"$H/events/$system/$event/trigger" || fail "$system:$event"
 		done <"$work/events"
 		return
@@ -159,7 +160,7 @@ counted() {
 		while read -r system event name; do
 			awk -v e="$name" '$1 == "Hits:" { n += $2 } $1 == "Dropped:" && $2 { n = "dropped" } END { print e, n + 0 }' \
 				"$H/events/$system/$event/hist"
-			echo "!hist:keys=common_pid:size=256 if common_pid == $pid" \
+			echo "!hist:keys=common_pid:size=256 if common_pid == $number" \
 				>"$H/events/$system/$event/trigger"
 		done <"$work/events" >"$work/counted"
 	else
@@ -215,7 +216,7 @@ is "all, as the kernel counts" "$(kernel_counted e$mark)" "$(key events_recorded
 is "nothing is lost, every record decodes" 0 "$(key events_discarded "$s/status")"
 same_text "$s"
 is "babeltrace2 reads them all" "$(key events_recorded "$s/status")" "$(wc -l <"$work/bt")"
-grep "{ tid = $pid }" "$work/bt" | awk '{ sub(/:$/, "", $4); print $4 }' | sort |
+grep "{ tid = $number }" "$work/bt" | awk '{ sub(/:$/, "", $4); print $4 }' | sort |
 	uniq -c >"$work/counts"
 while read -r name number; do
 	is "$name" "$number" "$(awk -v e="$name" \

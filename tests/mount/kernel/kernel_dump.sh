@@ -32,7 +32,9 @@ lost() {
 cp "$(command -v sleep)" "$work/dumped-one"
 "$work/dumped-one" 1000 3<"$work/daemon.log" &
 pid=$!
-here=$$
+know_pids
+number=$(kernel_pid $pid)
+here=$(kernel_pid $$)
 within 10 grep -q dumped-one "/proc/$pid/comm"
 file=$(readlink "/proc/$pid/fd/3")
 
@@ -51,19 +53,19 @@ finished "$s" 1
 echo stop >"$s/control"
 same_text "$s"
 is "one dump" "1 1" "$(count start) $(count end)"
-is "the process" 1 "$(count process_state "{ pid = $pid, procname = \"dumped-one\" }, { tid = $pid, pid = $pid, ppid = $here, name = \"dumped-one\", type = 0, mode = 5, submode = 1, status = 5, ")"
+is "the process" 1 "$(count process_state "{ pid = $number, procname = \"dumped-one\" }, { tid = $number, pid = $number, ppid = $here, name = \"dumped-one\", type = 0, mode = 5, submode = 1, status = 5, ")"
 is "its file" 1 "$(count file_descriptor "file_table_address = 0x$(printf %X \
-	"$pid"), fd = 3, flags = 0[0-7]*, fmode = 0x1, filename = \"$file\"")"
+	"$number"), fd = 3, flags = 0[0-7]*, fmode = 0x1, filename = \"$file\"")"
 # What it may execute, by its own account; the build id is that of the file.
 awk '$2 ~ /x/ && $6 ~ /^\// { split($1, range, "-"); print toupper(range[1]), $6 }' "/proc/$pid/maps" >"$work/mapped"
 [ -s "$work/mapped" ] || fail "no mappings"
 id=
 command -v readelf >/dev/null && id=$(readelf -n "$work/dumped-one" | sed -n 's/.*Build ID: //p')
 while read -r start path; do
-	is "its mapping of $path" 1 "$(count process_mapping "pid = $pid, start = 0x0*$start, .* path = \"$path\"")"
+	is "its mapping of $path" 1 "$(count process_mapping "pid = $number, start = 0x0*$start, .* path = \"$path\"")"
 	case $path in */dumped-one)
 		[ -z "$id" ] || stat -f -c %T "$path" | grep -qv 'ext\|xfs\|btrfs\|tmpfs\|overlay' ||
-			is "its build id" 1 "$(count process_mapping "pid = $pid, .* build_id = \"$id\", path = \"$path\"")" ;;
+			is "its build id" 1 "$(count process_mapping "pid = $number, .* build_id = \"$id\", path = \"$path\"")" ;;
 	esac
 done <"$work/mapped"
 [ "$(count cpu_topology)" -ge 1 ] || [ "$(uname -m)" != x86_64 ] || fail "no CPUs"
@@ -87,7 +89,7 @@ rmdir "$s"
 # --- only what the rules take, with filters; other channels have nothing of it
 s=$S/some
 mkdir "$s" "$s/kernel/channels/a" "$s/kernel/channels/b" "$s/kernel/channels/c"
-echo "lttng_statedump_process_state if tid == $pid" >"$s/kernel/channels/a/events"
+echo "lttng_statedump_process_state if tid == $number" >"$s/kernel/channels/a/events"
 echo "lttng_statedump:*file_descriptor if \$ctx.procname == \"dumped-*\" && fd == 3" \
 	>"$s/kernel/channels/b/events"
 echo 'syscall:entry:getppid' >"$s/kernel/channels/c/events"
@@ -113,7 +115,7 @@ echo start >"$s/control"
 finished "$s" 1
 echo stop >"$s/control"
 same_text "$s"
-is "no other process" "1 1" "$(count process_state "tid = $pid, ") $(count process_state)"
+is "no other process" "1 1" "$(count process_state "tid = $number, ") $(count process_state)"
 is "and the rest" 1 "$(count start)"
 echo >"$s/kernel/track/pid"
 printf 'clear\nstart\nstop\n' >"$s/control"
@@ -145,11 +147,11 @@ within 10 daemon_ended
 umount -l "$MNT"
 mount_tree
 same_text "$s"
-is "still one" "1 1" "$(count start) $(count process_state "tid = $pid, ")"
+is "still one" "1 1" "$(count start) $(count process_state "tid = $number, ")"
 echo 'regenerate statedump' >"$s/control"
 finished "$s" 2
 same_text "$s"
-is "now two" "2 2" "$(count start) $(count process_state "tid = $pid, ")"
+is "now two" "2 2" "$(count start) $(count process_state "tid = $number, ")"
 rmdir "$s"
 kill $pid
 

@@ -18,11 +18,11 @@ int main(int argc, char **argv)
 {
 	for (int n = argc > 1 ? atoi(argv[1]) : 0; n > 0; n--)
 		syscall(SYS_getppid);
-	printf("%d\n", (int)getpid());
+	printf("%d\n", kernel_pid());
 	return 0;
 }
 C
-${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
+${CC:-cc} $with_kernel_pid -o "$work/calls" "$work/calls.c" || skip "no compiler"
 
 s=$S/f$mark
 instance() {

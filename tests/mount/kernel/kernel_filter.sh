@@ -31,11 +31,11 @@ int main(int argc, char **argv)
 	for (int flags = 0x1000; flags < 0x1003; flags++)
 		for (long n = 0; n < 13; n++)
 			syscall(SYS_getrandom, NULL, n, flags);
-	printf("%d\n", (int)getpid());
+	printf("%d\n", kernel_pid());
 	return 0;
 }
 C
-${CC:-cc} -o "$work/calls" "$work/calls.c" || skip "no compiler"
+${CC:-cc} $with_kernel_pid -o "$work/calls" "$work/calls.c" || skip "no compiler"
 # Its name depends on the kernel. The flags are a half of a register, of which the kernel compares
 # the whole: it is given tests of bits.
 count=$(sed -n 's/^uint64 //p' "$MNT/available/kernel/events/syscalls/sys_enter_getrandom")

@@ -53,12 +53,13 @@ echo 'pid procname' >"$s/kernel/channels/all/contexts"
 echo 'syscall:entry:getppid if $ctx.procname == "old-*"' >"$s/kernel/channels/named/events"
 echo 'procname' >"$s/kernel/channels/named/contexts"
 echo start >"$s/control"
+number=$(kernel_pid $pid)
 echo >&3
 wait $pid || fail "the process failed"
 echo stop >"$s/control"
 cat "$s/text" >"$work/text"
 for name in old-main old-thread; do
-	is "$name" 1 "$(grep -c "getppid: .*{ pid = $pid, procname = \"$name\" }" "$work/text")"
+	is "$name" 1 "$(grep -c "getppid: .*{ pid = $number, procname = \"$name\" }" "$work/text")"
 	is "$name by its name" 1 "$(grep -c "getppid: .*}, { procname = \"$name\" }" "$work/text")"
 done
 rmdir "$s"

@@ -19,9 +19,10 @@ exec 8>"$work/orders" 9<"$work/answers"
 call() { # N
 	echo "$1" >&8
 	read -r answer <&9
-	is "the caller's id" "$caller" "$answer"
+	is "the caller's id" "$number" "$answer"
 }
-mine="syscall:entry:getppid if \$ctx.tid == $caller"
+number=$(kernel_pid $caller)
+mine="syscall:entry:getppid if \$ctx.tid == $number"
 
 # trigger NAME CONDITION ACTION…
 trigger() {
@@ -53,10 +54,10 @@ within 10 grep -q '^readers 1' "$G/f/status" || fail "no reader"
 call 3
 within 20 seen a 3 || fail "hits: $(cat "$G/a/status")"
 within 10 sh -c "[ \$(wc -l <'$work/a.notifications') = 3 ]" || fail "lines: $(cat "$work"/a.*)"
-is "text" "\$ctx.procname = \"calls\", \$ctx.tid = $caller, nothing = unavailable" \
+is "text" "\$ctx.procname = \"calls\", \$ctx.tid = $number, nothing = unavailable" \
 	"$(sed -n '1s/^\[[0-9:.]*\] a { \(.*\) }$/\1/p' "$work/a.notifications")"
 within 10 sh -c "[ \$(wc -l <'$work/a.notifications.json') = 3 ]" || fail "JSON"
-is "JSON" "{\"\$ctx.procname\":\"calls\",\"\$ctx.tid\":$caller,\"nothing\":null}" \
+is "JSON" "{\"\$ctx.procname\":\"calls\",\"\$ctx.tid\":$number,\"nothing\":null}" \
 	"$(sed -n '3s/^{"time":[0-9]*,"trigger":"a","values":\(.*\)}$/\1/p' \
 		"$work/a.notifications.json")"
 /bin/true

@@ -10,6 +10,7 @@ T=/sys/kernel/tracing
 mount_tree
 grep -q '^kernel none' "$MNT/version" &&
 	skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+know_pids
 
 cat >"$work/who.c" <<'C'
 #define _GNU_SOURCE
@@ -24,7 +25,7 @@ static void *thread(void *name)
 {
 	prctl(PR_SET_NAME, name);
 	syscall(SYS_getppid);
-	printf("thread %d\n", (int)syscall(SYS_gettid));
+	printf("thread %d\n", kernel_number((int)syscall(SYS_gettid)));
 	return NULL;
 }
 
@@ -44,14 +45,16 @@ int main(void)
 	if (!child) {
 		prctl(PR_SET_NAME, "who-child");
 		syscall(SYS_getppid);
+		printf("child %d\n", kernel_pid());
+		fflush(stdout);
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
-	printf("main %d\nchild %d\n", (int)getpid(), (int)child);
+	printf("main %d\n", kernel_pid());
 	return 0;
 }
 C
-${CC:-cc} -pthread -o "$work/who" "$work/who.c" || skip "no compiler"
+${CC:-cc} $with_kernel_pid -pthread -o "$work/who" "$work/who.c" || skip "no compiler"
 
 value() {
 	awk -v k="$1" '$1 == k { print $2 }' "$work/ids"
@@ -93,9 +96,12 @@ echo stop >"$s/control"
 cat "$s/text" >"$work/text"
 is "the idle threads" 0 "$(grep ', tid = 0, procname' "$work/text" |
 	grep -vc '{ pid = 0, tid = 0, procname = "swapper/[0-9]*", ')"
-# Who was there before and ended at the very start may not be known; all others are.
-is "all are known" 0 "$(grep 'pid = -1' "$work/text" | grep -c 'procname = "\(who\|trailfs\)')"
-d=$(daemon_pids)
+# Who was there before and ended at the very start may not be known; all others are. In a PID
+# namespace, daemons outside are not.
+known='who\|trailfs'
+[ "$(kernel_pid $$)" = $$ ] || known=who
+is "all are known" 0 "$(grep 'pid = -1' "$work/text" | grep -c "procname = \"\($known\)")"
+d=$(kernel_pid "$(daemon_pids)")
 grep "sched_switch: .*{ pid = $d, " "$work/text" | grep -vq "procname = \"trailfs" &&
 	fail "the daemon has another name: $(grep "{ pid = $d, " "$work/text")"
 rmdir "$s"

@@ -20,12 +20,12 @@ int main(void)
 {
 	for (int n = 0; n < TIMES; n++)
 		probed(n);
-	printf("%d\n", (int)getpid());
+	printf("%d\n", kernel_pid());
 	return 0;
 }
 C
-${CC:-cc} -O1 -DTIMES=3 -o "$work/prog" "$work/prog.c" || skip "no compiler"
-${CC:-cc} -O1 -DTIMES=5 -o "$work/next" "$work/prog.c" || skip "no compiler"
+${CC:-cc} $with_kernel_pid -O1 -DTIMES=3 -o "$work/prog" "$work/prog.c" || skip "no compiler"
+${CC:-cc} $with_kernel_pid -O1 -DTIMES=5 -o "$work/next" "$work/prog.c" || skip "no compiler"
 
 s=$S/u$mark
 mkdir "$s"
