@@ -114,10 +114,35 @@ static void order_with_nan(void)
 	end();
 }
 
+/* Devices of the kernel, for people. */
+static void devices(void)
+{
+	const uint64_t sda2 = 8 << 20 | 2;
+
+	map.domain = DOMAIN_KERNEL;
+	begin("block:block_rq_issue by dev hist(n)");
+	add(sda2, 1);
+	check_after(map_print, "hist(n) 8:2", "\n[1, 2)                     1 |@@@@@@@@@@@@@@@@@@@@@@@@"
+		    "@@@@@@@@@@@@@@@@@@@@@@@@@@|\n");
+	check_after(map_print_json, "\"key\":", "{\"dev\":8388610},\"events\":1,"
+						"\"hist(n)\":[{\"from\":1,\"to\":2,\"count\":1}]}]}]}\n");
+	end();
+	begin("a:b by device");
+	add(sda2, 1);
+	check_after(map_print, " count device\n", "              1 8388610\n");
+	end();
+	map.domain = DOMAIN_USER;
+	begin("a:b by dev");
+	add(sda2, 1);
+	check_after(map_print, " count dev\n", "              1 8388610\n");
+	end();
+}
+
 int main(void)
 {
 	CASE(large_whole_numbers);
 	CASE(infinite_numbers);
 	CASE(order_with_nan);
+	CASE(devices);
 	return test_summary();
 }

@@ -148,15 +148,25 @@ static void put_value(struct md_buf *out, const struct map_value *v, bool json)
 		put_double(out, 0, v->f, v->single, json);
 }
 
-static void put_key(struct md_buf *out, const struct map_row *row)
+/* The fields of the kernel's type dev_t have these names; traces do not have the type. */
+static bool is_device(const struct map *m, const char *field)
+{
+	return m->domain == DOMAIN_KERNEL && (!strcmp(field, "dev") || !strcmp(field, "old_dev"));
+}
+
+static void put_key(struct md_buf *out, const struct map *m, const struct map_rule *r,
+		    const struct map_row *row)
 {
 	struct map_value v;
 	uint8_t hex = row->hex, single = row->single;
+	size_t i = 0;
 
-	for (uint32_t at = 0; map_key_next(row, &at, &v); hex >>= 1, single >>= 1) {
+	for (uint32_t at = 0; map_key_next(row, &at, &v); hex >>= 1, single >>= 1, i++) {
 		md_buf_putc(out, ' ');
 		v.single = single & 1;
-		if (v.kind == MAP_UNSIGNED && hex & 1)
+		if (v.kind == MAP_UNSIGNED && i < r->by_count && is_device(m, r->by[i].text))
+			md_buf_printf(out, "%" PRIu64 ":%" PRIu64, v.u >> 20, v.u & 0xfffff);
+		else if (v.kind == MAP_UNSIGNED && hex & 1)
 			md_buf_printf(out, "0x%" PRIX64, v.u);
 		else
 			put_value(out, &v, false);
@@ -250,7 +260,8 @@ static void print_heading(const struct map_rule *r, struct md_buf *out)
 	md_buf_putc(out, '\n');
 }
 
-static void print_row(const struct map_rule *r, const struct map_row *row, struct md_buf *out)
+static void print_row(const struct map *m, const struct map_rule *r, const struct map_row *row,
+		      struct md_buf *out)
 {
 	bool some = false;
 
@@ -264,11 +275,12 @@ static void print_row(const struct map_rule *r, const struct map_row *row, struc
 		md_buf_putc(out, ' ');
 		md_buf_printf(out, "%14" PRIu64, row->count);
 	}
-	put_key(out, row);
+	put_key(out, m, r, row);
 	md_buf_putc(out, '\n');
 }
 
-static void print_lists(const struct map_rule *r, const struct map_row *row, struct md_buf *out)
+static void print_lists(const struct map *m, const struct map_rule *r, const struct map_row *row,
+			struct md_buf *out)
 {
 	for (size_t i = 0; i < r->op_count; i++) {
 		const struct map_op *op = &r->ops[i];
@@ -277,7 +289,7 @@ static void print_lists(const struct map_rule *r, const struct map_row *row, str
 		if (!is_histogram(op) && op->kind != MAP_TOPK)
 			continue;
 		md_buf_puts(out, op->label);
-		put_key(out, row);
+		put_key(out, m, r, row);
 		md_buf_putc(out, '\n');
 		if (is_histogram(op)) {
 			put_histogram(out, op, s);
@@ -356,9 +368,9 @@ int map_print(const struct map *m, struct md_buf *out)
 		print_counters(m, r, &m->states[i], out);
 		print_heading(r, out);
 		for (uint32_t n = 0; n < count; n++)
-			print_row(r, all[n].row, out);
+			print_row(m, r, all[n].row, out);
 		for (uint32_t n = 0; n < count; n++)
-			print_lists(r, all[n].row, out);
+			print_lists(m, r, all[n].row, out);
 		free(all);
 	}
 	return out->failed ? -ENOMEM : 0;
