@@ -19,6 +19,7 @@
 #include "tracer/kernel/statedump/internal.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kernel/statedump/statedump.h"
+#include "tracer/kernel/task/task.h"
 #include "tracer/abi/ring_write.h"
 #include "tracer/session/streams.h"
 
@@ -32,6 +33,7 @@ struct dump {
 	struct kdump_sink sink;
 	struct session *session;        /* referenced */
 	uint64_t number;                /* of the request */
+	struct tasks tasks;             /* where /proc has other numbers than records, else empty */
 };
 
 struct target {
@@ -98,9 +100,11 @@ static int write_to_channel(struct channel *c, enum kdump_type type, struct even
  * Whether the session records this process. An event without a process is recorded unless the set
  * is empty.
  */
-static bool is_tracked(const struct track *t, const struct event_origin *who)
+static bool is_tracked(const struct track *t, const struct event_origin *who,
+		       const struct tasks *tasks)
 {
-	return who->tid ? track_has(t, (uint32_t)who->is.pid) : !t->some || t->count;
+	return who->tid ? track_has(t, (uint32_t)tasks_number(tasks, who->is.pid))
+			: !t->some || t->count;
 }
 
 static int write_event(struct kdump_sink *sink, enum kdump_type type, int32_t tid,
@@ -113,17 +117,18 @@ static int write_event(struct kdump_sink *sink, enum kdump_type type, int32_t ti
 	struct filter_input in = {
 		.payload = payload, .len = len, .context = event_origin_value, .arg = &who
 	};
+	int32_t own = tasks_translate(&d->tasks, (int32_t)getpid());
 	struct channel *c;
 	bool for_us;
 	int ret = 0;
 
-	kernel_thread(t->kernel, who.ts, tid ? tid : (int32_t)getpid(), &who.is);
+	kernel_thread(t->kernel, who.ts, tid ? tid : own, &who.is);
 	who.asked = true;
 	pthread_mutex_lock(&t->lock);
 	if (t->kernel->ending || s->gone || !s->active || s->statedump != d->number)
 		ret = -ECANCELED;
-	for_us = is_tracked(&s->track[TRACK_PID], &who);
-	who.tid = tid ? tid : (int32_t)getpid();
+	for_us = is_tracked(&s->track[TRACK_PID], &who, &d->tasks);
+	who.tid = tid ? tid : own;
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (for_us && !ret && wants_type(c, type, &in))
 			ret = write_to_channel(c, type, &who, payload, len);
@@ -135,8 +140,12 @@ static void *run_dump(void *arg)
 {
 	struct dump *d = arg;
 	struct tracer *t = d->session->tracer;
-	int ret = kstatedump(&d->sink);
+	int ret;
 
+	if (!tasks_global())
+		tasks_read(&d->tasks, NULL);
+	ret = kstatedump(&d->sink);
+	tasks_deinit(&d->tasks);
 	buffers_keep(t);
 	pthread_mutex_lock(&t->lock);
 	if (ret && ret != -ECANCELED)
@@ -227,13 +236,14 @@ struct logger {
 	struct tracer *tracer;
 	uid_t uid;
 	gid_t gid;
+	struct tasks tasks;             /* as in struct dump */
 };
 
 /* By what is known of the writer's credentials. */
 static bool is_writer_tracked(const struct session *s, const struct logger *l,
 			   const struct event_origin *who)
 {
-	return is_tracked(&s->track[TRACK_PID], who) &&
+	return is_tracked(&s->track[TRACK_PID], who, &l->tasks) &&
 	       track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
 	       track_has(&s->track[TRACK_KERNEL_GID], l->gid);
 }
@@ -269,7 +279,16 @@ int kernel_log(struct tracer *t, const struct log_writer *who, const char *line)
 		.sink.event = write_log_event, .tracer = t, .uid = who->uid, .gid = who->gid
 	};
 
-	return t->kernel ? kdump_emit(&l.sink, KDUMP_LOGGER, (int32_t)who->tid, line) : 0;
+	int ret;
+
+	if (!t->kernel)
+		return 0;
+	if (!tasks_global())
+		tasks_read(&l.tasks, NULL);
+	ret = kdump_emit(&l.sink, KDUMP_LOGGER, tasks_translate(&l.tasks, (int32_t)who->tid),
+			 line);
+	tasks_deinit(&l.tasks);
+	return ret;
 }
 
 void kernel_statedumps_end(struct tracer *t)

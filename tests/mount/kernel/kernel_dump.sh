@@ -75,7 +75,7 @@ done <"$work/mapped"
 	fail "no loopback interface"
 d=$(daemon_pids)
 has "$(grep ' lttng_statedump_start: ' "$work/text")" \
-	"{ pid = $d, procname = \"trailfs[^\"]*\" }, { }\$"
+	"{ pid = $(kernel_pid $d), procname = \"trailfs[^\"]*\" }, { }\$"
 is "in a stream of its own" 1 "$(ls "$s/trace/kernel" | grep -c '^channel0_65536$')"
 echo start >"$s/control"
 finished "$s" 2
@@ -165,7 +165,7 @@ is "fields" "char msg[]" "$(cat "$MNT/available/kernel/events/lttng_logger/lttng
 echo 'before' >"$MNT/log"
 echo start >"$s/control"
 line=$(printf '%4096s' x | tr ' ' '\303')
-writer=$(sh -c 'echo $$; printf "one\ntwo words\n%s\n" "$1" >"$2"; exec true' sh "$line" "$MNT/log")
+writer=$(sh -c '"$3" $$; printf "one\ntwo words\n%s\n" "$1" >"$2"; exec true' sh "$line" "$MNT/log" "$BUILD/tests/lib/kernel_pid")
 echo stop >"$s/control"
 same_text "$s"
 is "lines, in one and in both" "3 2" \

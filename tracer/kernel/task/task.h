@@ -44,6 +44,8 @@ int tasks_read(struct tasks *out, struct tr_err *err);
 const struct task *tasks_find(const struct tasks *t, int32_t number);
 /* The number in records of a thread of /proc; with a list of no threads, the same number. */
 int32_t tasks_translate(const struct tasks *t, int32_t number);
+/* The reverse of tasks_translate. */
+int32_t tasks_number(const struct tasks *t, int32_t tid);
 void tasks_deinit(struct tasks *t);
 
 #endif

@@ -212,6 +212,14 @@ int32_t tasks_translate(const struct tasks *t, int32_t number)
 	return found ? found->tid : number;
 }
 
+int32_t tasks_number(const struct tasks *t, int32_t tid)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->items[i].tid == tid)
+			return t->items[i].number;
+	return tid;
+}
+
 void tasks_deinit(struct tasks *t)
 {
 	free(t->items);
