@@ -63,7 +63,7 @@ is "JSON" "{\"\$ctx.procname\":\"calls\",\"\$ctx.tid\":$number,\"nothing\":null}
 /bin/true
 forked() {
 	/bin/true
-	grep -q "\"parent_pid\":$$," "$work/f.notifications.json"
+	grep -q "\"parent_pid\":$(kernel_pid $$)," "$work/f.notifications.json"
 }
 within 10 forked || fail "no fork of this shell: $(tail -n 3 "$work/f.notifications.json")"
 kill $readers

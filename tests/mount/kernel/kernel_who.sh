@@ -107,6 +107,9 @@ grep "sched_switch: .*{ pid = $d, " "$work/text" | grep -vq "procname = \"trailf
 rmdir "$s"
 is "no process is followed without need" no "$([ -e "$follower" ] && echo yes || echo no)"
 
+# In a PID namespace the programs start shells to find out their numbers, which call getppid, too.
+[ "$(kernel_pid $$)" = $$ ] || { echo "$checks checks, no filters in a PID namespace"; exit 0; }
+
 # --- filters
 s=$S/filter
 mkdir "$s" "$s/kernel/channels/a" "$s/kernel/channels/b" "$s/kernel/channels/c"

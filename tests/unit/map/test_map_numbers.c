@@ -122,10 +122,12 @@ static void devices(void)
 	map.domain = DOMAIN_KERNEL;
 	begin("block:block_rq_issue by dev hist(n)");
 	add(sda2, 1);
-	check_after(map_print, "hist(n) 8:2", "\n[1, 2)                     1 |@@@@@@@@@@@@@@@@@@@@@@@@"
-		    "@@@@@@@@@@@@@@@@@@@@@@@@@@|\n");
-	check_after(map_print_json, "\"key\":", "{\"dev\":8388610},\"events\":1,"
-						"\"hist(n)\":[{\"from\":1,\"to\":2,\"count\":1}]}]}]}\n");
+	check_after(map_print, "hist(n) 8:2",
+		    "\n[1, 2)                     1 "
+		    "|@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|\n");
+	check_after(map_print_json, "\"key\":",
+		    "{\"dev\":8388610},\"events\":1,"
+		    "\"hist(n)\":[{\"from\":1,\"to\":2,\"count\":1}]}]}]}\n");
 	end();
 	begin("a:b by device");
 	add(sda2, 1);
