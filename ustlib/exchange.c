@@ -139,7 +139,8 @@ static bool say_hello(struct question *q, unsigned int lane)
 		.version = TRAIL_ABI_VERSION,
 		.word_bits = 8 * sizeof(void *),
 		.lane = lane,
-		.flags = TRAIL_HELLO_INLINE | (rseq_usable ? 0 : TRAIL_HELLO_NO_RSEQ),
+		.flags = TRAIL_HELLO_INLINE | TRAIL_HELLO_PICKS |
+			 (rseq_usable ? 0 : TRAIL_HELLO_NO_RSEQ),
 	};
 	size_t size = sizeof(hello);
 

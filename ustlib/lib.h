@@ -31,6 +31,7 @@
 
 #include "tracer/abi/app.h"
 #include "tracer/abi/ring.h"
+#include "ustlib/quick.h"
 #define TRAIL__LIBRARY
 #include "trail/trail.h"
 
@@ -78,43 +79,24 @@ struct extra {
 	uint32_t context_count;
 	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
 	uint32_t program_size;          /* 0: no filter */
+	uint32_t pick_count;
 	/* not 0: the contexts stay the same for a thread until context_changed(); unique */
 	trail_u64 steady;
 	struct extra *next;             /* in the list of free ones */
-	uint64_t data[];                /* struct extra_context[context_count], then the program */
+	/* struct extra_context[context_count], the program, struct trail_pick_step[pick_count] */
+	uint64_t data[];
 };
 
 /*
  * QUICK: the filter begins with a test of `quick`, and what fails it is rejected. DECIDED: that
  * test is the whole filter, and there are no contexts. WAKE: the region has a bell
- * (tracer/abi/ring.h); such a slot has `extra` and is never DECIDED.
+ * (tracer/abi/ring.h). PICK: parts of the payload are recorded (tracer/abi/pick.h). Slots with WAKE
+ * or PICK have `extra` and are never DECIDED; none has both.
  */
-enum { SLOT_EXTRA = 1, SLOT_RETIRED = 2, SLOT_QUICK = 4, SLOT_DECIDED = 8, SLOT_WAKE = 16 };
-
-/*
- * A test of up to 8 bytes of the payload: (bytes - low) & mask <= span. A range of integers, a
- * string's beginning.
- */
-struct quick {
-	uint32_t at, end;               /* in the payload; end is after the last byte tested */
-	uint64_t mask, low, span;
+enum {
+	SLOT_EXTRA = 1, SLOT_RETIRED = 2, SLOT_QUICK = 4, SLOT_DECIDED = 8, SLOT_WAKE = 16,
+	SLOT_PICK = 32,
 };
-
-enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
-
-/* Loads the place once: another thread may fill the slot anew between the check and the use. */
-static inline __attribute__((always_inline)) enum quick_outcome
-quick_test(const struct quick *q, const void *data, size_t len)
-{
-	uint32_t at = __atomic_load_n(&q->at, __ATOMIC_RELAXED);
-	uint64_t v;
-
-	if (at > len || q->end > len)
-		return QUICK_CANNOT;
-	/* the bytes after the payload are readable: TRAIL__SPARE */
-	memcpy(&v, (const uint8_t *)data + at, sizeof(v));
-	return ((v - q->low) & q->mask) > q->span ? QUICK_REJECTS : QUICK_PASSES;
-}
 
 /*
  * Where one event goes. The first line is what the fast path reads (offsets are known to

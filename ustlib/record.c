@@ -23,6 +23,7 @@
 
 #include "ustlib/lib.h"
 #include "tracer/abi/filter_interp.h"
+#include "tracer/abi/pick.h"
 
 #define AGAIN 3                 /* times that a hit asks the daemon anew */
 #define DONE_MAX 32             /* channels that record one event, as far as a hit remembers them */
@@ -281,13 +282,15 @@ static __attribute__((noinline)) bool filter_and_wake(const struct slot *slot, u
 	return filter_and_write(slot, seq, x, h, true);
 }
 
+#include "ustlib/hit_picked.inc"
+
 static __attribute__((noinline)) bool hit_wake(const struct slot *slot, uint64_t seq,
 					       const struct hit *h)
 {
 	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
 
-	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_RETIRED)
-		return false;
+	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & (SLOT_RETIRED | SLOT_PICK))
+		return hit_picked(slot, seq, x, h);
 	if (__atomic_load_n(&x->context_count, __ATOMIC_RELAXED) |
 	    __atomic_load_n(&x->program_size, __ATOMIC_RELAXED))
 		return filter_and_wake(slot, seq, x, h);
@@ -321,7 +324,7 @@ static inline __attribute__((always_inline)) bool hit_slot(const struct slot *sl
 			return still(slot, seq);
 		/* If the slot is retired after this, the section or still() sees it by seq. */
 		if (quick == QUICK_CANNOT || !(flags & SLOT_DECIDED))
-			return unlikely(flags & (SLOT_RETIRED | SLOT_WAKE))
+			return unlikely(flags & (SLOT_RETIRED | SLOT_WAKE | SLOT_PICK))
 				       ? hit_wake(slot, seq, h)
 				       : hit_extra(slot, seq, h);
 	}

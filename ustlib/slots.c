@@ -17,6 +17,7 @@
 
 #include "ustlib/lib.h"
 #include "tracer/abi/filter_interp.h"
+#include "tracer/abi/pick.h"
 #include "tracer/abi/ring_write.h"
 
 #define MEMBARRIER_RSEQ (1 << 7)
@@ -95,6 +96,11 @@ static bool put_context(const struct taken_plan *p, const struct trail_plan_cont
 	return size != 0;
 }
 
+static bool picks(const struct trail_plan_slot *s)
+{
+	return s->flags & TRAIL_SLOT_PICK;
+}
+
 enum made { MADE, MADE_NONE, MADE_NOT };
 
 /* The contexts of the region and the program of the slot. */
@@ -103,16 +109,21 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 {
 	const struct trail_plan_region *r = &p->regions[from->region];
 	uint64_t contexts = (uint64_t)r->context_count * sizeof(struct extra_context);
+	uint64_t steps = picks(from) ? from->pick_count * sizeof(struct trail_pick_step) : 0;
+	uint8_t *at;
 	struct extra *x;
 
 	*out = NULL;
-	if (!r->context_count && !from->program_size && !(r->flags & TRAIL_REGION_WAKE))
+	if (!r->context_count && !from->program_size && !picks(from) &&
+	    !(r->flags & TRAIL_REGION_WAKE))
 		return MADE_NONE;
 	if (r->context_count > TRAIL_CONTEXT_MAX ||
 	    (uint64_t)r->first_context + r->context_count > p->head->context_count ||
 	    from->program_size > TRAIL_PROGRAM_MAX ||
 	    (uint64_t)from->program + from->program_size > p->head->blob_size ||
-	    from->program % 8 || !(x = extra_alloc(contexts + from->program_size)))
+	    from->program % 8 || from->program_size % 8 || from->pick % 8 ||
+	    (uint64_t)from->pick + steps > p->head->blob_size ||
+	    !(x = extra_alloc(contexts + from->program_size + steps)))
 		return MADE_NOT;
 	x->context_count = x->context_size = 0;
 	x->steady = r->context_count ? ++last_seq : 0;
@@ -122,9 +133,12 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 			extra_free(x);
 			return MADE_NOT;
 		}
-	memcpy((uint8_t *)x->data + contexts, p->blob + from->program, from->program_size);
-	if (from->program_size &&
-	    !filter_verify((uint8_t *)x->data + contexts, from->program_size)) {
+	at = (uint8_t *)x->data + contexts;
+	memcpy(at, p->blob + from->program, from->program_size);
+	memcpy(at + from->program_size, p->blob + from->pick, steps);
+	x->pick_count = steps ? from->pick_count : 0;
+	if ((from->program_size && !filter_verify(at, from->program_size)) ||
+	    !trail_pick_is_valid((const void *)(at + from->program_size), x->pick_count)) {
 		extra_free(x);
 		return MADE_NOT;
 	}
@@ -139,8 +153,10 @@ static bool same_extra(const struct extra *a, const struct extra *b)
 	if (!a || !b)
 		return a == b;
 	return a->context_count == b->context_count && a->program_size == b->program_size &&
+	       a->pick_count == b->pick_count &&
 	       !memcmp(a->data, b->data,
-		       a->context_count * sizeof(struct extra_context) + a->program_size);
+		       a->context_count * sizeof(struct extra_context) + a->program_size +
+			       a->pick_count * sizeof(struct trail_pick_step));
 }
 
 /* ---- slots ---- */
@@ -292,6 +308,8 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		s->flags |= quick_make(x, &s->quick);
 	if (p->regions[from->region].flags & TRAIL_REGION_WAKE)
 		s->flags = (uint8_t)(s->flags & ~SLOT_DECIDED) | SLOT_WAKE;
+	else if (picks(from))
+		s->flags = (uint8_t)(s->flags & ~SLOT_DECIDED) | SLOT_PICK;
 	return true;
 }
 

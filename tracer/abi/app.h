@@ -7,6 +7,7 @@
  *   ring.h             the rings in shared memory, and what readers and writers guarantee
  *   ring_write.h       the portable writer of a ring
  *   table_digest.h     the digest of a registration file's tables
+ *   pick.h             parts of a payload that one place records
  *   context_kind.h     the numbers of context fields
  *   filter_bytecode.h  filter programs: their format, and the verifier
  *   filter_ops.h       operations on values in a filter program
@@ -203,6 +204,7 @@ struct trail_reg_label {
 #define TRAIL_HELLO_MAGIC 0x4f4c4854u   /* "THLO" */
 #define TRAIL_HELLO_NO_RSEQ 1u          /* asks for rings per thread instead of per CPU */
 #define TRAIL_HELLO_INLINE 2u           /* takes a plan within the message */
+#define TRAIL_HELLO_PICKS 4u            /* knows TRAIL_SLOT_PICK */
 #define TRAIL_PLAN_INLINE_MAX 4096u     /* bytes of it */
 #define TRAIL_PLAN_MAX (128u << 20)     /* bytes of any plan; an application takes no larger one */
 
@@ -277,7 +279,12 @@ struct trail_plan_slot {
 	uint32_t word;                  /* the value of the slot that this reply is for */
 	uint32_t program, program_size; /* filter in the blob, 8-byte aligned; size 0: none */
 	uint8_t on;                     /* the event's switch byte while this slot is valid */
-	uint8_t reserved[7];
+	uint8_t flags;                  /* TRAIL_SLOT_* */
+	uint16_t pick_count;            /* TRAIL_SLOT_PICK: steps in the blob, 8-byte aligned */
+	uint32_t pick;
 };
+
+/* The event has only what the steps take of the payload (pick.h); after TRAIL_HELLO_PICKS only. */
+#define TRAIL_SLOT_PICK 1u
 
 #endif

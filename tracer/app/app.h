@@ -18,6 +18,7 @@
  *	user_queue.c      the turns of the users, and their sockets
  *	attach_reply.c    makes the answers
  *	prepared_slots.c  the parts of answers that applications share
+ *	picked.c          fields that a channel takes of an event, where it takes not all
  *	show.c            what apps/ and available/user show
  *
  * All under tracer.lock, but for the server's own connections.

@@ -134,7 +134,7 @@ static int send_answer(struct server *sv, struct conn *cn, const struct trail_he
 		 */
 		if (cn->peer.pid > 0)
 			app_set_pid(t, a, (uint32_t)cn->peer.pid);
-		attach_reply_app(p, t, a, i, hello->flags & TRAIL_HELLO_NO_RSEQ);
+		attach_reply_app(p, t, a, i, hello->flags);
 	}
 	if (p)
 		err = attach_reply_send(p, cn->fd, hello->flags & TRAIL_HELLO_INLINE);

@@ -128,6 +128,7 @@ static int put_slots(struct attach_reply *p, const struct prepared_slots *from, 
 		to[i].region = region;
 		to[i].word = a->words[to[i].event];
 		to[i].program += programs;
+		to[i].pick += programs;
 	}
 	p->slots.len += bytes;
 	p->slot_count += from->count;
@@ -135,8 +136,9 @@ static int put_slots(struct attach_reply *p, const struct prepared_slots *from, 
 }
 
 static int put_channel(struct attach_reply *p, const struct app *a, struct channel *c,
-		       uint32_t object, bool threads)
+		       uint32_t object, uint32_t flags)
 {
+	bool threads = flags & TRAIL_HELLO_NO_RSEQ;
 	struct stream_group *g = owner_group(c, a);
 	struct prepared_slots *slots;
 	struct buffer *b;
@@ -153,7 +155,7 @@ static int put_channel(struct attach_reply *p, const struct app *a, struct chann
 		p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
 	if (region < 0)
 		return region;
-	slots = prepared_slots_get(a, c, g, b);
+	slots = prepared_slots_get(a, c, g, b, flags & TRAIL_HELLO_PICKS);
 	if (!slots)
 		return -ENOMEM;
 	err = put_slots(p, slots, a, object, (uint16_t)region);
@@ -171,7 +173,7 @@ static int compare_slots(const void *a, const void *b)
 }
 
 void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object,
-		      bool threads)
+		      uint32_t flags)
 {
 	uint32_t first = p->slot_count, channels = 0;
 	struct session *s;
@@ -185,7 +187,7 @@ void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, u
 		cds_list_for_each_entry(c, &s->channels, node) {
 			if (!selection_has_channel(a->selection, c->serial))
 				continue;
-			err = put_channel(p, a, c, object, threads);
+			err = put_channel(p, a, c, object, flags);
 			if (err && err != -EDQUOT)
 				tracer_report(t,
 					      "session %s: channel %s cannot record process %u: %s",

@@ -16,11 +16,11 @@ struct tracer;
 
 struct attach_reply *attach_reply_create(void);                 /* NULL: memory */
 /*
- * Adds what is wanted of a registration, object number `object` of the hello. threads: it needs
- * rings for threads.
+ * Adds what is wanted of a registration, object number `object` of the hello, which has these
+ * flags.
  */
 void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object,
-		      bool threads);
+		      uint32_t flags);
 /*
  * With the regions' descriptors. may_inline: a small plan goes with the message, else in a memfd.
  * 0 or -errno.

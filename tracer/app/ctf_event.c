@@ -159,8 +159,7 @@ static bool has_members(const struct trail_reg_field *f)
 	return f->kind == TRAIL_KIND_STRUCT || f->kind == TRAIL_KIND_VARIANT;
 }
 
-/* How many fields the structure or variant at f takes, with all that is in it; another takes 1. */
-static uint32_t extent(const struct trail_reg_field *f)
+uint32_t registration_extent(const struct trail_reg_field *f)
 {
 	uint64_t left = 1;
 	uint32_t n = 0;
@@ -223,7 +222,7 @@ static bool fill(const struct registration *r, const struct trail_reg_field *f,
 {
 	uint32_t i, used = 0;
 
-	for (i = 0; i < count; f += extent(f), i++) {
+	for (i = 0; i < count; f += registration_extent(f), i++) {
 		struct md_type *t = &fields[i].type;
 
 		fields[i].name = field_name(fields, i, r->strings + f->name, hiding_kind(f));
@@ -248,7 +247,7 @@ struct md_event *registration_event(const struct registration *r, uint32_t event
 	struct md_event *e;
 	uint32_t i, count = 0;
 
-	for (i = 0; i < from->written; i += extent(&fields[i]))
+	for (i = 0; i < from->written; i += registration_extent(&fields[i]))
 		count++;
 	e = md_event_create(from->name, from->level, count);
 	if (!e)

@@ -16,6 +16,8 @@
  */
 int registration_parse(struct registration *r, const uint8_t *data, size_t size,
 		       const char **reason);
+/* How many fields the structure or variant at f takes, with all that is in it; another takes 1. */
+uint32_t registration_extent(const struct trail_reg_field *f);
 /* Frees what registration_parse made. */
 void registration_forget(struct registration *r);
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "tracer/app/app.h"
+#include "tracer/abi/pick.h"
 #include "tracer/app/layout.h"
+#include "tracer/app/picked.h"
 #include "tracer/app/prepared_slots.h"
 #include "tracer/app/selection.h"
 
@@ -60,6 +62,7 @@ static void drop_old(struct layout *layout, struct selection *s, uint64_t versio
 
 struct new_events {
 	struct stream_group *group;
+	bool picks;
 	struct md_event **events;
 	uint64_t *digests;
 	size_t count;
@@ -72,12 +75,15 @@ static bool collect_new_events(struct new_events *n, struct channel *c, const st
 
 	for (uint32_t i = 0; i < a->selection->count; i++) {
 		uint32_t event = a->selection->events[i].event;
-		uint64_t digest = a->file->events[event].digest;
+		struct picked p;
 
-		if (!group_find_event(n->group, digest, &id) || !app_wanted(c, a, event, NULL))
+		if (!app_wanted(c, a, event, NULL))
 			continue;
-		n->digests[n->count] = digest;
-		n->events[n->count] = registration_event(a->file, event);
+		p = picked_find(c, a->file, event, n->picks, NULL);
+		if (!group_find_event(n->group, p.digest, &id))
+			continue;
+		n->digests[n->count] = p.digest;
+		n->events[n->count] = picked_event(&p, a->file, event);
 		if (!n->events[n->count])
 			return false;
 		n->count++;
@@ -90,11 +96,13 @@ static bool collect_new_events(struct new_events *n, struct channel *c, const st
  * most of the time of a first attach. An event for which that failed is tried again, and reported,
  * with its slot.
  */
-static void describe_new_events(struct channel *c, const struct app *a, struct stream_group *g)
+static void describe_new_events(struct channel *c, const struct app *a, struct stream_group *g,
+				bool picks)
 {
 	size_t max = a->selection->count + 1;
 	struct new_events n = {
 		.group = g,
+		.picks = picks,
 		.events = calloc(max, sizeof(*n.events)),
 		.digests = calloc(max, sizeof(*n.digests)),
 	};
@@ -115,20 +123,22 @@ static void describe_new_events(struct channel *c, const struct app *a, struct s
 static int put_slot(struct prepared_slots *p, struct channel *c, const struct app *a,
 		    struct stream_group *g, uint32_t event)
 {
-	const struct registration_event *e = &a->file->events[event];
 	struct trail_plan_slot slot = { .event = event };
 	struct wanted wanted;
+	struct picked picked;
+	size_t steps;
 	int err = 0;
 
 	if (!app_wanted(c, a, event, &wanted))
 		return 0;
 	if (p->programs.len + wanted.size > PROGRAMS_MAX)
 		return -ENOSPC;
-	if (group_find_event(g, e->digest, &slot.id))
+	picked = picked_find(c, a->file, event, p->picks, NULL);
+	if (group_find_event(g, picked.digest, &slot.id))
 		err = g->stream->event_count >= GROUP_EVENTS_MAX
 			      ? -EXFULL
-			      : group_event(g, e->digest, registration_event(a->file, event),
-					    &slot.id);
+			      : group_event(g, picked.digest,
+					    picked_event(&picked, a->file, event), &slot.id);
 	if (err)
 		return err;
 	slot.on = group_switch_on(g, slot.id);
@@ -137,6 +147,14 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 	slot.program = (uint32_t)p->programs.len;
 	slot.program_size = (uint32_t)wanted.size;
 	md_buf_put(&p->programs, wanted.program, wanted.size);
+	steps = p->programs.len;
+	if (picked.some) {
+		picked_find(c, a->file, event, true, &p->programs);
+		slot.flags = TRAIL_SLOT_PICK;
+		slot.pick = (uint32_t)steps;
+		slot.pick_count = (uint16_t)((p->programs.len - steps) /
+					     sizeof(struct trail_pick_step));
+	}
 	if (p->programs.failed)
 		return -ENOMEM;
 	p->slots[p->count++] = slot;
@@ -178,14 +196,16 @@ static bool put_slots(struct prepared_slots *p, struct channel *c, const struct 
 }
 
 struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c,
-					  struct stream_group *g, const struct buffer *b)
+					  struct stream_group *g, const struct buffer *b,
+					  bool picks)
 {
 	uint64_t version = c->session->tracer->rules_version;
 	struct layout *layout = a->file->layout;
 	struct prepared_slots *p;
 
 	for (p = a->selection->prepared; p; p = p->next)
-		if (p->version == version && p->channel == c->serial && p->region == b->region->key)
+		if (p->version == version && p->channel == c->serial &&
+		    p->region == b->region->key && p->picks == picks)
 			return p;
 	drop_old(layout, a->selection, version);
 	p = calloc(1, sizeof(*p));
@@ -198,8 +218,9 @@ struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c
 	p->version = version;
 	p->channel = c->serial;
 	p->region = b->region->key;
+	p->picks = picks;
 	if (g->stream->event_count < GROUP_EVENTS_MAX)
-		describe_new_events(c, a, g);
+		describe_new_events(c, a, g, picks);
 	if (put_slots(p, c, a, g) && layout_charge(layout, size_of(p))) {
 		p->kept = true;
 		p->next = a->selection->prepared;

@@ -25,6 +25,7 @@ struct prepared_slots {
 	uint64_t version;               /* tracer.rules_version */
 	uint64_t channel;               /* its serial */
 	uint64_t region;                /* key of the buffer's region, which is unique */
+	bool picks;                     /* applications that can leave fields out */
 	bool kept;                      /* false: the caller of prepared_slots_get() destroys it */
 	uint32_t count;
 	struct trail_plan_slot *slots;  /* by event; `program` is an offset in `programs` */
@@ -37,7 +38,8 @@ struct prepared_slots {
  * and left out.
  */
 struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c,
-					  struct stream_group *g, const struct buffer *b);
+					  struct stream_group *g, const struct buffer *b,
+					  bool picks);
 void prepared_slots_destroy(struct prepared_slots *p);
 /* All of a selection of the layout. */
 void prepared_slots_drop(struct layout *layout, struct prepared_slots **list);

@@ -102,6 +102,7 @@ void channel_drop(struct channel *c)
 	free(c->adopt);
 	rule_list_deinit(&c->rules);
 	context_list_deinit(&c->contexts);
+	free(c->picks);
 	free(c);
 }
 

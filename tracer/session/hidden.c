@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -114,6 +115,33 @@ static int check_fields(struct session *s, const struct hidden_channel *c,
 	return ret;
 }
 
+/* The names of the channel's fields, each once, with a NUL each, and one at the end. */
+static char *copy_names(const struct hidden_channel *c)
+{
+	struct md_buf names = MD_BUF_INIT, one = MD_BUF_INIT;
+
+	for (size_t i = 0; i < c->field_count; i++) {
+		const char *at = names.data;
+		size_t len = strcspn(c->fields[i], ".[");
+		char *name = strndup(c->fields[i], len);
+
+		md_buf_reset(&one);
+		if (name)
+			md_name_field(name, &one);
+		names.failed |= !name || one.failed;
+		free(name);
+		while (at && at < names.data + names.len && strcmp(at, md_buf_str(&one)) != 0)
+			at += strlen(at) + 1;
+		if (!at || at == names.data + names.len)
+			md_buf_put(&names, md_buf_str(&one), one.len + 1);
+	}
+	md_buf_deinit(&one);
+	md_buf_putc(&names, 0);
+	if (names.failed)
+		md_buf_deinit(&names);
+	return names.data;
+}
+
 /* Caller holds tracer.lock. Takes the rules over. */
 static int add_channel(struct session *s, const struct hidden_channel *c, struct rule_list *rules,
 		       struct hidden_mistake *what, struct tr_err *err)
@@ -131,6 +159,8 @@ static int add_channel(struct session *s, const struct hidden_channel *c, struct
 	ch->subbuf_size = c->subbuf_size;
 	ch->subbuf_count = c->subbuf_count;
 	ch->rules = *rules;
+	if (c->picks && !(ch->picks = copy_names(c)))
+		return tr_fail(err, -ENOMEM, "out of memory");
 	return add_contexts(&ch->contexts, c, what, err);
 }
 

@@ -19,6 +19,7 @@ struct hidden_channel {
 	size_t context_count;
 	const char *const *fields;      /* NAME…: one of the events that exist must have it */
 	size_t field_count;             /* at most HIDDEN_FIELDS_MAX */
+	bool picks;                     /* applications need record no others */
 	enum trail_mode loss;
 	uint64_t subbuf_size;           /* bytes; also of the kernel's buffers, then */
 	uint32_t subbuf_count;

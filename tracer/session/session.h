@@ -281,6 +281,8 @@ struct channel {
 	uint32_t file_count;                    /* 0: no limit */
 	uint64_t epoch;                         /* grows when all applications must attach again */
 	struct context_list contexts;
+	/* of a hidden session: names of the fields that applications record; NULL: all; owned */
+	char *picks;
 	struct rule_list rules;
 	struct cds_list_head groups;            /* struct stream_group */
 };

@@ -265,6 +265,27 @@ put 1 "$m/clear"
 asleep 12000
 is "lost with a larger buffer" 0 "$(key lost "$work/values")"
 ! grep -q ^advice "$work/values" || fail "advice without a loss"
+# Only what the rule needs is in the buffer: a sale has 40 bytes, its price 4. The filter sees all.
+put 256k "$m/buffer_size"
+put 'shop:sale if item != "tea" by $ctx.procname sum(price)' "$m/rules"
+SALES=12000
+mkfifo "$work/go2"
+"$SELLER" $SALES <"$work/go2" >"$work/opened" &
+app=$!
+exec 9>"$work/go2"
+within 20 grep -q open "$work/opened" || fail "seller does not open"
+stop_process "$daemon"
+echo >&9
+exec 9>&-
+wait $app
+kill -CONT $daemon
+cat "$m/values" >"$work/values"
+is "parts of events in the buffer" "$((SALES * 3 / 4)) 0" \
+	"$(key events "$work/values") $(key lost "$work/values")"
+is "their sum" "$(awk -v n=$SALES 'BEGIN { for (i = 0; i < n; i++) if (i % 4)
+	s += i * 7919 % 5000 - 100; print s, "seller" }')" \
+	"$(awk '/^#/ { getline; print $1, $2 }' "$work/values")"
+put 4M "$m/buffer_size"
 
 # --- keys without room are counted
 put 'shop:sale by n' "$s/user/maps/sales/rules"

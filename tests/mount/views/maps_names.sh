@@ -92,6 +92,25 @@ is "contexts" "vpid vtid procname" "$(paste -sd ' ' "$s/user/contexts")"
 put '17,18 , 19' "$s/user/track/vpid"
 is "processes" "17 18 19" "$(paste -sd ' ' "$s/user/track/vpid")"
 
+# --- fields of all kinds: some are in the buffer, the filter is on one that is never there
+m=$s/user/maps/parts
+mkdir "$m"
+put 'f:all if behind == 1 by word, text, port sum(list[1]), max(large)' "$m/rules"
+put '*' "$s/user/track/vpid"
+put start "$s/control"
+"$BUILD/tests/lib/fields" 9 || fail "fields"
+put stop "$s/control"
+awk '/^#/ { on = 1; next } on { $1 = $1; print }' "$m/values" | sort >"$work/got"
+printf '%s\n' '14 18446744073709551608 word-7 ahc 7' '2 18446744073709551614 word-1 abc 1' \
+	'8 18446744073709551611 word-4 aec 4' | cmp -s - "$work/got" || fail "parts: $(cat "$m/values")"
+put 'f:all if behind == 1 by word, text, port max(large)' "$m/rules"
+put start "$s/control"
+"$BUILD/tests/lib/fields" 9 || fail "fields"
+put stop "$s/control"
+awk '/^#/ { on = 1; next } on { $1 = $1; print $2, $3, $4 }' "$m/values" | sort >"$work/got"
+printf '%s\n' 'word-1 abc 1' 'word-4 aec 4' 'word-7 ahc 7' | cmp -s - "$work/got" ||
+	fail "parts: $(cat "$m/values")"
+
 # --- the kernel has its events at once
 if ! grep -q '^kernel none' "$MNT/version"; then
 	mkdir "$s/kernel/maps/k"

@@ -55,7 +55,7 @@ static void make_plan(struct plan *p, const struct map *m, const struct map_rule
 	*p = (struct plan){ .rule = r, .event = event };
 	p->channel = (struct hidden_channel){
 		.domain = m->domain, .rules = r->events[event], .contexts = p->contexts,
-		.fields = p->fields,
+		.fields = p->fields, .picks = true,
 		.loss = TRAIL_MODE_DISCARD, .subbuf_size = m->buffer_size / SUBBUF_COUNT,
 		.subbuf_count = SUBBUF_COUNT,
 	};
