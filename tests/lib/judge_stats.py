@@ -110,14 +110,14 @@ def check_pairs(events, rows):
         t = sorted(p.times)
         n, total = len(t), sum(t)
         head = [str(n), str(p.begun - n), str(p.ended - n)] if k[1] != "-" else ["-"] * 3
-        expected[k] = head + ([us(total), us(total // n), us(t[-1])] if n else ["-"] * 3)
+        expected[k] = head + ([us(total), us((total + n // 2) // n), us(t[-1])] if n else ["-"] * 3)
         for q, text in zip((50, 99), percentiles.get(k, ())):
             exact = t[(n * q + 99) // 100 - 1] if n else 0
             ns = int(text.replace(".", "")) if n else 0
             assert exact <= ns <= exact * 33 / 32 + 1, (k, q, exact, text)
     agree("pair", expected, got)
     agree("pair and process",
-          {(k[0], k[2]) + who[1:]: [str(len(t)), us(sum(t)), us(sum(t) // len(t)), us(max(t))]
+          {(k[0], k[2]) + who[1:]: [str(len(t)), us(sum(t)), us((sum(t) + len(t) // 2) // len(t)), us(max(t))]
            for k, p in pairs.items() for who, t in p.by_process.items()},
           {(r[0], r[8], r[5], r[6], r[7]): r[1:5] for r in rows["pair_process"]})
     return len(pairs)

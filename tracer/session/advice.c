@@ -32,9 +32,9 @@ static void advise(const struct stream *st, const struct ring_counts *c, struct 
 		md_buf_printf(&line,
 			      "advice TRAIL_ATTACH_TIMEOUT: events of user/channels/%s are "
 			      "discarded, though its buffers had room: they are larger than a "
-			      "sub-buffer, or the daemon was silent for longer than programs wait "
-			      "(10 ms; this variable in their environment sets other "
-			      "milliseconds)\n",
+			      "sub-buffer, or a program began and ended while no daemon ran, or "
+			      "the daemon was silent for longer than programs wait (10 ms; this "
+			      "variable in their environment sets other milliseconds)\n",
 			      st->channel);
 	else
 		md_buf_printf(&line,

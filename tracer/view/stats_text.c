@@ -56,6 +56,12 @@ static void put_time(struct md_buf *out, bool known, uint64_t ns)
 		md_buf_printf(out, " %13s", "-");
 }
 
+/* avg, to the next nanosecond. */
+static uint64_t average(const struct pair_times *t)
+{
+	return t->total / t->count + (t->total % t->count >= t->count - t->count / 2);
+}
+
 static void put_rate(struct md_buf *out, const struct stats *st, uint64_t n)
 {
 	if (st->end > st->begin)
@@ -240,7 +246,7 @@ static void put_pair(const struct pair *p, struct md_buf *out)
 	put_number(out, 10, p->by != PAIR_UNKNOWN, p->begun - t->count);
 	put_number(out, 10, p->by != PAIR_UNKNOWN, p->ended - t->count);
 	put_time(out, known, t->total);
-	put_time(out, known, known ? t->total / t->count : 0);
+	put_time(out, known, known ? average(t) : 0);
 	put_time(out, known, pair_percentile(p, 50));
 	put_time(out, known, pair_percentile(p, 99));
 	put_time(out, known, t->max);
@@ -301,7 +307,7 @@ static int print_pair_processes(const struct stats *st, struct md_buf *out)
 			      domain_names[p->all[rows[i]->pair].domain]);
 		put_number(out, 10, true, t->count);
 		put_time(out, true, t->total);
-		put_time(out, true, t->total / t->count);
+		put_time(out, true, average(t));
 		put_time(out, true, t->max);
 		put_process(&st->tally.processes[rows[i]->process], !rows[i]->process, out);
 		put_name(p->all[rows[i]->pair].name, out);

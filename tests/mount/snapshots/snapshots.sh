@@ -130,9 +130,9 @@ n=$(wc -l <"$work/out" | tr -d ' ')
 tail -n "$n" "$work/all" | sed 1d >"$work/newest"
 sed 1d "$work/out" | cmp - "$work/newest" || fail "not the newest events"
 echo 1 >"$s/snapshot_max_size"
-mkdir "$s/snapshots/nothing"
-print "$s/snapshots/nothing"
-is "less than a packet" 0 "$(wc -l <"$work/out" | tr -d ' ')"
+is "less than a packet" EFBIG "$(tool mkdir "$s/snapshots/nothing")"
+has "$(cat "$s/error")" 'its newest packet takes [0-9]* bytes, and snapshot_max_size, .*, is 1$'
+is "it is not made" "all some " "$(ls "$s/snapshots" | tr '\n' ' ')"
 rmdir "$s"
 
 # --- losses are counted: in discard mode, as status has them

@@ -172,6 +172,7 @@ static int limit(struct image_cut *c, uint64_t max)
 				sum += size_of(e);
 		}
 	kept = snapshot_choose_newest(all, n, sum, max);
+	err = n && !kept ? -EFBIG : 0;
 	/* Newest first: of a stream, the first one that is left out is the last one left out. */
 	for (size_t i = kept; i < n && !err; i++) {
 		struct cut_stream *st = &c->streams[all[i].source];

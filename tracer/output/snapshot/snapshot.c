@@ -29,11 +29,11 @@ static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
 			   struct trace_image **out, struct tr_err *err)
 {
 	struct trace_image *m = image_new(s);
-	uint64_t bytes = 4096;
+	uint64_t bytes = 4096, newest = 0;
 	int ret = m ? image_plan(m) : -ENOMEM;
 
 	if (!ret && max)
-		ret = snapshot_limit(m, max);
+		ret = snapshot_limit(m, max, &newest);
 	for (size_t i = 0; m && i < m->source_count && !ret; i++) {
 		bytes += m->sources[i].size + source_index_size(&m->sources[i]);
 		__atomic_fetch_add(&sn->total, m->sources[i].size, __ATOMIC_RELAXED);
@@ -49,6 +49,11 @@ static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
 		return 0;
 	}
 	image_put(m);
+	if (newest)
+		return tr_fail(err, ret,
+			       "the snapshot would be empty: its newest packet takes %" PRIu64
+			       " bytes, and snapshot_max_size, or max-size, is %" PRIu64,
+			       newest, max);
 	if (ret == -EDQUOT)
 		return tr_fail(err, ret,
 			       "a snapshot of %" PRIu64

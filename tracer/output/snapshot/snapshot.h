@@ -100,8 +100,9 @@ struct packet_choice {
  * anyway, have at most max bytes.
  */
 size_t snapshot_choose_newest(struct packet_choice *all, size_t n, uint64_t sum, uint64_t max);
-/* Leaves out the oldest packets, so that all stream files together have at most max bytes. */
-int snapshot_limit(struct trace_image *m, uint64_t max);        /* 0 or -ENOMEM */
+/* Leaves out the oldest packets, so that all stream files together have at most max bytes. -EFBIG:
+ * none fits; *newest: the bytes that the newest needs. Else 0 or -ENOMEM. */
+int snapshot_limit(struct trace_image *m, uint64_t max, uint64_t *newest);
 /* Counts bytes as frozen, besides those of the streams and their indexes. 0 or -EDQUOT. */
 int snapshot_account(struct trace_image *m, uint64_t bytes);
 /*

@@ -77,7 +77,7 @@ static void drop_packets(struct source *src, size_t n)
 	}
 }
 
-int snapshot_limit(struct trace_image *m, uint64_t max)
+int snapshot_limit(struct trace_image *m, uint64_t max, uint64_t *newest)
 {
 	struct packet_choice *all;
 	uint64_t sum = 0;
@@ -100,6 +100,7 @@ int snapshot_limit(struct trace_image *m, uint64_t max)
 				sum += packet_size(p);
 		}
 	kept = snapshot_choose_newest(all, n, sum, max);
+	*newest = n && !kept ? sum + all[0].size : 0;
 	/*
 	 * Newest first: the first packet of a source that does not fit is the last one to leave
 	 * out.
@@ -111,7 +112,7 @@ int snapshot_limit(struct trace_image *m, uint64_t max)
 			drop_packets(src, all[i].packet);
 	}
 	free(all);
-	return 0;
+	return *newest ? -EFBIG : 0;
 }
 
 /* ---- copy ---- */
