@@ -142,7 +142,10 @@ deps:
 	@tools/deps.sh build test $(if $(findstring clang,$(CC)),clang)
 
 # After deps, make begins anew: what pkg-config says may have changed.
-check: deps				## install what is missing, build, run all tests
+check:					## say and install what is missing, build, run all tests
+	@tools/deps.sh --announce build test $(if $(findstring clang,$(CC)),clang) multilib vm analyses
+	@echo 'make check: $(if $(TESTS),,all tests take about 20 minutes on 2 CPUs$(if $(sanitize), without a sanitizer$(comma) and several times that with one); )make check-built installs nothing'
+	@$(MAKE) deps
 	@tools/deps.sh --try multilib vm
 	@tools/deps.sh --try analyses
 	@$(MAKE) check-built
@@ -342,7 +345,7 @@ LTTNG_LIBDIR = $(LIBDIR)/trail
 # LTTng-UST's names of the libraries that are preloaded, for command lines that its manual has
 LTTNG_HELPERS = libc-wrapper=libtrail-libc.so pthread-wrapper=libtrail-pthread.so cyg-profile=libtrail-cyg-profile.so 	cyg-profile-fast=libtrail-cyg-profile-fast.so dl=libtrail-dl.so fork=$(SONAME) fd=$(SONAME)
 
-install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX /usr or /usr/local
+install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group only with PREFIX /usr or /usr/local
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/trail \
 		$(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man4 $(DESTDIR)$(MANDIR)/man8 $(DESTDIR)$(DOCDIR) $(DESTDIR)$(TMPFILESDIR)
 	$(INSTALL) -m 755 $B/trailfs $B/tools/trail-recover $(DESTDIR)$(BINDIR)/
@@ -396,6 +399,9 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs only with PREFIX 
 ifneq ($(and $(if $(DESTDIR),,yes),$(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX)))),)
 	if [ "$$(id -u)" = 0 ]; then $(INSTALL) -d -m 755 /run/trailfs && $(INSTALL) -d -m 1777 /run/trailfs/apps && \
 		{ ldconfig 2>/dev/null || :; }; fi
+	@tools/group.sh
+else
+	$(if $(DESTDIR),,@tools/group.sh --say)
 endif
 
 KMOD_SRC = $(DESTDIR)/usr/src/trailfs-$(VERSION)

@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# tools/deps.sh [--try | --say] GROUP…: sees to the packages that building and testing need.
+# tools/deps.sh [--try | --say | --announce] GROUP…: sees to the packages that building and testing need.
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
 # traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), cross (QEMU and a
 # compiler for another processor), programs (a JDK, Rust, Go, programs that were compiled against
 # LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing else, installed, and
 # nothing is removed; elsewhere it is said what to install, and the exit status is 1. --try: failing
-# is no error; --say: install nothing.
+# is no error; --say: install nothing; --announce: print what would be installed, in one line.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
 --say) mode=say && shift ;;
+--announce) mode=announce && shift ;;
 esac
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -164,6 +165,16 @@ apt() {
 	DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@"
 }
 
+if [ $mode = announce ]; then
+	if [ -z "$missing" ]; then
+		echo "deps.sh: nothing to install"
+	elif [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+		echo "deps.sh: apt-get will install these, and what they need: $(column 1)"
+	else
+		echo "deps.sh: these are missing: $(column 1)"
+	fi
+	exit 0
+fi
 case " $* " in *" test "*) device ;; esac
 [ -n "$missing" ] || exit 0
 

@@ -137,8 +137,20 @@ static void clear(const struct place *place, uid_t uid, uint64_t most)
 	}
 }
 
+/* Removes the user's earlier entry with this text in the same session or trigger. */
+static void remove_equal(const struct failure *f)
+{
+	for (struct failure **at = &errors.first; *at; at = &(*at)->next)
+		if ((*at)->uid == f->uid && same_top(&(*at)->place, &f->place) &&
+		    !strcmp((*at)->text, f->text)) {
+			unlink_at(at);
+			return;
+		}
+}
+
 static void add_failure(struct failure *f)
 {
+	remove_equal(f);
 	make_room(&f->uid, &f->place, PER_PLACE);
 	make_room(&f->uid, NULL, PER_USER);
 	make_room(NULL, NULL, IN_ALL);

@@ -3,8 +3,9 @@
  * The `error` files: the last failures, the newest first, in a directory and what is below it. A
  * session and a trigger have their own, so those of the root are of neither. An entry goes when the
  * next write, mkdir or rmdir of the same user in the same session or trigger, or outside them,
- * succeeds, unless it is newer than the beginning of that. Bounded per user and in all, so that no
- * one can make the daemon grow or push out what others need to read.
+ * succeeds, unless it is newer than the beginning of that. The same text again replaces the earlier
+ * entry. Bounded per user and in all, so that no one can make the daemon grow or push out what
+ * others need to read.
  */
 #ifndef FS_TREE_ERRORS_H
 #define FS_TREE_ERRORS_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "fs/tree/rows.h"
+#include "tracer/face/tracer.h"
 
 const char readme[] =
 	"trailfs: tracing with mkdir, echo, cat and tail\n"
@@ -95,7 +96,9 @@ const char readme[] =
 	"                          export/json.symbols: with the names of text.symbols\n"
 	"      export/csv          the same as a table, made when it is opened\n"
 	"      export/sql          … as SQL: `sqlite3 FILE <sql`, `mysql DATABASE <sql`\n"
+#ifdef EXPORT_HAS_SQLITE
 	"      export/trace.sqlite  … as a database of SQLite\n"
+#endif
 	"      export/lket.txt     … as lines of lket-b2a\n"
 	"      export/lket/        … as binary files of LKET\n"
 	"      export/ltt/         … as a trace directory of LTT 0.7\n"
@@ -173,7 +176,7 @@ const char readme[] =
 	"    Names: letters, digits and _ . : @ + -, not beginning with one of the last\n"
 	"    five. Sessions 200 bytes, channels 128.\n"
 	"    Files cannot be made, removed or renamed (EPERM); sizes and times of files\n"
-	"    can be set, without effect.\n"
+	"    can be set, without effect. To remove a session: rmdir, not rm -r.\n"
 	"\n"
 	"READING\n"
 	"    All that was recorded before an open is in it: nothing needs a flush. The\n"

@@ -181,6 +181,22 @@ int tree_make(const struct node *dir, const char *name, const struct who *who)
 	return rc;
 }
 
+/*
+ * The sentence has no name: `rm -r SESSION` comes here for each file and directory, and a sentence
+ * that comes again replaces itself.
+ */
+static int refuse_part(const struct node *dir, const struct who *who)
+{
+	struct tr_err err = TR_ERR_INIT;
+	int rc = tr_fail(&err, -EPERM,
+			 "parts of this tree cannot be removed alone; use rmdir on the directory "
+			 "of the session, channel, map, snapshot or trigger, which removes it "
+			 "whole");
+
+	errors_result(dir, "remove", who, errors_count(), rc, &err);
+	return rc;
+}
+
 int tree_remove(const struct node *dir, const char *name, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
@@ -192,8 +208,7 @@ int tree_remove(const struct node *dir, const char *name, const struct who *who)
 	else if (dir->row->remove && !fixed_row(dir->row->rows, name))
 		rc = dir->row->remove(dir, name, who, &err);
 	else
-		rc = tr_fail_at(&err, -EPERM, name, 0,
-				"this directory is part of the tree and cannot be removed");
+		return refuse_part(dir, who);
 	if (!rc) {
 		node_unname(dir, name);
 		trim_later();
@@ -206,10 +221,13 @@ int tree_refuse(const struct node *dir, const char *what, const char *name, cons
 {
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
-	int rc = tr_fail_at(&err, -EPERM, name, 0,
-			    "files of this tree are not made, removed or renamed; mkdir and rmdir "
-			    "work on sessions, channels, maps, snapshots and triggers");
+	int rc;
 
+	if (!strcmp(what, "unlink"))
+		return refuse_part(dir, who);
+	rc = tr_fail_at(&err, -EPERM, name, 0,
+			"files of this tree are not made, removed or renamed; mkdir and rmdir "
+			"work on sessions, channels, maps, snapshots and triggers");
 	errors_result(dir, what, who, since, rc, &err);
 	return rc;
 }

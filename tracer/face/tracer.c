@@ -105,8 +105,12 @@ static int open_state(struct tracer *t, struct tr_err *err)
 	int ret = state_file_mkdir(t->state_dir, root ? 0755 : 0700);
 
 	if (ret)
-		return tr_fail(err, ret, "the state directory %s cannot be made: %s", t->state_dir,
-			       strerror(-ret));
+		return tr_fail(err, ret, "the state directory cannot be made: %s%s",
+			       strerror(-ret),
+			       root ? ""
+				    : ". Set TRAIL_RUNTIME_DIR to a directory of your own, for the "
+				      "daemon and for the programs: /run/user/UID exists only in "
+				      "a login session");
 	t->state_fd = open(t->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->state_fd < 0 || fstat(t->state_fd, &st) < 0)
 		return tr_fail(err, -errno, "the state directory %s cannot be opened: %s",

@@ -28,7 +28,7 @@ extern "C" {
  * trail_bits_begin in tracer/abi/app.h. Writes 8 bytes. p->count: 1 if it is the event's last
  * field, which has the rest of its byte, too.
  */
-static inline __attribute__((always_inline)) unsigned char *
+static __inline__ __attribute__((always_inline)) unsigned char *
 trail__put_bits(unsigned char *at, const struct trail__piece *p, unsigned int *used)
 {
 	unsigned int bits = TRAIL__SIZE(p->code), begin = *used + bits > 64 ? 0 : *used;

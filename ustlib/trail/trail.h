@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trail.h - trace points for programs and libraries, C11 and C++17 (gcc, clang). Link with -ltrail.
+ * trail.h - trace points for programs and libraries, C (of any standard that gcc and clang have)
+ * and C++17. Link with -ltrail.
  *
  *	TRAIL(my_app, request, id, path, TRAIL_FIELD(ms, elapsed / 1e3));
  *	TRAIL_LEVEL(WARNING, my_app, slow, id);
@@ -223,8 +224,10 @@ extern "C" {
 
 /*
  * The trace points of one object: from its constructor and destructor. Calling again is no error.
+ * The linker shows the symbol to a user who forgot the library, so its name says what to do.
  */
-void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end);
+void trail__register(struct trail__tp *const *begin, struct trail__tp *const *end)
+	__asm__("trail__register__link_with_ltrail");
 void trail__unregister(struct trail__tp *const *begin, struct trail__tp *const *end);
 /*
  * Of a trace point that is on: sets it up if that is not done for this state. 0: do not evaluate
@@ -331,7 +334,7 @@ static void __attribute__((destructor(101), used)) trail__destructor(void)
 #define TRAIL__SPARE 16         /* a copy may read that much more */
 #define TRAIL__HEADROOM 64      /* for contexts */
 
-static inline __attribute__((always_inline)) unsigned char *
+static __inline__ __attribute__((always_inline)) unsigned char *
 trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, int *big)
 {
 	size_t size = TRAIL__SIZE(p->code), n;
@@ -427,7 +430,18 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #include <trail/c.h>
 #elif __cplusplus >= 201703L
 #include <trail/cxx.h>
-#endif  /* before C++17 there are only the declarations, for lttng/tracepoint.h */
+#elif __cplusplus >= 201103L    /* only the declarations, which lttng/tracepoint.h needs */
+#define TRAIL__EVENT(...) \
+	static_assert(false, "TRAIL() needs C++17: compile with -std=c++17 or later")
+#define TRAIL_LABELS(...) TRAIL__EVENT()
+#define TRAIL_MEMBERS(...) TRAIL__EVENT()
+#else
+#error "<trail/trail.h> needs C++17: compile with -std=c++17 or later"
+/* Macros without an effect spare the user further errors, which explain nothing. */
+#define TRAIL__EVENT(...) (void)0
+#define TRAIL_LABELS(...) struct trail__tp
+#define TRAIL_MEMBERS(...) struct trail__tp
+#endif
 
 /*
  * State dumps, for libraries that know what a trace reader cannot: the function is called when a

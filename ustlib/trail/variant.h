@@ -36,7 +36,7 @@ struct trail__option {
 extern "C" {
 #endif
 
-static inline unsigned char *trail__put_variant(unsigned char *at, unsigned char *end,
+static __inline__ unsigned char *trail__put_variant(unsigned char *at, unsigned char *end,
 						const struct trail__piece *p, int *big)
 {
 	const struct trail__option *o = (const struct trail__option *)p->data;
@@ -51,7 +51,7 @@ static inline unsigned char *trail__put_variant(unsigned char *at, unsigned char
 }
 
 /* Any field but a structure */
-static inline __attribute__((always_inline)) unsigned char *
+static __inline__ __attribute__((always_inline)) unsigned char *
 trail__put_field(unsigned char *at, unsigned char *end, const struct trail__piece *p, int *big,
 		 unsigned int *used)
 {

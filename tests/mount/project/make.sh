@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 300
 #
-# make: what it shows, and what `make install` touches. tests/run: the number of each test.
+# make: what it shows, what `make install` touches, what `make check` says first. tests/run: the number of each test.
 . "$(dirname "$0")/../../lib/mount.sh"
 cd "$top" || fail "cd"
-unset MAKEFLAGS
+unset MAKEFLAGS V
 mk() { make CC="${CC:-gcc}" CXX="${CXX:-g++}" SAN="${SAN-}" "$@"; }
 
 # --- help has every target with a description
@@ -38,6 +38,38 @@ mk -n install PREFIX=/usr DESTDIR="$work/package" >"$work/package.log" 2>&1 ||
 	fail "make -n install: $(cat "$work/package.log")"
 grep -n 'ldconfig\|/run/' "$work/package.log" &&
 	fail "make install DESTDIR=$work/package touches the system"
+
+# --- make check says first what it will install, and how long it takes; deps.sh installs nothing then
+mk -n check >"$work/check" 2>&1 || fail "make -n check: $(cat "$work/check")"
+has "$(sed -n 1p "$work/check")" '^tools/deps.sh --announce build test .*multilib vm analyses'
+has "$(sed -n 2p "$work/check")" "^echo 'make check: all tests take about .* minutes"
+mkdir "$work/few"
+for c in sh id cut sort tr cat uname apt-get; do
+	! command -v $c >/dev/null || ln -s "$(command -v $c)" "$work/few/$c"
+done
+PATH=$work/few tools/deps.sh --announce multilib vm >"$work/said" 2>&1 ||
+	fail "deps.sh --announce: $(cat "$work/said")"
+is "lines of deps.sh --announce" 1 "$(wc -l <"$work/said")"
+[ "$(uname -m)" != x86_64 ] || has "$(cat "$work/said")" ': .*gcc-multilib .*qemu-system-x86'
+is "nothing to install" "deps.sh: nothing to install" "$(tools/deps.sh --announce)"
+
+# --- make install sees to the group: only with a prefix of the system; a package does it itself
+has "$(cat "$work/system.log")" '^tools/group.sh$'
+has "$(cat "$work/private.log")" '^tools/group.sh --say$'
+grep -n 'group.sh' "$work/package.log" && fail "make install DESTDIR=$work/package makes a group"
+if [ "$(id -u)" = 0 ] && command -v groupadd >/dev/null && unshare -m true 2>/dev/null; then
+	# A copy of /etc without the group takes its place.
+	mkdir "$work/etc"
+	cp -r /etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/login.defs /etc/nsswitch.conf \
+		/etc/pam.d "$work/etc" 2>/dev/null
+	sed -i '/^tracing:/d' "$work/etc/group" "$work/etc/gshadow"
+	in_copy() { unshare -m sh -c 'mount --bind "$0" /etc && "$@"' "$work/etc" "$@"; }
+	has "$(in_copy tools/group.sh --say)" 'as root: groupadd --system tracing$'
+	grep -q '^tracing:' "$work/etc/group" && fail "group.sh --say makes a group"
+	has "$(in_copy tools/group.sh)" '^made the group `tracing`: usermod -aG tracing USER'
+	grep -q '^tracing:' "$work/etc/group" || fail "group.sh makes no group"
+	is "the group exists" "" "$(in_copy tools/group.sh)"
+fi
 
 # --- tests/run: n of all, and how long the rest takes
 mkdir -p "$work/b/tests/unit/metadata"

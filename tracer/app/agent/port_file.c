@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@
 #define FIRST_PORT 5345u        /* of ten that LTTng's daemon tries */
 #define PORTS 10u
 
-static int find_place(char dir[PATH_MAX])
+int port_file_place(char dir[PATH_MAX])
 {
 	const char *place = getenv("LTTNG_UST_APP_PATH"), *home = getenv("LTTNG_HOME");
 	int n;
@@ -102,7 +101,7 @@ static int listen_anywhere(uint16_t old, uint16_t *got)
 
 static int open_place(char path[PATH_MAX], bool make)
 {
-	int ret = find_place(path), fd;
+	int ret = port_file_place(path), fd;
 
 	if (!ret && make)
 		ret = state_file_mkdir(path, 0755);

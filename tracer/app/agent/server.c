@@ -127,23 +127,47 @@ static void session_is_dropped(struct session *s, bool keep)
 	session_has_changed(s);
 }
 
+/* Why no program is counted. others: programs of other users or domains that are connected. */
+static void advise(unsigned int domains, unsigned int others, struct md_buf *out)
+{
+	bool python = domains & 1u << AGENT_PYTHON, java = domains & ~(1u << AGENT_PYTHON);
+	char place[PATH_MAX];
+
+	if (port_file_place(place))
+		return;
+	md_buf_printf(out, "advice agents: no program is connected%s:",
+		      others ? ", but those of other users or domains" : "");
+	if (python)
+		md_buf_puts(out, " a Python program imports lttngust;");
+	if (java)
+		md_buf_puts(out, " a Java program has the classes org.lttng.ust.agent;");
+	md_buf_printf(out,
+		      " it runs with LD_LIBRARY_PATH=LIBDIR/trail/lttng and finds %s/agent.port",
+		      place);
+	md_buf_puts(out, python ? ", which Python reads only when the program starts\n" : "\n");
+}
+
 static void show_status(struct session *s, struct md_buf *out)
 {
 	struct agents *a = s->tracer->agents;
-	unsigned int domains = domains_of(s), n = 0;
+	unsigned int domains = domains_of(s), n = 0, others = 0;
 
 	if (!a || !domains)
 		return;
 	pthread_mutex_lock(&a->lock);
 	for (size_t i = 0; i < a->count; i++) {
 		const struct agent_link *l = a->links[i];
+		bool counts = l->ready && (!s->uid || s->uid == l->uid) &&
+			      domains >> (l->kind - agent_kinds) & 1;
 
-		n += l->ready && (!s->uid || s->uid == l->uid) &&
-		     domains >> (l->kind - agent_kinds) & 1;
+		n += counts;
+		others += l->ready && !counts;
 	}
 	md_buf_printf(out, "agents %u\nagent_port %u\n", n, a->port);
 	if (a->trouble[0])
 		md_buf_printf(out, "problem agents: %s\n", a->trouble);
+	else if (!n)
+		advise(domains, others, out);
 	pthread_mutex_unlock(&a->lock);
 }
 
