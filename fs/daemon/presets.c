@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fs/base/base.h"
 #include "fs/base/words.h"
@@ -124,7 +125,11 @@ static int item(void *presets, int line, const char *section, const char *key, c
 
 static void read_file(const char *path)
 {
-	struct presets p = { .path = path, .who = { .uid = fs.uid, .gid = fs.gid } };
+	/* The daemon itself writes: paths are those that it sees. */
+	struct presets p = {
+		.path = path,
+		.who = { .uid = fs.uid, .gid = fs.gid, .pid = getpid() },
+	};
 	struct tr_err err = TR_ERR_INIT;
 	struct md_buf text = MD_BUF_INIT;
 	char *name = file_name(path);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fs/base/process.h"
 #include "fs/base/words.h"
@@ -192,7 +193,8 @@ static void read_file(const char *path)
 {
 	const char *base = strrchr(path, '/') + 1;
 	struct trigger_ini ini = { .enabled = true, .takes_name = true };
-	struct who who = { .uid = fs.uid, .gid = fs.gid };
+	/* The daemon itself: paths are those that it sees. */
+	struct who who = { .uid = fs.uid, .gid = fs.gid, .pid = getpid() };
 	struct tr_err err = TR_ERR_INIT;
 	struct md_buf text = MD_BUF_INIT;
 	int rc = inifile_load(path, &text);

@@ -30,6 +30,9 @@ within 15 keeper_ended || fail "the keeper does not end"
 printf '[session]\nname = first\n[user channel]\nname = channel0\nevents = a:*\n' >"$d/three.ini"
 printf '[session]\nname = wrong\n[user channel]\nname = channel0\nevents = b:* if ==\nsubbuf_size = 4k\n' >>"$d/three.ini"
 printf '[session]\nname = third\nsnapshot_max_size = 1k\n[user channel]\nname = c\nevents = c:*\n  c2:*\n' >>"$d/three.ini"
+# Paths of files: those of the daemon
+printf '[session]\noutput = %s\nstart = yes\n[user channel]\nname = c\nevents = o:*\n' "$work/trace" \
+	>"$d/output.ini"
 echo '[session]' >"$d/not-a-preset.txt"
 echo 'nonsense' >"$d/nonsense.ini"
 printf '[session]\nname = ../up\n' >"$d/up.ini"
@@ -38,12 +41,14 @@ printf '[trailfs]\ntz = UTC\n[user 12345]\nsessions = 3\n\n[session]\nname = con
 
 mount_tree
 error=$(cat "$MNT/error")
-is "made" "conf first started third web" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"
+is "made" "conf first output started third web" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"
 cmp "$work/web.ini" "$S/web/config" || fail "the preset is not what it was"
 sed '/^# start = yes$/d' "$S/started/config" | cmp "$work/web.ini" - ||
 	fail "the preset with start is not what it was"
 is "not started" inactive "$(key state "$S/web/status")"
 is "started" active "$(key state "$S/started/status")"
+is "with an output" "$work/trace active" "$(cat "$S/output/output") $(key state "$S/output/status")"
+rmdir "$S/output" && rm -r "$work/trace" || fail "the session with an output"
 echo hello >"$MNT/log"
 is "and records" 1 "$(grep -c hello "$S/started/text")"
 is "of trailfs.conf" 'e:*' "$(cat "$S/conf/user/events")"
