@@ -176,6 +176,8 @@ costs() { # WHERE RATE SECONDS ROUNDS
 # ms
 by_system_calls() { # each (a setting at a time) | config (all in one file)
 	local s=$mnt/sessions/record c=$mnt/sessions/record/user/channels/channel0 i
+	# (A session begins a trace in a directory without one.)
+	rm -rf "$disk"/ours*
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		set -- "$1" write "$s/config" "[session]
 output = ${net:-$disk/ours$i}
@@ -191,10 +193,25 @@ file_count = $file_count"
 			"${net:-$disk/ours$i}" write "$c/subbuf_size" 512K \
 			write "$c/subbuf_count" 64 write "$c/file_size" $file_size write \
 				"$c/file_count" $file_count
-		"$bin/steps" mkdir "$s" "${@:2}" write "$s/control" start ||
-			die "steps: $(cat "$s/error")"
+		"$bin/steps" mkdir "$s" "${@:2}" write "$s/control" start || {
+			set -- "steps: $(cat "$s/error")"
+			rmdir "$s"
+			die "$1"
+		}
 		rmdir "$s"
 	done | sort -n | awk 'NR == 1 { printf "%.2f", $1 / 1e3 }'
+}
+
+# These rows of ours alone
+record_set_up() {
+	disk=$work/disk
+	mkdir "$disk"
+	start_trailfs
+	heading "set-up of a recording, ms"
+	row "  mkdir, config, start" "$(by_system_calls config)" "" ""
+	row "  … a file for each setting" "$(by_system_calls each)" "" ""
+	stop_trailfs
+	rm -rf "$disk"
 }
 
 record() {
