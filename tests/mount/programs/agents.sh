@@ -137,6 +137,7 @@ if [ "$(id -u)" = 0 ]; then
 		put start "$S/theirs/control" || fail "a session of another user"
 	say app.db 50 ours
 	agents_are theirs 0 || fail "another user's program: $(cat "$S/theirs/status")"
+	has "$(cat "$S/theirs/status")" '^advice agents: no program is connected, but those of other'
 	is "another user's records" "" "$(recorded theirs)"
 	rmdir "$S/theirs"
 fi
