@@ -40,7 +40,7 @@ static void app_free(struct app *a)
  * (app/attach_connection.c). For all others /proc/locks has it; the kernel needs about 10 ms to
  * print that file, so only a reader of a list of applications causes it.
  */
-static void identify(struct tracer *t, struct app *a)
+void app_identify(struct tracer *t, struct app *a)
 {
 	char path[32], line[512];
 	FILE *maps;
@@ -151,7 +151,7 @@ void app_attached(struct tracer *t, struct app *a)
 void app_retry(struct tracer *t, struct app *a)
 {
 	cds_list_del_init(&a->retry);
-	identify(t, a);
+	app_identify(t, a);
 	correct_words(t, a);
 	app_apply(t, a, true);
 }
@@ -319,7 +319,7 @@ int app_found(struct tracer *t, const char *name)
 	if (err) {
 		__atomic_fetch_add(&t->rejected, 1, __ATOMIC_RELAXED);
 		if (err == -EBADMSG)
-			tracer_report(t, "registration %s: %s", name, reason);
+			app_report_rejected(t, dir, name, reason);
 		remove_stale(t, name);
 		return err;
 	}
@@ -346,6 +346,7 @@ int app_found(struct tracer *t, const char *name)
 	u->bytes += f->size;
 	__atomic_fetch_add(&t->app_count, 1, __ATOMIC_RELAXED);
 	app_apply(t, a, true);
+	app_report_refused(t, a);
 	tracer_changed(t, NULL);
 	app_check(t, name);     /* it may be gone already, with something to account for */
 	return 0;
@@ -359,7 +360,7 @@ void app_arrived(struct tracer *t, const char *name)
 	a = app_by_name(t, name);
 	/* An application that asks is the peer of its connection. */
 	if (a && !a->stores_words)
-		identify(t, a);
+		app_identify(t, a);
 }
 
 /*

@@ -19,6 +19,7 @@
  *	attach_reply.c    makes the answers
  *	prepared_slots.c  the parts of answers that applications share
  *	picked.c          fields that a channel takes of an event, where it takes not all
+ *	refused.c         what is said of tracepoints that are left out
  *	show.c            what apps/ and available/user show
  *
  * All under tracer.lock, but for the server's own connections.
@@ -70,6 +71,7 @@ uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, stru
 /* app.c: caller holds tracer.lock */
 int app_found(struct tracer *t, const char *name);      /* a registration file appeared */
 void app_arrived(struct tracer *t, const char *name);   /* the same; also looks for its pid */
+void app_identify(struct tracer *t, struct app *a);     /* finds its pid, if that is quick */
 void app_check(struct tracer *t, const char *name);     /* drops the application if it ended */
 /*
  * A process has closed the file: app_check(). The kernel reports that before it drops the lock of a
@@ -98,6 +100,21 @@ void app_created(struct tracer *t, const char *name);   /* the same, in all dire
 void apps_status(const struct tracer *t, struct md_buf *out);
 void apps_gc(struct tracer *t);                         /* drops applications that have ended */
 void apps_drop(struct tracer *t, bool switch_off);
+
+/* refused.c: caller holds tracer.lock */
+#define PROBLEMS_MOST 16u
+/*
+ * Lines `problem OBJECT, process PID: SENTENCE` for tracepoints that are left out; counts *most
+ * down for each.
+ */
+void app_problems(const struct app *a, unsigned int *most, struct md_buf *out);
+/*
+ * Puts the tracepoints that are left out into `error`, once for each program, however often it
+ * starts: `problem` lines are for each process.
+ */
+void app_report_refused(struct tracer *t, struct app *a);
+/* The file is no registration. Its process may be gone already, with the file. */
+void app_report_rejected(struct tracer *t, int dir, const char *name, const char *reason);
 
 /* show.c: appends the lines in order, each once; changes them. No lock. */
 void lines_put_sorted(struct md_buf *lines, struct md_buf *out);

@@ -49,6 +49,7 @@ struct layout {
 	/* the file after the tables that change; NULL without a cache, or with a digest */
 	uint8_t *tables;
 	size_t tables_size;
+	bool reported;                  /* the events that are left out */
 	struct registration parsed;     /* owns what registrations share */
 	struct selection *selections;   /* app/selection.c */
 };

@@ -35,6 +35,7 @@ struct parse {
 	uint64_t expanded;              /* bytes of all names of all events, written out */
 	uint32_t expanded_fields, expanded_labels;
 	uint64_t label_bytes;           /* of expanded_labels */
+	const char **refused;           /* for each event: the reason, or NULL */
 	const char *reason;
 };
 
@@ -336,9 +337,13 @@ static bool check_event(struct parse *p, const struct trail_reg_event *e)
 	size_t provider = name_length(p, e->provider), name = name_length(p, e->name);
 	ssize_t uri = e->uri == TRAIL_NO_STRING ? 0 : text_length(p, e->uri, TRAIL_URI_MAX);
 
-	if (!provider || !name || !is_printable(p->strings + e->provider, provider, false) ||
+	p->expanded += provider + name + 2 + (uri > 0 ? (size_t)uri : 0);
+	if (!provider || !name)
+		return fail(p, "its name is empty or too long");
+	if (!is_printable(p->strings + e->provider, provider, false) ||
 	    !is_printable(p->strings + e->name, name, true))
-		return fail(p, "bad name of a tracepoint");
+		return fail(p, "its name has a blank, a quote, a backslash, a control character or "
+			       "no UTF-8, or its provider has a colon");
 	if (e->level >= LEVEL_COUNT)
 		return fail(p, "no such log level");
 	if (e->field_count > TRAIL_EVENT_FIELDS_MAX)
@@ -347,7 +352,6 @@ static bool check_event(struct parse *p, const struct trail_reg_event *e)
 		return fail(p, "the fields of a tracepoint are outside the table");
 	if (uri < 0)
 		return fail(p, "bad URI of a tracepoint's model");
-	p->expanded += provider + name + 2 + (size_t)uri;
 	p->expanded_fields += e->field_count;
 	return check_members(p, e) && check_event_fields(p, e);
 }
@@ -361,7 +365,7 @@ static bool check_events(struct parse *p)
 
 		get_event(p, i, &e);
 		if (!check_event(p, &e))
-			return false;
+			p->refused[i] = p->reason;
 	}
 	/*
 	 * Tables may share fields and strings, but a small file must not stand for a lot of memory.
@@ -371,17 +375,21 @@ static bool check_events(struct parse *p)
 	return true;
 }
 
-/* "provider:name" */
-static char *join(const char *provider, const char *name)
+/* "provider:name"; a string that is no name is left out. */
+static char *join(const struct parse *p, const struct trail_reg_event *e)
 {
-	size_t n = strlen(provider), m = strlen(name);
+	const char *provider = p->strings + e->provider, *name = p->strings + e->name;
+	size_t n = name_length(p, e->provider), m = name_length(p, e->name);
 	char *s = malloc(n + m + 2);
 
 	if (!s)
 		return NULL;
-	memcpy(s, provider, n);
+	if (n)
+		memcpy(s, provider, n);
 	s[n] = ':';
-	memcpy(s + n + 1, name, m + 1);
+	if (m)
+		memcpy(s + n + 1, name, m);
+	s[n + 1 + m] = 0;
 	return s;
 }
 
@@ -392,9 +400,14 @@ static int copy_event(struct registration *r, const struct parse *p, uint32_t i)
 	struct md_event *model;
 
 	get_event(p, i, &e);
-	to->name = join(r->strings + e.provider, r->strings + e.name);
+	to->name = join(p, &e);
 	if (!to->name)
 		return -ENOMEM;
+	r->event_count = i + 1;
+	to->refused = p->refused[i];
+	r->refused_count += to->refused != NULL;
+	if (to->refused)
+		return 0;
 	to->level = e.level;
 	to->first_field = e.first_field;
 	to->field_count = e.field_count;
@@ -403,7 +416,6 @@ static int copy_event(struct registration *r, const struct parse *p, uint32_t i)
 		to->written++;
 	if (e.uri != TRAIL_NO_STRING && r->strings[e.uri])
 		to->uri = r->strings + e.uri;
-	r->event_count = i + 1;
 	model = registration_event(r, i);
 	if (!model)
 		return -ENOMEM;
@@ -457,37 +469,19 @@ int registration_parse(struct registration *r, const uint8_t *data, size_t size,
 		       const char **reason)
 {
 	struct parse p = { .data = data, .size = size };
-	int ret;
+	int ret = -EBADMSG;
 
-	if (!check_head(&p) || !check_clock(&p) || !check_enums(&p) ||
-	    !check_fields(&p) || !check_events(&p)) {
-		*reason = p.reason;
-		return -EBADMSG;
+	if (check_head(&p)) {
+		p.refused = calloc((size_t)p.head.event_count + 1, sizeof(*p.refused));
+		if (!p.refused)
+			return -ENOMEM;
+		if (check_clock(&p) && check_enums(&p) && check_fields(&p) && check_events(&p))
+			ret = copy(r, &p);
+		free(p.refused);
 	}
-	ret = copy(r, &p);
-	if (ret)
+	if (ret == -EBADMSG)
+		*reason = p.reason;
+	else if (ret)
 		registration_forget(r);
 	return ret;
-}
-
-void registration_forget(struct registration *r)
-{
-	uint32_t i;
-
-	for (i = 0; i < r->event_count; i++)
-		free(r->events[i].name);
-	free(r->events);
-	free(r->fields);
-	free(r->enums);
-	free(r->labels);
-	free(r->strings);
-	free(r->object);
-	free(r->clock);
-	r->clock = NULL;
-	r->events = NULL;
-	r->fields = NULL;
-	r->enums = NULL;
-	r->labels = NULL;
-	r->strings = r->object = NULL;
-	r->event_count = r->field_count = r->enum_count = r->label_count = 0;
 }

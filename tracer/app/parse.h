@@ -12,13 +12,13 @@
 
 /*
  * Checks the bytes of a whole file and fills r from them (nothing in r points into data then). 0,
- * -EBADMSG with a reason, or -ENOMEM; nothing is held after a failure.
+ * -EBADMSG with a reason if its tables are wrong, or -ENOMEM; nothing is held after a failure.
  */
 int registration_parse(struct registration *r, const uint8_t *data, size_t size,
 		       const char **reason);
 /* How many fields the structure or variant at f takes, with all that is in it; another takes 1. */
 uint32_t registration_extent(const struct trail_reg_field *f);
-/* Frees what registration_parse made. */
+/* registration.c: frees what registration_parse made. */
 void registration_forget(struct registration *r);
 
 #endif

@@ -207,6 +207,28 @@ int registration_open(struct layouts *known, int dir, const char *name, struct r
 	return 0;
 }
 
+void registration_forget(struct registration *r)
+{
+	uint32_t i;
+
+	for (i = 0; i < r->event_count; i++)
+		free(r->events[i].name);
+	free(r->events);
+	free(r->fields);
+	free(r->enums);
+	free(r->labels);
+	free(r->strings);
+	free(r->object);
+	free(r->clock);
+	r->clock = NULL;
+	r->events = NULL;
+	r->fields = NULL;
+	r->enums = NULL;
+	r->labels = NULL;
+	r->strings = r->object = NULL;
+	r->event_count = r->refused_count = r->field_count = r->enum_count = r->label_count = 0;
+}
+
 void registration_close(struct registration *r)
 {
 	if (!r)

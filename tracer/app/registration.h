@@ -22,6 +22,11 @@ struct registration_event {
 		digest;
 	uint32_t first_field, field_count;      /* in registration.fields */
 	uint32_t written;       /* the first of them; the others have TRAIL_FIELD_NOWRITE */
+	/*
+	 * Why it is never recorded nor listed: what its file says of it is wrong. NULL: it is not
+	 * left out. The name may then have any bytes; it has no fields.
+	 */
+	const char *refused;
 };
 
 struct layout;
@@ -41,6 +46,7 @@ struct registration {
 	char *object;           /* path of the object file, as claimed */
 	uint32_t event_count, field_count, enum_count, label_count;
 	struct registration_event *events;
+	uint32_t refused_count;         /* of the events */
 	struct trail_reg_field *fields;         /* as in the file; names are offsets into strings */
 	struct trail_reg_enum *enums;           /* as in the file, too */
 	struct trail_reg_label *labels;
@@ -50,8 +56,9 @@ struct registration {
 
 /*
  * Opens `name` in dir with O_RDWR|O_NOFOLLOW|O_NONBLOCK|O_NOCTTY|O_CLOEXEC (with the file owner's
- * fsuid when root), checks it whole and parses it. 0; -EBADMSG and a reason (static string, for the
- * log) if the contents are wrong; other -errno from the system. In all failures nothing is held.
+ * fsuid when root), checks it whole and parses it. 0; -EBADMSG and a reason (static string) if the
+ * tables are wrong (an event that is wrong is left out, see `refused`); other -errno from the
+ * system. In all failures nothing is held.
  * Memory is bounded by a small multiple of the file's size. -ENOENT also if the file is removed
  * meanwhile; -EAGAIN if it also has its hidden name still. known: a cache of layouts, or NULL.
  */

@@ -160,7 +160,8 @@ static void put_tracepoints(const struct app *a, struct md_buf *lines)
 	for (uint32_t e = 0; e < a->file->event_count; e++) {
 		const struct registration_event *ev = &a->file->events[e];
 
-		md_buf_printf(lines, "%s %s\n", ev->name, level_name(ev->level));
+		if (!ev->refused)
+			md_buf_printf(lines, "%s %s\n", ev->name, level_name(ev->level));
 	}
 }
 
@@ -241,6 +242,8 @@ static void put_fields(const struct app *a, struct md_buf *lines)
 
 		const struct trail_reg_field *begin = &a->file->fields[ev->first_field];
 
+		if (ev->refused)
+			continue;
 		md_buf_printf(lines, "%s {", ev->name);
 		for (const struct trail_reg_field *field = begin;
 		     field < begin + ev->field_count;) {
@@ -254,6 +257,7 @@ static void put_fields(const struct app *a, struct md_buf *lines)
 static void show_status(struct tracer *t, uid_t viewer, struct app *first, struct md_buf *out)
 {
 	struct md_buf lines = MD_BUF_INIT;
+	unsigned int problems = PROBLEMS_MOST;
 	uint32_t objects = 0, on = 0;
 
 	for (struct app *a = first; a; a = next_of(t, viewer, first->pid, a)) {
@@ -262,7 +266,9 @@ static void show_status(struct tracer *t, uid_t viewer, struct app *first, struc
 			on += a->words[e] != 0;
 		md_buf_puts(&lines, "object ");
 		md_buf_escape(&lines, a->file->object, strlen(a->file->object));
-		md_buf_printf(&lines, " tracepoints %u\n", a->file->event_count);
+		md_buf_printf(&lines, " tracepoints %u\n",
+			      a->file->event_count - a->file->refused_count);
+		app_problems(a, &problems, &lines);
 	}
 	md_buf_printf(out, "state %s\nexe ", on ? "traced" : "idle");
 	read_proc(first->pid, "exe", out);

@@ -92,8 +92,15 @@ uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, stru
 {
 	struct filter_event e = fields_of(a, event);
 
+	if (a->file->events[event].refused)
+		return 0;
 	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e,
 			    a->file->uid, program);
+}
+
+static bool takes_event(const struct rule *r, const struct registration_event *e)
+{
+	return !e->refused && rule_match(r, e->name, e->level);
 }
 
 /* ---- when rules are written ---- */
@@ -113,7 +120,7 @@ static int check_rule(const struct session *s, const struct rule *r, struct tr_e
 			const struct registration_event *e = &a->file->events[i];
 			struct filter_event fields = fields_of(a, i);
 
-			if (!rule_match(r, e->name, e->level))
+			if (!takes_event(r, e))
 				continue;
 			ret = filter_check(r->filter, &fields, say);
 			if (ret != -EINVAL)
@@ -150,7 +157,7 @@ static void examine_app(const struct app *a, const struct rule *r, size_t *looks
 		struct filter_event fields = fields_of(a, i);
 
 		--*looks;
-		if (!rule_match(r, e->name, e->level))
+		if (!takes_event(r, e))
 			continue;
 		out->matched = true;
 		if (!out->missing)
@@ -218,18 +225,22 @@ static void show_rules(const struct session *s, struct md_buf *out)
 }
 
 /*
- * Lines `unmatched RULE`, `unknown_field RULE: SENTENCE`, and `other_clock N`: registrations that
- * the clock excludes.
+ * Lines `unmatched RULE`, `unknown_field RULE: SENTENCE`, `other_clock N`: registrations that the
+ * clock excludes; `problem OBJECT, process PID: SENTENCE` for tracepoints that are left out.
  */
 static void show_status(const struct session *s, struct md_buf *out)
 {
 	uint32_t others = 0;
+	unsigned int problems = PROBLEMS_MOST;
 	struct app *a;
 
 	show_rules(s, out);
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
-		others += session_serves(s, a->file->uid) &&
-			  !session_has_clock(s, a->file->clock);
+	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+		if (!session_serves(s, a->file->uid))
+			continue;
+		others += !session_has_clock(s, a->file->clock);
+		app_problems(a, &problems, out);
+	}
 	if (others)
 		md_buf_printf(out, "other_clock %" PRIu32 "\n", others);
 }
@@ -338,7 +349,8 @@ static void list_events(struct session *s, struct md_buf *out)
 		qsort(files, n, sizeof(*files), by_table);
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t e = 0; e < files[i]->event_count; e++)
-			if (!i || files[i]->events != files[i - 1]->events)
+			if ((!i || files[i]->events != files[i - 1]->events) &&
+			    !files[i]->events[e].refused)
 				put_event(files[i]->events[e].name, files[i]->events[e].level, out);
 	pthread_mutex_unlock(&t->lock);
 	free(files);

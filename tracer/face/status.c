@@ -94,12 +94,14 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 	free(all);
 	md_buf_printf(out,
 		      "sessions %u\nsessions_active %u\nregistrations %u\n"
-		      "registrations_rejected %u\nbuffers %" PRIu64 "\nbuffer_bytes %" PRIu64
+		      "registrations_rejected %u\ntracepoints_rejected %u\n"
+		      "buffers %" PRIu64 "\nbuffer_bytes %" PRIu64
 		      "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64
 		      "\nfrozen_bytes %" PRIu64 "\n",
 		      sessions, active, __atomic_load_n(&t->app_count, __ATOMIC_RELAXED),
-		      __atomic_load_n(&t->rejected, __ATOMIC_RELAXED), sum.number, sum.memory,
-		      sum.refused, sum.lost, quota_frozen_now(t));
+		      __atomic_load_n(&t->rejected, __ATOMIC_RELAXED),
+		      __atomic_load_n(&t->tracepoints_rejected, __ATOMIC_RELAXED), sum.number,
+		      sum.memory, sum.refused, sum.lost, quota_frozen_now(t));
 	apps_status(t, out);
 	md_buf_printf(out,
 		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64

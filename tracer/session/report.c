@@ -35,6 +35,19 @@ void session_failed(struct session *s, const char *fmt, ...)
 		config->failed(config->failed_arg, s->name, s->created, s->uid, line);
 }
 
+void tracer_failed(struct tracer *t, uid_t user, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	tracer_report(t, "%s", line);
+	if (t->config.failed)
+		t->config.failed(t->config.failed_arg, "", 0, user, line);
+}
+
 void tracer_counted(struct tracer *t)
 {
 	if (t->config.counted)

@@ -154,6 +154,7 @@ struct tracer {
 	int keeper_error;	/* of the last buffer that it did not take; 0: none */
 	bool rescan_pending;	/* a registration was not opened: no descriptor, no memory */
 	uint32_t rejected;	/* invalid registration files, for status; atomic */
+	uint32_t tracepoints_rejected;  /* left out of registrations, for status; atomic */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
 	/* Guards the next two, and session.payer, buffer_bytes and frozen (quota.c). */
@@ -460,6 +461,9 @@ void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format
  * Reports a failure that no operation of a user returns; `error` of the session has the sentence.
  */
 void session_failed(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same outside any session; the user is the one who may read it. */
+void tracer_failed(struct tracer *t, uid_t user, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Caller holds tracer.lock. The status of the session has changed; NULL: of the daemon. */
 void tracer_changed(struct tracer *t, const char *session);
 void tracer_counted(struct tracer *t);

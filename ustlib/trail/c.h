@@ -162,8 +162,32 @@
 #define TRAIL__OPTION_COUNT(e) TRAIL__LENGTH_OF(e)
 #define TRAIL__OPTION_VALUES(e) 0
 
+/*
+ * text is one word up to its end or its first comma. gcc knows the length of a span at compile
+ * time. clang does not: it looks for the characters that are most likely.
+ */
+#define TRAIL__NO_WORD " !\"#%&'()*+-./:;<=>?@[\\]^`{|}~"
+#define TRAIL__SPANS(text) \
+	(__builtin_strcspn(text, TRAIL__NO_WORD) >= __builtin_strcspn(text, ","))
+#ifdef __clang__
+#define TRAIL__LACKS(text, c) \
+	(__builtin_strlen(__builtin_strchr(text "," c, *(c))) <= \
+	 __builtin_strlen(__builtin_strchr(text ",", ',')) + 1)
+#define TRAIL__IS_WORD(text) \
+	(TRAIL__LACKS(text, "\"") && TRAIL__LACKS(text, ":") && TRAIL__LACKS(text, ".") && \
+	 TRAIL__LACKS(text, "-") && TRAIL__LACKS(text, "(") && TRAIL__LACKS(text, " "))
+#else
+#define TRAIL__IS_WORD(text) \
+	__builtin_choose_expr(__builtin_constant_p(TRAIL__SPANS(text)), TRAIL__SPANS(text), 1)
+#endif
+#define TRAIL__CHECK_NAMES(provider, args) \
+	_Static_assert(sizeof(provider) > 1 && TRAIL__IS_WORD(provider), \
+		       "TRAIL: " provider TRAIL__NOT_A_NAME); \
+	_Static_assert(sizeof(args) > 1 && TRAIL__IS_WORD(args), "TRAIL: " args TRAIL__NOT_A_NAME);
+
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
+		TRAIL__CHECK_NAMES(provider_, args_) \
 		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
 		_Static_assert(0 TRAIL__EACH(TRAIL__TOTAL, __VA_ARGS__) <= 64, \
 			"TRAIL: an event has 64 fields at most, options of variants included"); \

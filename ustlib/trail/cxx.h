@@ -231,6 +231,8 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
+		static_assert(::trail::is_word(provider_), "TRAIL: " provider_ TRAIL__NOT_A_NAME); \
+		static_assert(::trail::is_word(args_), "TRAIL: " args_ TRAIL__NOT_A_NAME); \
 		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
 		constexpr unsigned int trail__total = 0 TRAIL__EACH(TRAIL__TOTAL, __VA_ARGS__); \
 		static_assert( \

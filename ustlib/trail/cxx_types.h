@@ -47,6 +47,16 @@ constexpr const char *skip_name(const char *s)
 	return s;
 }
 
+/* One word up to its end or its first comma; all that is not ASCII counts as letters. */
+constexpr bool is_word(const char *s)
+{
+	const char *begin = s;
+
+	while (begins_name(*s) || (*s >= '0' && *s <= '9') || *s == '$' || (*s & 0x80))
+		s++;
+	return s > begin && (!*s || *s == ',');
+}
+
 /* After the bracket that closes the one at s; null if none does. */
 constexpr const char *skip_brackets(const char *s)
 {

@@ -7,8 +7,8 @@
  *	TRAIL_LEVEL(WARNING, my_app, slow, id);
  *
  * is all there is to write, where it happens: it makes the event my_app:request with the fields id,
- * path and ms. Nothing is evaluated while the event is off, which costs one load, one test and a
- * branch not taken.
+ * path and ms. Provider and event are identifiers; anything else does not compile. Nothing is
+ * evaluated while the event is off, which costs one load, one test and a branch not taken.
  *
  * Fields (up to 16). A plain argument takes its name from its spelling (`id`; `req->id`, `req.id`
  * and `ids[i].id` give `id`, `length(s)` gives `length`), and its type from its C type: integers of
@@ -405,6 +405,8 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #define TRAIL__CAPTURE(i, x) TRAIL__CALL(TRAIL__CAPTURE_, i, TRAIL__NORMAL(x))
 #define TRAIL__TOTAL(i, x) TRAIL__CALL(TRAIL__TOTAL_, i, TRAIL__NORMAL(x))
 
+#define TRAIL__NOT_A_NAME \
+	": provider and event are one identifier each, without quotes: TRAIL(my_app, request)"
 #define TRAIL__NO_NAME(e) "TRAIL: the field " #e " has no name: write TRAIL_FIELD(name, " #e ")"
 #define TRAIL__NO_TYPE(name) "TRAIL: the field " name " is of a type that cannot be recorded"
 

@@ -37,7 +37,10 @@ static void end(void)
 	md_buf_deinit(&file);
 }
 
-/* Writes the file built last and opens it: the reason, or "" for success. */
+/*
+ * Writes the file built last and opens it: the reason why it, or one of its events, is refused, or
+ * "" for success.
+ */
 static inline const char *verdict(void)
 {
 	struct registration *r = NULL;
@@ -46,12 +49,16 @@ static inline const char *verdict(void)
 
 	ret = registration_open(NULL, dir, "f", &r, &reason);
 	close(fd);
-	if (!ret)
+	for (uint32_t i = 0; !ret && i < r->event_count && !reason; i++)
+		reason = r->events[i].refused;
+	if (!ret) {
+		CHECK((reason != NULL) == (r->refused_count != 0));
 		registration_close(r);
-	else
+	} else {
 		CHECK(!r);
+	}
 	CHECK(!ret || (ret == -EBADMSG && reason));
-	return ret ? reason ? reason : "no reason" : "";
+	return reason ? reason : ret ? "no reason" : "";
 }
 
 #endif

@@ -134,6 +134,10 @@ static void bad_headers(void)
 		regs = kept; \
 	} while (0)
 
+#define BAD_NAME \
+	"its name has a blank, a quote, a backslash, a control character or no UTF-8, or its " \
+	"provider has a colon"
+
 static void bad_events(void)
 {
 	struct trail_reg_event *e = regs.events;
@@ -144,20 +148,45 @@ static void bad_events(void)
 	EVENT(e[0].field_count = 65, "a tracepoint has too many fields");
 	EVENT(e[0].first_field = UINT32_MAX, "the fields of a tracepoint are outside the table");
 	EVENT(e[3].first_field++, "the fields of a tracepoint are outside the table");
-	EVENT(e[0].name = UINT32_MAX, "bad name of a tracepoint");
-	EVENT(e[0].provider = regs_string(&regs, ""), "bad name of a tracepoint");
-	EVENT(e[0].provider = regs_string(&regs, "a:b"), "bad name of a tracepoint");
-	EVENT(e[0].name = regs_string(&regs, "a b"), "bad name of a tracepoint");
-	EVENT(e[0].name = regs_string(&regs, "a\nb"), "bad name of a tracepoint");
-	EVENT(e[0].name = regs_string(&regs, "a\"b"), "bad name of a tracepoint");
-	EVENT(e[0].name = regs_string(&regs, "a\\b"), "bad name of a tracepoint");
-	EVENT(e[0].name = regs_string(&regs, "a\x1b"), "bad name of a tracepoint");
-	EVENT(e[0].name = regs_string(&regs, "a\xc2\x9b"), "bad name of a tracepoint");
-	EVENT(e[0].name = regs_string(&regs, "a\xff"), "bad name of a tracepoint");
+	EVENT(e[0].name = UINT32_MAX, "its name is empty or too long");
+	EVENT(e[0].provider = regs_string(&regs, ""), "its name is empty or too long");
+	EVENT(e[0].provider = regs_string(&regs, "a:b"), BAD_NAME);
+	EVENT(e[0].name = regs_string(&regs, "a b"), BAD_NAME);
+	EVENT(e[0].name = regs_string(&regs, "a\nb"), BAD_NAME);
+	EVENT(e[0].name = regs_string(&regs, "a\"b"), BAD_NAME);
+	EVENT(e[0].name = regs_string(&regs, "a\\b"), BAD_NAME);
+	EVENT(e[0].name = regs_string(&regs, "a\x1b"), BAD_NAME);
+	EVENT(e[0].name = regs_string(&regs, "a\xc2\x9b"), BAD_NAME);
+	EVENT(e[0].name = regs_string(&regs, "a\xff"), BAD_NAME);
 	EVENT(e[0].name = regs_string(&regs, "\xc3\xbc:<int>"), "");
 	EVENT(e[3].uri = UINT32_MAX - 1, "bad URI of a tracepoint's model");
 	EVENT(e[3].uri = (uint32_t)regs.strings.len, "bad URI of a tracepoint's model");
 	EVENT(e[3].uri = regs_string(&regs, ""), "");
+	end();
+}
+
+/* A wrong event leaves the others as they are. */
+static void one_bad_event(void)
+{
+	struct registration *r = NULL;
+	const char *reason;
+	int fd;
+
+	begin();
+	regs.events[1].provider = regs_string(&regs, "\"x\"");
+	regs.events[1].first_field = UINT32_MAX;
+	regs_file(&regs, &file);
+	fd = regs_save(dir, "f", file.data, file.len);
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
+	close(fd);
+	if (!r)
+		return;
+	CHECK(r->event_count == 3 && r->refused_count == 1);
+	CHECK_STR(r->events[0].name, "my_app:request");
+	CHECK_STR(r->events[1].name, "\"x\":ns::empty");
+	CHECK(!r->events[0].refused && r->events[1].refused && !r->events[2].refused);
+	CHECK(r->events[0].digest && r->events[2].digest && !r->events[1].field_count);
+	registration_close(r);
 	end();
 }
 
@@ -386,6 +415,7 @@ int main(void)
 	CASE(switching);
 	CASE(bad_headers);
 	CASE(bad_events);
+	CASE(one_bad_event);
 	CASE(bad_fields);
 	CASE(bad_enumerations);
 	CASE(small_files_stand_for_little_memory);

@@ -118,6 +118,45 @@ fails 'TRAIL_FIELD(words, std::vector<std::string>())' "the field words $no"
 fails 'TRAIL_FIELD(owner, std::make_unique<int>(1))' "the field owner $no"
 check_fails c++
 
+# --- provider and event
+names() {
+	source "$1" >"$dir/source"
+	sed -i '$d' "$dir/source"
+	cat >>"$dir/source" <<'END'
+	TRAIL("hello", tick, i);
+	TRAIL(hello, "tick", i);
+	TRAIL_LEVEL(ERR, "hello", "tick");
+	TRAIL(a::b, tick, i);
+	TRAIL(a, b::c);
+	TRAIL(a.b, tick);
+	TRAIL(a, a.b, i);
+	TRAIL(a-b, tick);
+	TRAIL(f(i), tick);
+	TRAIL(a, f(i), i);
+	TRAIL(a, b c, i);
+}
+END
+	for sentence in '"hello": provider' '"tick", i: provider' '"tick": provider' \
+		'a::b: provider' 'b::c: provider' 'a.b: provider' 'a.b, i: provider' \
+		'a-b: provider' 'f(i): provider' 'f(i), i: provider' 'b c, i: provider'; do
+		echo "TRAIL: $sentence and event are one identifier each, without quotes"
+	done >"$dir/sentences"
+	compile "$1" must_fail
+	source "$1" >"$dir/source"
+	sed -i '$d' "$dir/source"
+	# Words of the language and macros are names, too.
+	cat >>"$dir/source" <<'END'
+	TRAIL(linux, default, TRAIL_FIELD(x, "a:b.c-d"));
+	TRAIL(register, NULL);
+	TRAIL(errno, errno, i);
+	TRAIL(Ab_9, a2_b9Z0, p->a);
+}
+END
+	compile "$1" must_pass
+}
+names c
+names c++
+
 both="i:p->a, p->n->a, v.a, v.b:arr, arr[i + 1], v.b[0]:errno:f(i), *p->b:&v, p, str, yes, fl, dd, ci, vi:(int)fl, +v.bits, +i"
 both="$both:(void *)p, (void *)(p->n), (long)f(i):TRAIL_ENUM(colour, (enum colour)i, RED, GREEN), TRAIL_ENUM(n, n, RED)"
 both="$both:TRAIL_FIELD(n, i + 1), TRAIL_FIELD(literal, \"x\"), TRAIL_FIELD(dd, dd), m[0], &f:TRAIL_SEQUENCE(x, dd, 2), TRAIL_ARRAY(y, dd, 2), TRAIL_SEQUENCE(z, vla, n)"
