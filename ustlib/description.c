@@ -195,10 +195,19 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 	out->name = put_name(b, name, spelled_name(e->args, 0, name, sizeof(name)));
 	out->first_field = b->fields;
 	out->level = e->level;
+	out->refused = e->version == TRAIL__REFUSED ? TRAIL_REFUSED_ARGUMENTS : 0;
 	out->uri = e->uri ? put_text(b, e->uri, strlen(e->uri), TRAIL_URI_MAX) : TRAIL_NO_STRING;
 	out->field_count = (uint16_t)each_field(e, true, put_field, b);
 	widen_last((struct trail_reg_field *)(void *)(b->base + b->reg->field_offset) +
 			   out->first_field, out->field_count);
+}
+
+bool event_is_known(const struct trail__event *e)
+{
+	if (e->version == TRAIL__REFUSED)
+		debug_print("%s:%s is never recorded: its arguments are not those of its class",
+			    e->provider, e->args);
+	return e->version == 1 || e->version == TRAIL__REFUSED;
 }
 
 /* An upper bound. */

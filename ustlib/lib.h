@@ -327,10 +327,9 @@ bool TRAIL_HIDDEN lane_is_hidden(unsigned int lane);            /* by chroot(2) 
 int TRAIL_HIDDEN fd_move_up(int fd);
 
 /* description.c: with the registration lock held */
-/*
- * The object's registration file, in a mapping of *mapped bytes that the caller unmaps; NULL: no
- * memory.
- */
+/* False: ignore it. One that is refused is known: LTTNG_UST_DEBUG says so. */
+bool TRAIL_HIDDEN event_is_known(const struct trail__event *e);
+/* The object's registration file, a mapping that the caller unmaps; NULL: no memory. */
 struct trail_reg TRAIL_HIDDEN *describe_object(const struct object *o, const char *path,
 					       size_t *mapped);
 

@@ -260,7 +260,7 @@ static bool collect(struct object *o)
 	for (size_t i = 0; i < n; i++) {
 		struct trail__tp *tp = o->begin[i];
 
-		if (!tp || tp->object || tp->event->version != 1)
+		if (!tp || tp->object || !event_is_known(tp->event))
 			continue;
 		tp->object = o;
 		o->tps[o->event_count++] = tp;

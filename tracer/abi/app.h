@@ -120,11 +120,13 @@ struct trail_reg_event {
 	uint32_t first_field;
 	uint16_t field_count;
 	uint8_t level;                  /* 0 (emerg) … 14 (debug) */
-	uint8_t reserved;
+	uint8_t refused;                /* TRAIL_REFUSED_*: never recorded; 0: it is not */
 	uint32_t uri;                   /* string offset: the model's URI, or TRAIL_NO_STRING */
 };
 
 #define TRAIL_NO_STRING UINT32_MAX
+/* of another type than the arguments of its class: a hit would read something else */
+#define TRAIL_REFUSED_ARGUMENTS 1u
 
 enum trail_kind {
 	TRAIL_KIND_INT = 1,             /* size bytes */

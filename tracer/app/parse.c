@@ -344,6 +344,10 @@ static bool check_event(struct parse *p, const struct trail_reg_event *e)
 	    !is_printable(p->strings + e->name, name, true))
 		return fail(p, "its name has a blank, a quote, a backslash, a control character or "
 			       "no UTF-8, or its provider has a colon");
+	if (e->refused)
+		return fail(p, e->refused == TRAIL_REFUSED_ARGUMENTS
+				       ? "its arguments are not those of its class"
+				       : "the program refuses it");
 	if (e->level >= LEVEL_COUNT)
 		return fail(p, "no such log level");
 	if (e->field_count > TRAIL_EVENT_FIELDS_MAX)

@@ -51,6 +51,8 @@ struct probe {
  */
 void TRAIL_HIDDEN probes_add(struct probe *first, size_t count, size_t stride);
 void TRAIL_HIDDEN probes_remove(struct probe *first, size_t count, size_t stride);
+/* There are call sites of this name, and all of them have another signature. */
+bool TRAIL_HIDDEN sites_differ(const char *provider, const char *event, const char *signature);
 /* Switches all call sites as the state words say. */
 void TRAIL_HIDDEN tracepoints_refresh(void);
 /*

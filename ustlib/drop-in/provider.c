@@ -205,7 +205,8 @@ static bool describe_event(struct event *e, const struct ust_provider_desc *prov
 	e->desc.level = TRAIL__LEVEL_DEBUG_LINE;
 	if (d->level && *d->level && **d->level >= 0 && **d->level <= TRAIL__LEVEL_DEBUG)
 		e->desc.level = (unsigned char)**d->level;
-	e->desc.version = 1;
+	e->desc.version = sites_differ(provider->name, d->name, class->signature)
+				  ? TRAIL__REFUSED : 1;
 	e->desc.uri = d->uri ? *d->uri : NULL;
 	e->tp.state = &e->tp.off;
 	e->tp.event = &e->desc;

@@ -72,6 +72,25 @@ static bool is_wanted(const struct site *site, const struct probe *p)
 	       strcmp(p->signature, t->signature) == 0;
 }
 
+bool sites_differ(const char *provider, const char *event, const char *signature)
+{
+	bool found = false, same = false;
+
+	drop_in_lock();
+	for (const struct module *m = modules; m; m = m->next)
+		for (size_t i = 0; i < m->count; i++) {
+			const struct ust_tracepoint *t = m->sites[i].tracepoint;
+
+			if (!t || strcmp(t->event, event) != 0 ||
+			    strcmp(t->provider, provider) != 0)
+				continue;
+			found = true;
+			same |= strcmp(t->signature, signature) == 0;
+		}
+	drop_in_unlock();
+	return found && !same;
+}
+
 /* The array has these probes, in this order. */
 static bool is_same(const struct ust_tracepoint_probe *have, const struct site *site)
 {

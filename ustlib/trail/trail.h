@@ -177,9 +177,15 @@ struct trail__event {
 	const struct trail__field *fields;
 	unsigned short field_count;
 	unsigned char level;
-	unsigned char version;
+	unsigned char version;  /* 1; or TRAIL__REFUSED */
 	const char *uri;        /* of the model, or null */
 };
+
+/*
+ * Version of an event that is described, but never recorded: the types of its arguments are not
+ * those of its class. Libraries that do not know it ignore the event.
+ */
+#define TRAIL__REFUSED 2
 
 /* A trace point. The library's but for state, which the call site tests. */
 struct trail__tp {

@@ -15,6 +15,23 @@
 #define TRAIL__TP_PASS_URI(provider_, name_, uri_) \
 	static const char trail__uri_##provider_##___##name_[] __attribute__((unused)) = uri_;
 
+/*
+ * The instance has the types of its class. In C another instance does not compile. In C++ it is a
+ * function of its own: no call site is connected with its probe, and the library and the daemon say
+ * so.
+ */
+#ifdef __cplusplus
+extern "C++" {
+template <class T, class U> struct trail__same { enum { value = 0 }; };
+template <class T> struct trail__same<T, T> { enum { value = 1 }; };
+}
+#define TRAIL__TP_MATCHES(class_, ...) \
+	trail__same<__typeof__(&trail__call_##class_), \
+		    void (*)(struct trail__tp * TRAIL__TP_TYPES(__VA_ARGS__))>::value
+#else
+#define TRAIL__TP_MATCHES(class_, ...) 1
+#endif
+
 #define TRAIL__TP_EVENT(class_, provider_, name_, args_) \
 	static const struct trail__event trail__event_##provider_##___##name_ = { \
 		#provider_, \
@@ -22,7 +39,7 @@
 		trail__fields_##class_, \
 		sizeof(trail__fields_##class_) / sizeof(trail__fields_##class_[0]) - 1, \
 		(unsigned char)trail__level_##provider_##___##name_, \
-		1, \
+		TRAIL__TP_MATCHES(class_, args_) ? 1 : TRAIL__REFUSED, \
 		sizeof(trail__uri_##provider_##___##name_) > 1 \
 			? trail__uri_##provider_##___##name_ \
 			: 0 \
@@ -41,7 +58,7 @@
 	static struct trail__tp *trail__tp_entry_##provider_##___##name_ TRAIL__ENTRY( \
 		"trail_tps") = &trail__tp_##provider_##___##name_; \
 	static struct trail__probe trail__probe_##provider_##___##name_ = { \
-		TRAIL__PROBE_VERSION, \
+		TRAIL__TP_MATCHES(class_, args_) ? TRAIL__PROBE_VERSION : 0, \
 		0, \
 		#provider_, \
 		#name_, \
