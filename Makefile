@@ -359,6 +359,9 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)/trail/
 	$(INSTALL) -d $(DESTDIR)$(LTTNG_INCLUDEDIR)/lttng $(DESTDIR)$(LTTNG_LIBDIR)/pkgconfig
 	$(INSTALL) -m 644 $(LTTNG_HEADERS) $(DESTDIR)$(LTTNG_INCLUDEDIR)/lttng/
+	$(INSTALL) -d $(DESTDIR)$(LTTNG_INCLUDEDIR)/lttng/tp
+	$(INSTALL) -m 644 $(wildcard ustlib/lttng/lttng/tp/*.h) $(DESTDIR)$(LTTNG_INCLUDEDIR)/lttng/tp/
+	ln -sfn $(shell realpath -m --relative-to=$(LTTNG_LIBDIR) $(LTTNG_INCLUDEDIR)) $(DESTDIR)$(LTTNG_LIBDIR)/include
 	ln -sfn ../trail $(DESTDIR)$(LTTNG_INCLUDEDIR)/trail
 	$(INSTALL) -m 644 $B/lttng-ust.pc $(DESTDIR)$(LTTNG_LIBDIR)/pkgconfig/
 	ln -sf ../$(SONAME) $(DESTDIR)$(LTTNG_LIBDIR)/liblttng-ust.so

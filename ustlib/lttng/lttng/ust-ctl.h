@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* LTTng-UST has a header of this name, whose contents mean nothing here. */
+#error "trailfs: <lttng/ust-ctl.h>:" \
+	"there is no session daemon to talk to; sessions are directories of the mount, " \
+	"trailfs(4)"

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* LTTng-UST has a header of this name, whose contents mean nothing here. */
+#error "trailfs: <lttng/ust-tracepoint-event-reset.h>: include <lttng/tracepoint-event.h>"
