@@ -57,10 +57,8 @@ struct tracer_config {
 	 */
 	void (*counted)(void);
 	/*
-	 * Called as `changed`, for a failure in a session that no user's write caused. created
-	 * distinguishes the session from earlier ones of this name; "" and 0: it concerns the
-	 * owner's programs in all sessions. May be NULL.
-	 */
+	 * As `changed`, for a failure that no write caused; created tells sessions of one name
+	 * apart ("" and 0: of no session). May be NULL. */
 	void (*failed)(void *arg, const char *session, int64_t created, uid_t owner,
 		       const char *sentence);
 	void *failed_arg;
