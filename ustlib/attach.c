@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ustlib/exchange.h"
 #include "ustlib/lib.h"
 #include "ustlib/words.h"
 #include "ustlib/statedump.h"

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ustlib/exchange.h"
 #include "ustlib/lib.h"
 
 #define HIGH_FD_MIN 512 /* see fd_move_up() */
@@ -266,12 +268,43 @@ static bool map_plan(struct taken_plan *p, const struct message *m)
 	p->slots = (const struct trail_plan_slot *)(p->contexts + p->head->context_count);
 	p->blob = (const uint8_t *)(p->slots + p->head->slot_count);
 	for (uint32_t i = 0; i < answer->region_count; i++) {
-		p->mapped[i] = mapping_get(&p->regions[i], fds[i]);
+		p->mapped[i] = mapping_get(&p->regions[i], fds[i], &p->errors[i]);
 		if (p->mapped[i])
 			__atomic_store_n(&p->mapped[i]->blocking, p->regions[i].blocking,
 					 __ATOMIC_RELAXED);
 	}
 	return true;
+}
+
+/*
+ * Says that the plan was taken over, and which regions could not be mapped. FAILED: in one of them
+ * losses cannot be counted either, so they are counted as those of a daemon that did not answer.
+ */
+static enum outcome confirm(const struct question *q, const struct taken_plan *p)
+{
+	static union { /* under the lock */
+		struct trail_taken head;
+		uint8_t bytes[sizeof(struct trail_taken) +
+			      TRAIL_REGION_MAX * sizeof(struct trail_taken_region)];
+	} taken;
+	size_t size;
+
+	taken.head = (struct trail_taken){ .magic = TRAIL_TAKEN_MAGIC };
+	for (uint32_t i = 0; i < p->head->region_count; i++) {
+		if (!p->errors[i])
+			continue;
+		taken.head.regions[taken.head.count++] = (struct trail_taken_region){
+			.key = p->regions[i].key, .error = p->errors[i]
+		};
+		if (!p->mapped[i])
+			taken.head.flags |= TRAIL_TAKEN_UNCOUNTED;
+		debug_print("cannot map a buffer of %" PRIu64 " bytes: errno %d",
+			    p->regions[i].size, p->errors[i]);
+	}
+	size = sizeof(taken.head) + taken.head.count * sizeof(taken.head.regions[0]);
+	if (send(q->fd, &taken, taken.head.count ? size : 1, MSG_NOSIGNAL) < 0)
+		return FAILED;
+	return taken.head.flags & TRAIL_TAKEN_UNCOUNTED ? FAILED : TAKEN;
 }
 
 /* Takes over the answer in `message`. */
@@ -285,8 +318,7 @@ static enum outcome take(const struct question *q, unsigned int lane)
 	plan.object_count = q->object_count;
 	if (map_plan(&plan, &message)) {
 		attach_apply(&plan, lane);
-		if (send(q->fd, "", 1, MSG_NOSIGNAL) == 1)
-			outcome = TAKEN;
+		outcome = confirm(q, &plan);
 	}
 	if (plan.head && !message.has_plan)
 		munmap((void *)plan.head, plan.size);

@@ -8,7 +8,7 @@
  *	context/                contexts (context/context.h)
  *	register.c, fields.c    loaded objects and their registration files
  *	description.c, mapping.c, words.c       what a registration file says; its map; state words
- *	attach.c, exchange.c    questions to the daemon, and what its answers change
+ *	attach.c, exchange.c    questions to the daemon (exchange.h), and what its answers change
  *	slots.c                 slots and mapped regions
  *	plugin.c                clock plug-ins (plugin.h); the archive has none
  *	environment.c           variables of the environment; messages for LTTNG_UST_DEBUG
@@ -48,7 +48,9 @@
 struct mapping {
 	uint64_t key, size;
 	uint8_t *base;
-	const struct trail_region *region;
+	size_t mapped;                  /* bytes from base on: size, unless counts_only */
+	bool counts_only;       /* no room for more than the control block of ring 0, for `lost` */
+	uint32_t *bell;                 /* in ring 0 */
 	struct mapping *next;
 	uint32_t users;                 /* slots that are not retired */
 	/*
@@ -269,8 +271,11 @@ static inline struct rseq_area *rseq_self(void)
 /* mapping.c: all with the registration lock held */
 /* The descriptor is a memfd of at least `size` bytes with these seals. */
 bool TRAIL_HIDDEN memfd_is_sealed(int fd, uint64_t size, int seals);
-/* NULL: not to be had */
-struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd);
+/*
+ * NULL: not to be had. *error: 0, or the errno because of which no event can be recorded in the
+ * region; a mapping is then counts_only.
+ */
+struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd, int *error);
 /* All sub-buffers of all mappings, for a thread that cannot ask for memory later. */
 bool TRAIL_HIDDEN mappings_populate(void);
 bool TRAIL_HIDDEN mappings_unused(void);        /* some mapping has no slot */
@@ -288,41 +293,13 @@ void TRAIL_HIDDEN slots_drop(struct trail__tp *tp);
 void TRAIL_HIDDEN slots_drop_stale(struct trail__tp *tp);
 void TRAIL_HIDDEN slots_reclaim(void);
 
-/* exchange.c: with the registration lock held */
-struct taken_plan {
-	const struct trail_plan *head;
-	const struct trail_plan_region *regions;
-	const struct trail_plan_context *contexts;
-	const struct trail_plan_slot *slots;
-	const uint8_t *blob;
-	size_t size;
-	struct mapping *mapped[TRAIL_REGION_MAX];
-	struct object *objects[TRAIL_OBJECT_MAX];       /* of the question; NULL: unloaded since */
-	uint32_t object_count;
-};
-
-/*
- * TAKEN: attach_apply() was called with the answer. LATE: none yet; the question stays open, see
- * exchange_look(). FAILED: none will come. NO_DAEMON: there is no daemon.
- */
-enum outcome { TAKEN, LATE, FAILED, NO_DAEMON };
-/*
- * Asks the lane's daemon, and waits attach_ms without a sign of life (attach_total_us() in all). An
- * open question is dropped.
- */
-enum outcome TRAIL_HIDDEN exchange(unsigned int lane);
-/* takes the answer to an open question if it has come */
-enum outcome TRAIL_HIDDEN exchange_look(unsigned int lane);
-bool TRAIL_HIDDEN exchange_open(unsigned int lane);             /* there is an open question */
-bool TRAIL_HIDDEN exchange_due(unsigned int lane, int64_t now); /* time to look; no lock */
-void TRAIL_HIDDEN exchange_drop(unsigned int lane);
-void TRAIL_HIDDEN exchange_forget(const struct object *o);      /* it is unloaded */
-bool TRAIL_HIDDEN daemon_lives(unsigned int lane);              /* without the lock */
+/* exchange.c: without the lock; exchange.h has the rest */
+bool TRAIL_HIDDEN daemon_lives(unsigned int lane);
 bool TRAIL_HIDDEN lane_is_hidden(unsigned int lane);            /* by chroot(2) */
 /*
  * Moves a descriptor that stays open to a high number: a program that closes 0, 1 and 2 relies on
  * the next open(2) to return 0. Returns the new number, never 0 to 2, or -1 if there is none; fd is
- * closed then. Needs no lock; async-signal-safe.
+ * closed then. Async-signal-safe.
  */
 int TRAIL_HIDDEN fd_move_up(int fd);
 
@@ -472,6 +449,8 @@ bool TRAIL_HIDDEN slow_write(const struct slot *slot, const void *data, size_t l
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
 bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);
+/* An event of a mapping that is counts_only. False: the slot is stale. */
+bool TRAIL_HIDDEN slot_count_lost(const struct slot *slot);
 /*
  * Waits a while for room in the slot's ring. False: there will be none. *began: when the wait
  * began; 0: not yet.

@@ -3,9 +3,11 @@
  * Regions that are mapped into this process: see struct mapping. Slots name them; slots.c says when
  * one that no slot names may be unmapped. Caller holds the registration lock.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "ustlib/lib.h"
 
@@ -20,13 +22,11 @@ bool memfd_is_sealed(int fd, uint64_t size, int seals)
 	       (uint64_t)st.st_size >= size;
 }
 
-/* Copies the geometry out of the header page, and checks it against the size of the mapping. */
-static bool take_geometry(struct mapping *m)
+/* Copies the geometry out of the header page, and checks it against the size of the region. */
+static bool take_geometry(struct mapping *m, const struct trail_region *r)
 {
-	const struct trail_region *r = (const struct trail_region *)m->base;
 	uint64_t control;
 
-	m->region = r;
 	m->subbuf_size = r->subbuf_size;
 	m->subbuf_count = r->subbuf_count;
 	m->ring_count = r->ring_count;
@@ -72,37 +72,124 @@ static uint8_t *present_bits(const struct mapping *m)
 	return bits == MAP_FAILED ? NULL : bits;
 }
 
-struct mapping *mapping_get(const struct trail_plan_region *r, int fd)
+static void unmap(struct mapping *m)
 {
-	struct mapping *m;
+	if (m->base)
+		munmap(m->base, m->mapped);
+	if (m->present)
+		munmap(m->present, present_size(m));
+	m->base = m->present = NULL;
+}
 
-	for (m = mappings; m; m = m->next)
-		if (m->key == r->key && m->size == r->size)
-			return m;
-	if (!memfd_is_sealed(fd, r->size, F_SEAL_SHRINK | F_SEAL_GROW) ||
-	    r->size < sizeof(struct trail_region))
-		return NULL;
-	m = free_mappings ? free_mappings : arena_alloc(sizeof(*m));
-	if (!m)
-		return NULL;
-	if (m == free_mappings)
-		free_mappings = m->next;
-	*m = (struct mapping){ .key = r->key, .size = r->size };
+/*
+ * The program must not write to the header page and the switch bytes: other programs of its user
+ * read them. A store there by mistake is then a SIGSEGV, as it is in a program that is not traced.
+ */
+static void protect_header(const struct mapping *m)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	/* If that fails, the daemon restores what the program spoils. */
+	(void)!mprotect(m->base, m->ring_offset & ~(page - 1), PROT_READ);
+}
+
+/* Maps so many bytes of the region. False: errno says why. */
+static bool map(struct mapping *m, int fd, size_t bytes)
+{
 	/*
 	 * Without MAP_NORESERVE: that says nothing for a shared mapping, except for one of huge
 	 * pages, which would be a SIGBUS later if there are none.
 	 */
-	m->base = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (m->base != MAP_FAILED && take_geometry(m) && (m->present = present_bits(m))) {
-		m->next = mappings;
-		mappings = m;
-		return m;
+	uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (base == MAP_FAILED)
+		return false;
+	m->base = base;
+	m->mapped = bytes;
+	return true;
+}
+
+/* 0 or an errno. On failure, unmap() undoes what was done. */
+static int map_whole(struct mapping *m, int fd)
+{
+	if (!map(m, fd, m->size))
+		return errno;
+	if (!take_geometry(m, (const struct trail_region *)m->base))
+		return EBADMSG;
+	m->present = present_bits(m);
+	if (!m->present)
+		return errno;
+	m->bell = &((struct trail_ring *)(m->base + m->ring_offset))->bell;
+	protect_header(m);
+	return 0;
+}
+
+/*
+ * There is no room for the whole region: maps what is before the data of ring 0, some pages, to
+ * count there what is lost.
+ */
+static bool map_counters(struct mapping *m, int fd)
+{
+	bool good;
+
+	if (!map(m, fd, sizeof(struct trail_region)))
+		return false;
+	good = take_geometry(m, (const struct trail_region *)m->base);
+	unmap(m);
+	if (!good || !map(m, fd, m->ring_offset + m->data_offset))
+		return false;
+	m->bell = &((struct trail_ring *)(m->base + m->ring_offset))->bell;
+	m->counts_only = true;
+	m->ring_count = 1;
+	m->populate = 0;
+	protect_header(m);
+	return true;
+}
+
+/* A structure for a region that is not mapped yet; NULL: no memory. */
+static struct mapping *mapping_alloc(const struct trail_plan_region *r)
+{
+	struct mapping *m = free_mappings ? free_mappings : arena_alloc(sizeof(*m));
+
+	if (m && m == free_mappings)
+		free_mappings = m->next;
+	if (m)
+		*m = (struct mapping){ .key = r->key, .size = r->size };
+	return m;
+}
+
+struct mapping *mapping_get(const struct trail_plan_region *r, int fd, int *error)
+{
+	struct mapping *m, *counts = NULL;
+
+	*error = 0;
+	for (m = mappings; m; m = m->next)
+		if (m->key == r->key && m->size == r->size) {
+			if (!m->counts_only)
+				return m;
+			counts = m;
+		}
+	if (!memfd_is_sealed(fd, r->size, F_SEAL_SHRINK | F_SEAL_GROW) ||
+	    r->size < sizeof(struct trail_region)) {
+		*error = EBADMSG;
+		return NULL;
 	}
-	if (m->base != MAP_FAILED)
-		munmap(m->base, m->size);
-	m->next = free_mappings;
-	free_mappings = m;
-	return NULL;
+	m = mapping_alloc(r);
+	*error = m ? map_whole(m, fd) : ENOMEM;
+	if (*error && m) {
+		unmap(m);
+		if (counts || *error == EBADMSG || !map_counters(m, fd)) {
+			unmap(m);
+			m->next = free_mappings;
+			free_mappings = m;
+			m = NULL;
+		}
+	}
+	if (!m)
+		return counts;
+	m->next = mappings;
+	mappings = m;
+	return m;
 }
 
 bool mappings_populate(void)
@@ -134,8 +221,7 @@ void mappings_unmap_unused(void)
 			continue;
 		}
 		*p = m->next;
-		munmap(m->base, m->size);
-		munmap(m->present, present_size(m));
+		unmap(m);
 		m->next = free_mappings;
 		free_mappings = m;
 	}

@@ -70,6 +70,8 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 		good = false;
 	else if (what == SLOW_LOSE)
 		slot_lost(slot, 1);
+	else if (slot->mapping->counts_only)
+		good = slot_count_lost(slot);
 #ifdef __x86_64__
 	else if (slot->mapping->kind != TRAIL_RINGS_THREAD)
 		good = slow_write(slot, data, len, tries);
@@ -196,7 +198,7 @@ static __attribute__((noinline, cold)) void ring_bell(const struct slot *slot, u
 	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&slot->seq, __ATOMIC_SEQ_CST) == seq &&
 	    !(slot->flags & SLOT_RETIRED)) {
-		bell = (uint32_t *)(slot->mapping->base + offsetof(struct trail_region, bell));
+		bell = slot->mapping->bell;
 		if (__atomic_load_n(bell, __ATOMIC_RELAXED) &&
 		    __atomic_exchange_n(bell, 0, __ATOMIC_SEQ_CST))
 			syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "ustlib/exchange.h"
 #include "ustlib/lib.h"
 
 TRAIL_EXPORT int trail_attach(void)

@@ -126,13 +126,12 @@ section_event_wake(struct rseq_area *rs, const struct slot *slot, uint64_t seq, 
 	register const struct slot *r8 __asm__("r8") = slot;
 
 	__asm__ goto(SECTION_EVENT
-		     "movq %c[mapping](%%r8), %%rax\n\tmovq %c[region](%%rax), %%rax\n\t"
-		     "cmpl $0, %c[bell](%%rax)\n\t" SECTION_STORE_HEAD "jne %l[armed]\n\t"
+		     "movq %c[mapping](%%r8), %%rax\n\tmovq %c[bell](%%rax), %%rax\n\t"
+		     "cmpl $0, (%%rax)\n\t" SECTION_STORE_HEAD "jne %l[armed]\n\t"
 		     :
 		     : [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len),
 		       [mapping] "i"(offsetof(struct slot, mapping)),
-		       [region] "i"(offsetof(struct mapping, region)),
-		       [bell] "i"(offsetof(struct trail_region, bell))
+		       [bell] "i"(offsetof(struct mapping, bell))
 		     : SECTION_EVENT_CHANGES
 		     : off, stale, slow, aborted, armed);
 	return SECTION_DONE;

@@ -110,6 +110,15 @@ void slot_lost(const struct slot *slot, uint64_t n)
 	ring_lost((struct trail_ring *)(slot->rings + ring * slot->ring_stride), n);
 }
 
+bool slot_count_lost(const struct slot *slot)
+{
+	uint8_t on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
+
+	if (on == slot->on_value)
+		slot_lost(slot, 1);
+	return !on || on == slot->on_value;
+}
+
 /* Microseconds of CLOCK_MONOTONIC, never 0. */
 static uint64_t monotonic_us(void)
 {

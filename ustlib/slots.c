@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ustlib/exchange.h"
 #include "ustlib/lib.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/abi/pick.h"
@@ -291,7 +292,9 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		.limit = m->subbuf_size - header - TRAIL_SLACK,
 		.clock_mult = m->clock_mult,
 		.clock_base = m->clock_base,
-		.ring_count = m->kind == TRAIL_RINGS_CPU && m->clock_mult ? m->ring_count : 0,
+		.ring_count = m->kind == TRAIL_RINGS_CPU && m->clock_mult && !m->counts_only
+				      ? m->ring_count
+				      : 0,
 		.id = from->id,
 		.data_offset = m->data_offset,
 		.on_value = from->on,

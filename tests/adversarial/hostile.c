@@ -353,10 +353,11 @@ static void spoil(const struct evil_plan *plan, const struct trail_region *heade
 static void ring_bells(const struct evil_plan *plan)
 {
 	for (unsigned int r = 0; r < plan->region_count; r++) {
-		struct trail_region *h = (struct trail_region *)plan->maps[r];
+		const struct trail_region *h = (struct trail_region *)plan->maps[r];
+		uint32_t *bell = &((struct trail_ring *)(plan->maps[r] + h->ring_offset))->bell;
 
-		__atomic_store_n(&h->bell, rand() % 3 ? 0 : (uint32_t)rand() % 3, __ATOMIC_SEQ_CST);
-		syscall(SYS_futex, &h->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+		__atomic_store_n(bell, rand() % 3 ? 0 : (uint32_t)rand() % 3, __ATOMIC_SEQ_CST);
+		syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 	}
 }
 

@@ -51,9 +51,9 @@
  * TRAIL_HELLO_INLINE, a small plan follows trail_answer in the same message, and the descriptors
  * are the regions alone. A daemon that needs some time first sends a trail_answer with
  * TRAIL_ALIVE_MAGIC every few milliseconds.
- * When the application has taken over the plan, however late, it sends one byte and closes the
- * connection. A daemon that does not receive the byte counts the attempt as failed and changes the
- * generations, so that the application tries again.
+ * When the application has taken over the plan, however late, it sends one byte, or trail_taken if
+ * it could not map all regions, and closes the connection. A daemon that receives neither counts
+ * the attempt as failed and changes the generations, so that the application tries again.
  */
 #ifndef TRACER_ABI_APP_H
 #define TRACER_ABI_APP_H
@@ -229,6 +229,24 @@ struct trail_answer {
 	uint32_t plan_size;             /* bytes */
 	uint32_t region_count;          /* their descriptors, after the plan's if it has one */
 };
+
+#define TRAIL_TAKEN_MAGIC 0x4b415454u   /* "TTAK" */
+
+/*
+ * The plan was taken over, but no event can be recorded in these regions. TRAIL_TAKEN_UNCOUNTED:
+ * nor can the application count what is lost there; the daemon makes it try again.
+ */
+struct trail_taken {
+	uint32_t magic;
+	uint16_t flags, count;
+	struct trail_taken_region {
+		uint64_t key;
+		int32_t error;          /* errno */
+		uint32_t reserved;
+	} regions[];
+};
+
+#define TRAIL_TAKEN_UNCOUNTED 1u
 
 #define TRAIL_PLAN_MAGIC 0x4e4c5054u    /* "TPLN" */
 

@@ -85,7 +85,11 @@ enum trail_ring_kind { TRAIL_RINGS_CPU = 0, TRAIL_RINGS_THREAD = 1 };
 /* Aligned to 8 bytes in shared memory, also on machines that align uint64_t to 4. */
 typedef uint64_t trail_u64 __attribute__((aligned(8)));
 
-/* Page 0 of a region. Constant after region_create(). */
+/*
+ * Page 0 of a region. Constant after region_create(): applications map it and the switch bytes
+ * read-only. One that writes to them all the same spoils the copy that later applications read; the
+ * daemon does not read it, and restores both before it sends the region to an application.
+ */
 struct trail_region {
 	uint32_t magic, version;
 	uint32_t mode;                  /* enum trail_mode */
@@ -106,12 +110,7 @@ struct trail_region {
 	trail_u64 clock_mult;
 	trail_u64 clock_base;
 	uint32_t populate;              /* 1: writers populate sub-buffers (MADV_POPULATE_WRITE) */
-	/*
-	 * The bell of a region with TRAIL_REGION_WAKE (app.h): a futex. TRAIL_BELL_ARMED: the
-	 * daemon sleeps. A writer that finds it so after a commit stores 0 and wakes the daemon.
-	 */
-	uint32_t bell;
-	uint32_t reserved[4];
+	uint32_t reserved[5];
 };
 
 #define TRAIL_BELL_ARMED 1u
@@ -159,7 +158,13 @@ struct trail_ring {
 	trail_u64 source_gaps;
 	/* Losses in the source since the last clear that a filter might have rejected. */
 	trail_u64 source_unfiltered;
-	trail_u64 pad1[2];
+	/*
+	 * In ring 0 of a region with TRAIL_REGION_WAKE (app.h), the bell of the region: a futex.
+	 * TRAIL_BELL_ARMED: the daemon sleeps. A writer that finds it so after a commit stores 0
+	 * and wakes the daemon.
+	 */
+	uint32_t bell, pad1;
+	trail_u64 pad2;
 	/* The reader's cache line. */
 	/* Position: the writer may overwrite what is below (cleared, or written to files). */
 	trail_u64 consumed;
@@ -170,7 +175,7 @@ struct trail_ring {
 	/* events overwritten before they were written to files, or the relay had them */
 	trail_u64 unwritten;
 	trail_u64 consumed_events;       /* events committed below `consumed`; for the daemon */
-	trail_u64 pad2;
+	trail_u64 pad3;
 	struct trail_subbuf side[];     /* 2 * subbuf_count */
 };
 

@@ -20,6 +20,7 @@
  *	prepared_slots.c  the parts of answers that applications share
  *	picked.c          fields that a channel takes of an event, where it takes not all
  *	refused.c         what is said of tracepoints that are left out
+ *	trouble.c         what programs do to their buffers, or cannot do with them
  *	show.c            what apps/ and available/user show
  *
  * All under tracer.lock, but for the server's own connections.
@@ -61,6 +62,8 @@ extern const struct domain_ops user_domain;
 bool session_wants(const struct session *s, const struct app *a);
 /* The rules of a session that has just become inactive, without the barrier of domains_apply(). */
 void apps_halt(struct session *s);
+/* The process's name, as a part of a path; empty: not known. */
+void app_comm(uint32_t pid, char *out, size_t size);
 /* Whether the words of all applications can be written in the time that `most` tracepoints take. */
 bool apps_are_few(const struct tracer *t, size_t most);
 /* The group of the application's owner, made if there is none; NULL: no memory, or an I/O error. */

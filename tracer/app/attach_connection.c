@@ -15,14 +15,16 @@
 
 #include "tracer/app/attach_reply.h"
 #include "tracer/app/attach_server.h"
+#include "tracer/app/trouble.h"
 
 #define CONNS_MAX 16384u
 #define CONNS_PER_USER 8192u /* a thousand processes may come at once */
 #define ANSWERS_AT_ONCE 8u /* while connections are accepted */
 
-/* A question, and one byte more: a longer message is seen to be too long. */
+/* A question, and one byte more: a longer message is seen to be too long. Or what follows it. */
 union question {
 	struct trail_hello hello;
+	struct trail_taken taken;
 	uint8_t bytes[sizeof(struct trail_hello) + TRAIL_OBJECT_MAX * 16 + 1];
 };
 
@@ -155,6 +157,30 @@ static void note_completed(struct server *sv, const struct conn *cn)
 	pthread_mutex_unlock(&sv->tracer->lock);
 }
 
+/* The regions that the application could not map. */
+static void note_unmapped(struct server *sv, const struct conn *cn, const struct trail_taken *m)
+{
+	pthread_mutex_lock(&sv->tracer->lock);
+	for (uint32_t i = 0; i < m->count && i < TROUBLES_MAX; i++)
+		trouble_unmapped(sv->tracer, cn->peer.uid, (uint32_t)cn->peer.pid, &m->regions[i]);
+	pthread_mutex_unlock(&sv->tracer->lock);
+}
+
+/* A message of n bytes after the answer; -1: none. True: the application has taken that over. */
+static bool read_confirmation(struct server *sv, const struct conn *cn, const union question *msg,
+			      ssize_t n)
+{
+	const struct trail_taken *m = &msg->taken;
+
+	if (n == 1)
+		return true;
+	if (n < (ssize_t)sizeof(*m) || m->magic != TRAIL_TAKEN_MAGIC ||
+	    n != (ssize_t)(sizeof(*m) + m->count * sizeof(m->regions[0])))
+		return false;
+	note_unmapped(sv, cn, m);
+	return !(m->flags & TRAIL_TAKEN_UNCOUNTED);
+}
+
 void connection_read(struct server *sv, struct conn *cn)
 {
 	union question msg;
@@ -166,9 +192,11 @@ void connection_read(struct server *sv, struct conn *cn)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (cn->answered) {
-		if (n == 1)
+		bool completed = read_confirmation(sv, cn, &msg, n);
+
+		if (completed)
 			note_completed(sv, cn);
-		connection_drop(sv, cn, n == 1);
+		connection_drop(sv, cn, completed);
 		return;
 	}
 	if (n < (ssize_t)sizeof(msg.hello) || msg.hello.lane != sv->tracer->lane ||

@@ -12,6 +12,7 @@
 #include "tracer/app/attach_reply.h"
 #include "tracer/app/prepared_slots.h"
 #include "tracer/app/selection.h"
+#include "tracer/app/trouble.h"
 
 #define BLOB_MAX (64u << 20)    /* programs of one reply */
 /* So there is room for the regions and contexts. */
@@ -141,6 +142,7 @@ static int put_channel(struct attach_reply *p, const struct app *a, struct chann
 	bool threads = flags & TRAIL_HELLO_NO_RSEQ;
 	struct stream_group *g = owner_group(c, a);
 	struct prepared_slots *slots;
+	uint32_t before = p->region_count;
 	struct buffer *b;
 	int err, region;
 
@@ -155,6 +157,9 @@ static int put_channel(struct attach_reply *p, const struct app *a, struct chann
 		p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
 	if (region < 0)
 		return region;
+	/* The application is about to read them. */
+	if (p->region_count > before && group_repair(g, b))
+		trouble_spoiled(c, a->file->uid);
 	slots = prepared_slots_get(a, c, g, b, flags & TRAIL_HELLO_PICKS);
 	if (!slots)
 		return -ENOMEM;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
+#include "tracer/app/trouble.h"
 #include "tracer/session/session.h"
 #include "tracer/session/trace_form.h"
 
@@ -28,8 +29,7 @@ bool session_wants(const struct session *s, const struct app *a)
 	       session_tracks(s, a->file->pid, a->file->uid, a->gid);
 }
 
-/* The process's name as a part of a path. */
-static void comm_of(uint32_t pid, char *out, size_t size)
+void app_comm(uint32_t pid, char *out, size_t size)
 {
 	char path[32];
 	ssize_t n;
@@ -63,7 +63,7 @@ struct stream_group *owner_group(struct channel *c, const struct app *a)
 	session_take_clock(s, a->file->clock);
 	if (!t) {
 		if (pid)
-			comm_of(pid, comm, sizeof(comm));
+			app_comm(pid, comm, sizeof(comm));
 		t = trace_new(s, key, comm, NULL, 0);
 		err = t ? session_save(s) : -ENOMEM;
 		if (err) {
@@ -235,6 +235,7 @@ static void show_status(const struct session *s, struct md_buf *out)
 	struct app *a;
 
 	show_rules(s, out);
+	trouble_show(s, out);
 	cds_list_for_each_entry(a, &s->tracer->apps, node) {
 		if (!session_serves(s, a->file->uid))
 			continue;

@@ -333,6 +333,7 @@ void session_clear_rings(struct session *s)
 
 	cds_list_for_each_entry(c, &s->channels, node) {
 		c->filtered = rule_list_has_filter(&c->rules);
+		c->trouble = (struct channel_trouble){ 0 };
 		cds_list_for_each_entry(cl, &c->groups, node)
 			cds_list_for_each_entry(b, &cl->buffers, node) {
 				barrier(&b->region, 1);

@@ -71,6 +71,7 @@ int channel_start(struct channel *c, struct tr_err *err)
 	const struct domain_ops *ops = channel_ops(c);
 	int ret = 0;
 
+	c->trouble = (struct channel_trouble){ 0 };
 	if (c->started)
 		return ops->start ? SESSION_LOCKED(c->session, ops->start(c, err)) : 0;
 	/*

@@ -301,6 +301,22 @@ uint8_t group_switch_on(struct stream_group *cl, uint32_t id)
 	return cl->switches[id].value;
 }
 
+bool group_repair(struct stream_group *cl, const struct buffer *b)
+{
+	bool spoiled = region_repair(b->region);
+
+	for (uint32_t id = 0; id < cl->stream->event_count; id++) {
+		const struct event_switch *sw = &cl->switches[id];
+		uint8_t value = sw->decision ? sw->value : 0;
+
+		if (!sw->known || region_switched(b->region, id) == value)
+			continue;
+		region_switch(b->region, id, value);
+		spoiled = true;
+	}
+	return spoiled;
+}
+
 void group_drop(struct stream_group *cl)
 {
 	struct buffer *b, *next;

@@ -58,6 +58,11 @@ int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id);
 int group_restore(struct stream_group *cl, struct md_event *e);
 /* Sets the switch byte of one event that is recorded, in all buffers, and returns its value. */
 uint8_t group_switch_on(struct stream_group *cl, uint32_t id);
+/*
+ * Restores the header and the switch bytes of a buffer, which applications can write over. True:
+ * one has.
+ */
+bool group_repair(struct stream_group *cl, const struct buffer *b);
 /* Sets all switch bytes of the user domain by the rules; a barrier if any went off or changed. */
 void session_switch(struct session *s);
 /* The same without the barrier, which the next session_switch() makes up for. */

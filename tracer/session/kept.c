@@ -98,7 +98,7 @@ static void add_kept(void *arg, const char *name, int fd)
 	if (*name == 's') {
 		if (kept_add_descriptor(strtoull(name + 1, NULL, 16), fd))
 			close(fd);
-	} else if (region_adopt(fd, &region)) {
+	} else if (region_adopt(fd, &region) && region_adopt_spoiled(fd, &region)) {
 		tracer_report(t, "the keeper held a descriptor that is not a buffer: %s", name);
 		close(fd);
 	} else {

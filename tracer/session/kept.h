@@ -9,7 +9,10 @@
 #include "tracer/base/ring/ring.h"
 #include "tracer/face/tracer.h"
 
-/* The buffer of that key, now the caller's; NULL: the keeper did not hold it. */
+/*
+ * The buffer of that key, now the caller's; NULL: the keeper did not hold it. It has no rings if
+ * its header page is not valid: see region_assume().
+ */
 struct region *kept_claim(uint64_t key);
 /*
  * Adds a buffer. If the list has one with that key, the one with more written bytes stays. Takes r

@@ -181,6 +181,31 @@ static void restore_trace32(struct restore *r, const char *line)
 	restore_trace_of(r, line, 32);
 }
 
+/*
+ * What the line says of the geometry, in place of the region's header, which an application may
+ * have written over. Lines of earlier versions have no geometry. NULL: the region is useless.
+ */
+static struct region *check_region(struct region *region, const char *line)
+{
+	struct region_geometry g;
+	unsigned int mode, kind;
+	uint64_t created, key;
+
+	if (sscanf(line,
+		   "%" SCNx64 " %*u %*u %*u %*u %u %u %" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32
+		   " %" SCNu64 " %" SCNu64 " %" SCNu64, &key, &mode, &kind, &g.ring_count,
+		   &g.subbuf_count, &g.subbuf_size, &g.switch_count, &g.clock_mult, &g.clock_base,
+		   &created) == 10) {
+		g.mode = (enum trail_mode)mode;
+		g.kind = (enum trail_ring_kind)kind;
+		region_assume(region, &g, created, key);
+	}
+	if (region->geo.ring_count)
+		return region;
+	region_put(region);
+	return NULL;
+}
+
 static void restore_region(struct restore *r, const char *line)
 {
 	uint64_t key;
@@ -196,6 +221,8 @@ static void restore_region(struct restore *r, const char *line)
 	c = find_channel_id(r->s, channel);
 	t = find_trace_index(r->s, trace);
 	region = kept_claim(key);
+	if (region)
+		region = check_region(region, line);
 	if (!region) {
 		__atomic_fetch_add(&r->s->buffers_lost, 1, __ATOMIC_RELAXED);
 		session_failed(r->s, "a buffer of channel %s and its events are lost",

@@ -258,6 +258,17 @@ struct session {
 	struct session_shown shown;             /* as session_publish left it */
 };
 
+/* What programs did to a channel of the user domain since the last start or clear. */
+struct channel_trouble {
+	bool spoiled;                   /* one wrote over the header or switches of a buffer: */
+	uint32_t spoiler;               /* its user */
+	uint32_t unmapped;              /* times that one could not map a buffer, and the last: */
+	uint32_t pid;
+	int error;                      /* errno */
+	uint64_t bytes;
+	char comm[17];
+};
+
 struct channel {
 	struct cds_list_head node;
 	struct session *session;
@@ -286,6 +297,7 @@ struct channel {
 	char *picks;
 	struct rule_list rules;
 	struct cds_list_head groups;            /* struct stream_group */
+	struct channel_trouble trouble;         /* app/trouble.c */
 };
 
 struct event_id {
@@ -335,7 +347,7 @@ size_t sessions_restore(struct tracer *t);
 #define LOG_EVENT_LEVEL 6       /* info */
 
 /* advice.c: any lock state */
-/* Lines `advice FILE: …`, if events of these streams are lost. */
+/* Lines `advice FILE: …`, if events of these streams are lost, and `problem` for spoiled rings. */
 void streams_advise(const struct stream_set *set, struct md_buf *out);
 /* Default sub-buffers of a kernel channel: bytes and number for each CPU. Any lock state. */
 void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count);

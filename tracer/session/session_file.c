@@ -171,6 +171,20 @@ static void save_traces(const struct trace *t, struct md_buf *out)
 		      t->created, uuid, t->comm);
 }
 
+/* With the geometry, since applications can write over that in the region. */
+static void save_region(const struct buffer *b, uint32_t channel, uint32_t trace,
+			struct md_buf *out)
+{
+	const struct region_geometry *g = &b->region->geo;
+
+	md_buf_printf(out, "region %016" PRIx64 " %u %u %u %u", b->region->key, channel, trace,
+		      b->ordinal, b->pid);
+	md_buf_printf(out, " %u %u %u %u %" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+		      (unsigned int)g->mode, (unsigned int)g->kind, g->ring_count, g->subbuf_count,
+		      g->subbuf_size, g->switch_count, g->clock_mult, g->clock_base,
+		      b->region->created);
+}
+
 static void save_regions(const struct channel *c, struct md_buf *out)
 {
 	struct stream_group *cl;
@@ -178,8 +192,7 @@ static void save_regions(const struct channel *c, struct md_buf *out)
 
 	cds_list_for_each_entry(cl, &c->groups, node)
 		cds_list_for_each_entry(b, &cl->buffers, node)
-			md_buf_printf(out, "region %016" PRIx64 " %u %u %u %u\n", b->region->key,
-				      c->id, cl->trace->index, b->ordinal, b->pid);
+			save_region(b, c->id, cl->trace->index, out);
 }
 
 static int open_dir(struct session *s, bool create)

@@ -22,7 +22,7 @@ struct waited_word {
 
 static uint32_t *bell_of(const struct region *r)
 {
-	return &((struct trail_region *)r->map)->bell;
+	return &region_ring(r, 0)->bell;
 }
 
 void bell_arm(struct region *r)

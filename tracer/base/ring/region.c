@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/base/os/worker.h"
@@ -98,27 +99,47 @@ static int allocate_memory(const struct region *r, bool all)
 	return 0;
 }
 
-static void put_header(const struct region *r, bool populate)
+bool region_repair(struct region *r)
 {
-	struct trail_region *h = (struct trail_region *)r->map;
+	typedef uint32_t word __attribute__((may_alias));
+	const struct trail_region header = {
+		.magic = TRAIL_REGION_MAGIC,
+		.version = TRAIL_REGION_VERSION,
+		.mode = r->geo.mode,
+		.kind = r->geo.kind,
+		.ring_count = r->geo.ring_count,
+		.subbuf_count = r->geo.subbuf_count,
+		.subbuf_size = r->geo.subbuf_size,
+		.switch_offset = r->switch_offset,
+		.switch_count = r->geo.switch_count,
+		.ring_offset = r->ring_offset,
+		.ring_stride = r->ring_stride,
+		.data_offset = r->data_offset,
+		.size = r->size,
+		.key = r->key,
+		.clock_mult = r->geo.clock_mult,
+		.clock_base = r->geo.clock_base,
+		.populate = r->populate,
+	};
+	const word *from = (const word *)&header;
+	word *to = (word *)(void *)r->map;
+	bool spoiled = false;
 
-	h->version = TRAIL_REGION_VERSION;
-	h->mode = r->geo.mode;
-	h->kind = r->geo.kind;
-	h->ring_count = r->geo.ring_count;
-	h->subbuf_count = r->geo.subbuf_count;
-	h->subbuf_size = r->geo.subbuf_size;
-	h->switch_offset = r->switch_offset;
-	h->switch_count = r->geo.switch_count;
-	h->ring_offset = r->ring_offset;
-	h->ring_stride = r->ring_stride;
-	h->data_offset = r->data_offset;
-	h->size = r->size;
-	h->key = r->key;
-	h->clock_mult = r->geo.clock_mult;
-	h->clock_base = r->geo.clock_base;
-	h->populate = populate;
-	h->magic = TRAIL_REGION_MAGIC;
+	for (size_t i = 0; i < offsetof(struct trail_region, reserved) / sizeof(*to); i++) {
+		if (__atomic_load_n(&to[i], __ATOMIC_RELAXED) == from[i])
+			continue;
+		__atomic_store_n(&to[i], from[i], __ATOMIC_RELAXED);
+		spoiled = true;
+	}
+	return spoiled;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static int map_region(struct region *r)
@@ -135,7 +156,6 @@ static int map_region(struct region *r)
 int region_create(const struct region_geometry *geo, uint64_t key, struct region **out)
 {
 	struct region *r = calloc(1, sizeof(*r));
-	bool populate;
 	int err;
 
 	if (!r)
@@ -155,11 +175,12 @@ int region_create(const struct region_geometry *geo, uint64_t key, struct region
 	err = map_region(r);
 	if (err)
 		goto fail;
-	populate = can_populate(r->map);
-	err = allocate_memory(r, !populate);
+	r->populate = can_populate(r->map);
+	err = allocate_memory(r, !r->populate);
 	if (err)
 		goto fail;
-	put_header(r, populate);
+	region_repair(r);
+	r->created = monotonic_ns();
 	*out = r;
 	return 0;
 fail:
@@ -196,6 +217,7 @@ static int check_header(struct region *r)
 	bool good = read_header(r, &h) && r->size == size;
 
 	r->size = size;         /* the size of the mapping */
+	r->populate = h.populate;
 	return good ? 0 : -EBADMSG;
 }
 
@@ -206,7 +228,7 @@ uint64_t region_header(const struct trail_region *h)
 	return read_header(&r, h) ? r.size : 0;
 }
 
-int region_adopt(int fd, struct region **out)
+static int adopt(int fd, bool spoiled, struct region **out)
 {
 	struct region *r = calloc(1, sizeof(*r));
 	struct stat st;
@@ -227,7 +249,7 @@ int region_adopt(int fd, struct region **out)
 	err = map_region(r);
 	if (err)
 		goto fail;
-	err = check_header(r);
+	err = spoiled ? 0 : check_header(r);
 	if (err)
 		goto fail;
 	*out = r;
@@ -236,6 +258,31 @@ fail:
 	r->fd = -1;
 	region_put(r);
 	return err;
+}
+
+int region_adopt(int fd, struct region **out)
+{
+	return adopt(fd, false, out);
+}
+
+int region_adopt_spoiled(int fd, struct region **out)
+{
+	return adopt(fd, true, out);
+}
+
+int region_assume(struct region *r, const struct region_geometry *geo, uint64_t created,
+		  uint64_t key)
+{
+	struct region known = { .geo = *geo };
+
+	if (!set_layout(&known) || known.size != r->size)
+		return -EBADMSG;
+	r->geo = *geo;
+	set_layout(r);
+	r->populate = can_populate(r->map);
+	r->created = created;
+	r->key = key;
+	return 0;
 }
 
 struct region *region_get(struct region *r)

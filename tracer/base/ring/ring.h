@@ -51,6 +51,8 @@ struct region {
 	size_t size;
 	uint64_t key;
 	struct region_geometry geo;     /* the daemon's own copy; constant */
+	bool populate;                  /* writers populate sub-buffers */
+	uint64_t created;               /* CLOCK_MONOTONIC, ns; 0: not known */
 	uint64_t switch_offset, ring_offset, ring_stride, data_offset;
 };
 
@@ -69,6 +71,23 @@ int region_create(const struct region_geometry *geo, uint64_t key, struct region
  * caller still does.
  */
 int region_adopt(int fd, struct region **out);
+/*
+ * The same for a memfd whose header page is not valid any more. The region has no rings until
+ * region_assume() has succeeded.
+ */
+int region_adopt_spoiled(int fd, struct region **out);
+/*
+ * Before another thread knows the region: gives it the geometry, time and key that the state
+ * directory has. -EBADMSG: that is not the geometry of this memfd.
+ */
+int region_assume(struct region *r, const struct region_geometry *geo, uint64_t created,
+		  uint64_t key);
+/*
+ * Writes the header page again where an application has written over it; true: one has. An
+ * application that reads the page meanwhile finds in each word what that one stored, or what
+ * belongs there.
+ */
+bool region_repair(struct region *r);
 struct region *region_get(struct region *r);
 /* NULL is allowed; the last one unmaps and closes */
 void region_put(struct region *r);

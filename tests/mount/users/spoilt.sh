@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A program that writes over the header or the switches of its buffer harms no later program of its
+# user, also not over the death of the daemon.
+. "$(dirname "$0")/../../lib/mount.sh"
+spoiler=$BUILD/tests/mount/users/spoiler
+[ -x "$spoiler" ] || skip "there is no test program"
+mount_tree
+
+# session NAME [WORD FILE]…: it records spoil:*
+session() {
+	s=$S/$1
+	mkdir "$s" && mkdir "$s/user/channels/channel0" || fail "session $1"
+	put 65536 "$s/user/channels/channel0/subbuf_size"
+	put 2 "$s/user/channels/channel0/subbuf_count"
+	shift
+	while [ $# -gt 0 ]; do
+		put "$1" "$s/$2"
+		shift 2
+	done
+	put 'spoil:*' "$s/user/channels/channel0/events"
+	put start "$s/control"
+}
+recorded() { key events_recorded "$s/status"; }
+discarded() { key events_discarded "$s/status"; }
+
+# --- a store by mistake is a fault, as it is without tracing
+session stray
+is "stray stores" "fault fault" "$("$spoiler" 3 stray | xargs)"
+is "recorded" 3 "$(recorded)"
+is "problems" "" "$(grep '^problem' "$s/status")"
+rmdir "$s"
+
+# --- intended ones: later programs record all the same, and the status says what happened
+for what in header page switches values; do
+	session $what
+	"$spoiler" 3 $what || fail "$what: $?"
+	"$spoiler" 5 || fail "after $what: $?"
+	is "$what: recorded" 8 "$(recorded)"
+	is "$what: discarded" 0 "$(discarded)"
+	is "$what: shown" 8 "$(wc -l <"$s/text")"
+	has "$(cat "$s/status")" "^problem channel0: a program of user $(id -u) wrote over"
+	has "$(cat "$s/error")" "wrote over the header or the switches"
+	put clear "$s/control"
+	is "$what: problems after clear" "" "$(grep '^problem' "$s/status")"
+	rmdir "$s"
+done
+
+# --- a program that records meanwhile goes on
+session both
+"$spoiler" 3 none "$work/go" >"$work/said" &
+pid=$!
+within 20 grep -q spoilt "$work/said" || fail "the healthy program"
+for what in header page; do
+	"$spoiler" 1 $what && "$spoiler" 1 || fail "$what: $?"
+done
+touch "$work/go"
+wait $pid || fail "the healthy program: $?"
+is "recorded" 10 "$(recorded)"
+is "discarded" 0 "$(discarded)"
+rmdir "$s"
+
+# --- buffers per process
+session process pid user/channels/channel0/buffering
+"$spoiler" 3 page && "$spoiler" 5 || fail "per process: $?"
+is "per process" 8 "$(recorded)"
+rmdir "$s"
+
+# --- the next daemon knows the buffer, although it has no header
+session killed
+"$spoiler" 3 page || fail "page: $?"
+kill -9 $(daemon_pids)
+within 20 daemon_ended || fail "the daemon lives"
+umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
+mount_tree
+is "buffers lost" 0 "$(key buffers_lost "$s/status")"
+is "recorded after the death of the daemon" 3 "$(recorded)"
+"$spoiler" 5 || fail "after the death of the daemon: $?"
+is "recorded by the next daemon" 8 "$(recorded)"
+is "shown by the next daemon" 8 "$(wc -l <"$s/text")"
+rmdir "$s"
+
+echo "$checks checks"
