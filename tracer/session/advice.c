@@ -32,7 +32,8 @@ static void advise(const struct stream *st, const struct ring_counts *c, struct 
 		md_buf_printf(&line,
 			      "advice TRAIL_ATTACH_TIMEOUT: events of user/channels/%s are "
 			      "discarded, though its buffers had room: they are larger than a "
-			      "sub-buffer, or a program began and ended while no daemon ran, or "
+			      "sub-buffer, a program could not map the buffers (then a line "
+			      "`problem` says so), or began and ended while no daemon ran, or "
 			      "the daemon was silent for longer than programs wait (10 ms; this "
 			      "variable in their environment sets other milliseconds)\n",
 			      st->channel);
@@ -44,6 +45,20 @@ static void advise(const struct stream *st, const struct ring_counts *c, struct 
 			      st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel,
 			      c->discarded ? "discarded" : "overwritten", g->subbuf_count,
 			      g->subbuf_size);
+	if (!line.failed && !strstr(md_buf_str(out), md_buf_str(&line)))
+		md_buf_put(out, line.data, line.len);
+	md_buf_deinit(&line);
+}
+
+/* Once for each channel and user. */
+static void report_spoiled(const struct stream *st, struct md_buf *out)
+{
+	struct md_buf line = MD_BUF_INIT;
+
+	md_buf_printf(&line,
+		      "problem %s: a program of user %" PRIu32
+		      " wrote over the counters of its buffers: they say what cannot be true\n",
+		      st->channel, st->trace->uid);
 	if (!line.failed && !strstr(md_buf_str(out), md_buf_str(&line)))
 		md_buf_put(out, line.data, line.len);
 	md_buf_deinit(&line);
@@ -62,6 +77,8 @@ void streams_advise(const struct stream_set *set, struct md_buf *out)
 		 * A flight recorder of applications overwrites by design. In the kernel, its
 		 * buffers may hold only a fraction of a second.
 		 */
+		if (ring_spoiled(st))
+			report_spoiled(st, &lines);
 		if (c.discarded || (c.overwritten && st->trace->uid == KERNEL_UID))
 			advise(st, &c, &lines);
 	}

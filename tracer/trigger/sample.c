@@ -96,12 +96,11 @@ static void add_stream(const struct stream *st, bool has_output, struct amount *
 			a->bytes = bytes < a->size ? bytes : a->size;
 		break;
 	case CONDITION_CONSUMED:
-		/* Positions begin with the second sub-buffer (tracer/abi/ring.h). */
-		a->bytes += head > geo->subbuf_size ? head - geo->subbuf_size : 0;
+		a->bytes = add_saturated(a->bytes, ring_written(st, head));
 		break;
 	default:
 		ring_counts(st, &counts);
-		a->events += counts.discarded;
+		a->events = add_saturated(a->events, counts.discarded);
 	}
 }
 

@@ -216,6 +216,42 @@ static struct channel_count *find_channel(struct counts_table *t, const struct s
 	return c;
 }
 
+static struct owner_count *find_owner(struct counts_table *t, const struct stream *s)
+{
+	struct owner_count *o;
+
+	for (size_t i = t->owner_count; i > 0; i--)
+		if (!strcmp(t->owners[i - 1].owner, s->trace->owner) &&
+		    !strcmp(t->owners[i - 1].channel, s->channel))
+			return &t->owners[i - 1];
+	if (!array_double(t->owners, t->owner_count))
+		return NULL;
+	o = &t->owners[t->owner_count];
+	*o = (struct owner_count){ .channel = keep_name(t, s->channel) };
+	o->owner = o->channel ? keep_name(t, s->trace->owner) : NULL;
+	if (!o->owner)
+		return NULL;
+	t->owner_count++;
+	return o;
+}
+
+/* 0 or -ENOMEM. */
+static int add_owner(struct counts_table *t, const struct stream *s, uint64_t recorded,
+		     const struct ring_counts *ring)
+{
+	struct owner_count *o;
+
+	if (s->trace->uid == KERNEL_UID)
+		return 0;
+	o = find_owner(t, s);
+	if (!o)
+		return -ENOMEM;
+	o->recorded = add_saturated(o->recorded, recorded);
+	o->discarded = add_saturated(o->discarded, ring->discarded);
+	o->overwritten = add_saturated(o->overwritten, ring->overwritten);
+	return 0;
+}
+
 /* Adds what was counted of one ring, and the ring's own counters. 0 or -ENOMEM. */
 static int add_stream(struct counts_table *t, const struct stream_count *n)
 {
@@ -235,6 +271,7 @@ static int add_stream(struct counts_table *t, const struct stream_count *n)
 	of->unnamed = add_saturated(of->unnamed, recorded - n->counted);
 	of->discarded = add_saturated(of->discarded, ring.discarded);
 	of->overwritten = add_saturated(of->overwritten, ring.overwritten);
+	ret = add_owner(t, s, recorded, &ring);
 	for (uint32_t id = 0; id < n->size && !ret; id++)
 		if (n->by_id[id])
 			ret = add_event(t, of, md_stream_event(s->class, id), n->by_id[id]);
@@ -296,6 +333,7 @@ void counts_table_deinit(struct counts_table *t)
 	free(t->names);
 	free(t->events);
 	free(t->channels);
+	free(t->owners);
 	*t = (struct counts_table){ 0 };
 }
 

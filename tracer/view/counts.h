@@ -29,11 +29,18 @@ struct channel_count {
 	bool filtered;                  /* filters may have rejected events */
 };
 
+struct owner_count {            /* of a channel of the user domain */
+	const char *channel, *owner;    /* copies, as above; owner: as in streams/ */
+	uint64_t recorded, discarded, overwritten;
+};
+
 struct counts_table {
 	struct event_count *events;     /* by domain, channel and name, each once */
 	size_t event_count;
 	struct channel_count *channels; /* by domain and name */
 	size_t channel_count;
+	struct owner_count *owners;     /* in the order of their traces */
+	size_t owner_count;
 	char **names;                   /* owned */
 	size_t name_count;
 };

@@ -51,6 +51,24 @@ static void put_channel(const struct channel_count *c, struct md_buf *out)
 	md_buf_putc(out, '\n');
 }
 
+/* Of a channel that has events of several owners. */
+static void put_owners(const struct counts_table *t, const struct channel_count *c,
+		       struct md_buf *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; c->domain == DOMAIN_USER && i < t->owner_count; i++)
+		n += !strcmp(t->owners[i].channel, c->channel);
+	for (size_t i = 0; n > 1 && i < t->owner_count; i++) {
+		const struct owner_count *o = &t->owners[i];
+
+		if (!strcmp(o->channel, c->channel))
+			md_buf_printf(out, "%s %s */%s %" PRIu64 " %" PRIu64 " %" PRIu64 " -\n",
+				      domain_names[c->domain], c->channel, o->owner, o->recorded,
+				      o->discarded, o->overwritten);
+	}
+}
+
 int counts_show(struct session *s, struct md_buf *out)
 {
 	struct counts_table t;
@@ -64,6 +82,7 @@ int counts_show(struct session *s, struct md_buf *out)
 		for (; e < t.event_count && t.events[e].channel == c->channel; e++)
 			put_event(c, t.events[e].event, t.events[e].recorded, out);
 		put_channel(c, out);
+		put_owners(&t, c, out);
 	}
 	counts_table_deinit(&t);
 	return ret;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # A program that writes over the header or the switches of its buffer harms no later program of its
-# user, also not over the death of the daemon.
+# user, also not over the death of the daemon. Counters that cannot be true do not become the
+# session's.
 . "$(dirname "$0")/../../lib/mount.sh"
 spoiler=$BUILD/tests/mount/users/spoiler
 [ -x "$spoiler" ] || skip "there is no test program"
@@ -81,4 +82,47 @@ is "recorded by the next daemon" 8 "$(recorded)"
 is "shown by the next daemon" 8 "$(wc -l <"$s/text")"
 rmdir "$s"
 
+# --- counters that cannot be true
+for what in tallies heads losses sources; do
+	session $what
+	"$spoiler" 3 $what || fail "$what: $?"
+	# 2 CPUs and more, of 128 KiB: no more events than fit
+	most=$((32768 * $(getconf _NPROCESSORS_CONF) + 3))
+	[ "$(recorded)" -le $most ] || fail "$what: $(recorded) events recorded"
+	[ "$(discarded)" -le $most ] || fail "$what: $(discarded) events discarded"
+	n=$(awk '$3 == "*" { print $4 }' "$s/counts")
+	[ "$n" -le $most ] || fail "$what: $n in counts"
+	n=$(key events_recorded "$MNT/status")
+	[ "$n" -le $most ] || fail "$what: $n events recorded by the daemon"
+	[ $what = sources ] || has "$(cat "$s/status")" \
+		"^problem channel0: a program of user $(id -u) wrote over the counters"
+	checks=$((checks + 4))
+	rmdir "$s"
+done
+
+# --- a trigger on amounts is not hit by them
+session amounts discard user/channels/channel0/loss_mode
+mkdir "$MNT/triggers/a" "$MNT/triggers/b" || fail triggers
+put 'discarded amounts > 1000000' "$MNT/triggers/a/condition"
+put 'consumed amounts > 1G' "$MNT/triggers/b/condition"
+put notify "$MNT/triggers/a/actions"
+put notify "$MNT/triggers/b/actions"
+"$spoiler" 1 losses && "$spoiler" 1 heads || fail "$?"
+sleep 1
+is "hits of discarded" 0 "$(key hits "$MNT/triggers/a/status")"
+is "hits of consumed" 0 "$(key hits "$MNT/triggers/b/status")"
+rmdir "$s" "$MNT"/triggers/*
+
+# --- counts: whose numbers they are. The other user's may be nonsense.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && setpriv --reuid 65534 --regid 65534 \
+	--clear-groups "$spoiler" 0; then
+	session owners
+	"$spoiler" 4 || fail "$?"
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$spoiler" 3 tallies || fail "$?"
+	is "root's" "user channel0 */0 4 0 0 -" "$(grep -F ' */0 ' "$s/counts")"
+	is "the sum" "$(awk '$3 == "*" { print $4 }' "$s/counts")" \
+		"$(awk '$3 ~ /^\*\// { n += $4 } END { print n }' "$s/counts")"
+	has "$(cat "$s/status")" "^problem channel0: a program of user 65534 wrote over the counters"
+	rmdir "$s"
+fi
 echo "$checks checks"

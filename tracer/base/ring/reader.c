@@ -2,8 +2,17 @@
 #include "tracer/base/ring/reader.h"
 
 #include <string.h>
+#include <time.h>
 
 #define MARK_TRIES 100
+/*
+ * What is beyond any writer, in a ns: a CPU records or loses an event in several ns, and stores
+ * less than a cache line.
+ */
+#define EVENTS_PER_NS 1u
+#define BYTES_PER_NS 64u
+#define LOST_IN_A_SECOND (UINT64_C(1000000000) * EVENTS_PER_NS)
+#define CLOCK_STEP UINT64_C(20000000)   /* ns: how late the coarse clock may be */
 
 /* Reads a shared word once, whole; the acquire loads and fences around it give the order. */
 static uint64_t load(const uint64_t *p)
@@ -39,6 +48,77 @@ static uint64_t since(uint64_t total, uint64_t base)
 	return total > base ? total - base : 0;
 }
 
+/* ---- what a writer can have stored ---- */
+
+/* ns since then, at most; then: CLOCK_MONOTONIC, or 0 for the start of the system. */
+static uint64_t time_since(uint64_t then)
+{
+	struct timespec ts;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec + CLOCK_STEP;
+	return now > then ? now - then : UINT64_MAX;    /* of another start of the system */
+}
+
+static uint64_t capacity(const struct region_geometry *g)
+{
+	return g->subbuf_size * g->subbuf_count;
+}
+
+/* Hits may have been missed before the region was made, but not before the system started. */
+static bool lost_is_possible(const struct region *r, uint64_t lost)
+{
+	return lost < LOST_IN_A_SECOND ||
+	       (lost <= RING_LOST_MAX &&
+		lost / r->geo.ring_count / EVENTS_PER_NS <= time_since(0));
+}
+
+static uint64_t possible_lost(const struct region *r, uint64_t lost)
+{
+	return lost_is_possible(r, lost) ? lost : 0;
+}
+
+uint64_t ring_written(const struct stream *s, uint64_t head)
+{
+	const struct region *r = s->region;
+	uint64_t bytes = head > r->geo.subbuf_size ? head - r->geo.subbuf_size : 0;
+
+	if (bytes > capacity(&r->geo) && bytes / BYTES_PER_NS > time_since(r->created))
+		return capacity(&r->geo);
+	return bytes;
+}
+
+/* The number of events while head is there, if that can be true; else the most that can be. */
+static uint64_t possible_events(const struct stream *s, uint64_t head, uint64_t events)
+{
+	const struct region *r = s->region;
+	uint64_t most = ring_written(s, head) / TRAIL_HEADER_COMPACT;
+	uint64_t held = capacity(&r->geo) / TRAIL_HEADER_COMPACT;
+
+	if (events > most)
+		events = most;
+	if (events > held && events / EVENTS_PER_NS > time_since(r->created))
+		events = held;
+	return events;
+}
+
+static uint64_t tallied(const struct stream *s, uint64_t head)
+{
+	return since(commits(ring_of(s), head), head / s->region->geo.subbuf_size);
+}
+
+bool ring_spoiled(const struct stream *s)
+{
+	struct ring_mark m;
+
+	ring_mark(s, &m);
+	/* Half: the mark of a busy ring may have a tally that is a little newer than its head. */
+	return ring_written(s, m.head) + s->region->geo.subbuf_size < m.head ||
+	       m.events < m.tally / 2 ||
+	       !lost_is_possible(s->region, load(&ring_of(s)->lost));
+}
+
 void ring_mark(const struct stream *s, struct ring_mark *m)
 {
 	const struct trail_ring *ring = ring_of(s);
@@ -50,7 +130,7 @@ void ring_mark(const struct stream *s, struct ring_mark *m)
 		m->head = head & TRAIL_HEAD_MASK;
 		m->last_ts = load(&ring->last_ts);
 		m->lost = since(ring_lost_total(s), ring_cleared_lost(s));
-		m->events = since(commits(ring, m->head), m->head / s->region->geo.subbuf_size);
+		m->tally = tallied(s, m->head);
 		/*
 		 * The loads above come before this one: if head has not moved, they belong to it.
 		 */
@@ -59,6 +139,7 @@ void ring_mark(const struct stream *s, struct ring_mark *m)
 		if (again == head)
 			break;
 	}
+	m->events = possible_events(s, m->head, m->tally);
 }
 
 /* First position of the oldest sub-buffer that is not overwritten while head stays here. */
@@ -124,10 +205,8 @@ bool ring_piece(const struct stream *s, const struct ring_mark *m, uint64_t k, s
 	}
 	if (p->end < begin || p->end - begin > g->subbuf_size)
 		return false;
-	if (p->begin_lost > RING_LOST_MAX)
-		p->begin_lost = RING_LOST_MAX;
-	if (p->end_lost > RING_LOST_MAX)
-		p->end_lost = RING_LOST_MAX;
+	p->begin_lost = possible_lost(s->region, p->begin_lost);
+	p->end_lost = possible_lost(s->region, p->end_lost);
 	/* Acquire: as in ring_oldest. */
 	cleared = __atomic_load_n(&ring->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
 	if (cleared > begin && cleared <= p->end) {
@@ -193,9 +272,7 @@ uint64_t ring_unconsumed(const struct stream *s)
 
 uint64_t ring_lost_total(const struct stream *s)
 {
-	uint64_t lost = load(&ring_of(s)->lost);
-
-	return lost < RING_LOST_MAX ? lost : RING_LOST_MAX;
+	return possible_lost(s->region, load(&ring_of(s)->lost));
 }
 
 uint64_t ring_cleared_lost(const struct stream *s)
@@ -261,7 +338,9 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 		c->overwritten = add_saturated(c->overwritten, load(&ring->unwritten));
 	if (c->overwritten > c->recorded)
 		c->overwritten = c->recorded;
-	add_source(ring, c);
+	/* Applications can write to other rings, which have no source. */
+	if (s->trace->uid == KERNEL_UID)
+		add_source(ring, c);
 }
 
 void ring_counts_add(struct ring_counts *sum, const struct ring_counts *c)

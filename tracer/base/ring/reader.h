@@ -16,6 +16,7 @@ struct ring_mark {
 	uint64_t last_ts;       /* no later event has an earlier time */
 	uint64_t lost;          /* since the last clear */
 	uint64_t events;        /* committed up to head since the ring began */
+	uint64_t tally;         /* the same as the ring says it: events, if that can be true */
 };
 
 /*
@@ -29,6 +30,13 @@ void ring_mark(const struct stream *s, struct ring_mark *m);
  * clear.
  */
 uint64_t ring_oldest(const struct stream *s, uint64_t head);
+/*
+ * Whether a program has stored counters in the ring that cannot be true. Such a tally counts as
+ * what the ring can hold, such a number of losses as none.
+ */
+bool ring_spoiled(const struct stream *s);
+/* Bytes that were ever written; of a head that cannot be true, what the ring can hold. */
+uint64_t ring_written(const struct stream *s, uint64_t head);
 /* Bytes that the ring holds and its output has not written, or its relay has not confirmed. */
 uint64_t ring_unconsumed(const struct stream *s);
 
@@ -78,12 +86,12 @@ bool ring_holds(const struct stream *s, uint64_t k);
  */
 uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p,
 		       uint64_t after);
-/* `lost` since the ring was created. Larger values are clamped, so that sums do not overflow. */
+/* `lost` since the ring was created; 0 if it cannot be true. */
 uint64_t ring_lost_total(const struct stream *s);
 uint64_t ring_cleared_lost(const struct stream *s);
 uint64_t ring_cleared_ts(const struct stream *s);
 
-#define RING_LOST_MAX (UINT64_C(1) << 62)
+#define RING_LOST_MAX (UINT64_C(1) << 62)       /* more is never true */
 
 /* For counters that applications can write: a sum that does not fit is UINT64_MAX. */
 static inline uint64_t add_saturated(uint64_t a, uint64_t b)
