@@ -12,6 +12,7 @@
 
 #define SECOND UINT64_C(1000000000)
 #define CHUNK 32768u            /* bytes that a cursor copies at a time */
+#define LAST_MAX 3u             /* sub-buffers in which the last event is looked for */
 
 /*
  * A place in the ring at or before the first event that is later than `after`: the newest
@@ -54,13 +55,17 @@ static int take_recent(struct stats *st, struct tally_stream *s, const struct cl
 	return ret;
 }
 
-/* The time of the last event in the ring; 0: there is none. */
+/*
+ * The time of the last event in the ring; 0: there is none. Of two sub-buffers that follow each
+ * other one has an event, unless a program stored something else there: no more than LAST_MAX are
+ * looked at, since each look walks to the end of the ring.
+ */
 static uint64_t find_last(const struct stream *s, const struct clock *clock)
 {
 	uint64_t last = 0, back = 0, pos = UINT64_MAX;
 	struct ring_place at;
 
-	while (!last && (at = find_place(s, UINT64_MAX, back)).pos != pos) {
+	while (!last && back < LAST_MAX && (at = find_place(s, UINT64_MAX, back)).pos != pos) {
 		struct cursor *c = cursor_create(s, at, CHUNK);
 
 		if (!c)

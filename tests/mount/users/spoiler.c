@@ -13,6 +13,7 @@
  *   tallies    tallies of the rings that cannot be true
  *   heads      heads and tallies that cannot be true
  *   losses     numbers of losses that cannot be true
+ *   data       bytes over all events, which make no event any more
  *   sources    losses in other buffers, which rings of programs do not have
  *   limit      nothing, but from now on the program gets no address space
  *
@@ -88,6 +89,9 @@ static void spoil(uint8_t *base, size_t size, const char *what)
 		memset(base + h.switch_offset, 0, h.switch_count);
 	else if (!strcmp(what, "values"))
 		memset(base + h.switch_offset, 0x77, h.switch_count);
+	for (uint32_t i = 0; i < h.ring_count && !strcmp(what, "data"); i++)
+		memset((uint8_t *)ring_of(base, &h, i) + h.data_offset, 0xff,
+		       h.subbuf_size * h.subbuf_count);
 	for (uint32_t i = 0; i < h.ring_count; i++)
 		spoil_ring(ring_of(base, &h, i), what);
 }
