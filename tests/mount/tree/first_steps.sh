@@ -24,8 +24,8 @@ has "$(cat "$S/kept/error")" nonsense
 rmdir "$S/kept" || fail "rmdir of the session"
 mkdir "$MNT/triggers/t" || fail "a trigger"
 rm -r "$MNT/triggers/t" 2>/dev/null && fail "rm -r removes a trigger"
-is "lines of error" 1 "$(wc -l <"$MNT/error")"
-has "$(cat "$MNT/error")" 'use rmdir on the directory of .* trigger'
+is "lines of error" 1 "$(wc -l <"$MNT/triggers/t/error")"
+has "$(cat "$MNT/triggers/t/error")" "use rmdir on the directory of .* trigger"
 rmdir "$MNT/triggers/t" || fail "rmdir of the trigger"
 
 # --- agents 0 says why
