@@ -188,8 +188,12 @@ static const char *refused(void)
 	close(regs_save(dir, "f", file.data, file.len));
 	if (registration_open(NULL, dir, "f", &r, &reason) == -EBADMSG)
 		return reason;
+	reason = "taken";
+	for (uint32_t i = 0; i < r->event_count; i++)
+		if (r->events[i].refused)
+			reason = r->events[i].refused;  /* a constant */
 	registration_close(r);
-	return "taken";
+	return reason;
 }
 
 static void bad_structures(void)
