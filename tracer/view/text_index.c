@@ -307,6 +307,25 @@ size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf,
 	return done + n;
 }
 
+uint64_t text_engine_tail_begin(const struct text_engine *e)
+{
+	return e->end - e->tail[0].len - e->tail[1].len;
+}
+
+void text_engine_line(const struct text_engine *e, uint64_t offset, struct md_buf *b)
+{
+	char piece[512], *end = NULL;
+	size_t n;
+
+	while (!end && (n = text_engine_tail(e, offset, piece, sizeof(piece)))) {
+		end = memchr(piece, '\n', n);
+		if (end)
+			n = (size_t)(end - piece) + 1;
+		md_buf_put(b, piece, n);
+		offset += n;
+	}
+}
+
 const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e, uint64_t offset)
 {
 	size_t above = search_above(e->checkpoints, e->checkpoint_count, sizeof(*e->checkpoints),

@@ -68,6 +68,10 @@ struct text_engine *text_engine_of(struct session *s, enum text_form form);
 int text_engine_advance(struct text_engine *e, struct session *s);
 /* Finds the bytes at this offset in the tail. Returns their number, 0 if it has none. */
 size_t text_engine_tail(const struct text_engine *e, uint64_t offset, void *buf, size_t size);
+/* The offset at which the tail begins: the beginning of a line. */
+uint64_t text_engine_tail_begin(const struct text_engine *e);
+/* Adds the bytes at this offset in the tail up to the end of their line. */
+void text_engine_line(const struct text_engine *e, uint64_t offset, struct md_buf *b);
 /* The last checkpoint at or before offset, or NULL. Valid while the lock is held. */
 const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e, uint64_t offset);
 /* Marks how far a reader's merge may go now. 0 or -errno. */

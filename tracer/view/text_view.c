@@ -14,42 +14,13 @@
  * While an exact reader reads on, another thread formats the stripe of the text that follows the
  * one that the run formats (text_window.h).
  */
-#include "tracer/view/text_window.h"
+#include "tracer/view/text_view.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #define PIECE (64u << 10)
-
-struct text_view {
-	struct session *s;              /* referenced */
-	struct text_engine *e;
-	uint32_t generation;
-	bool exact;
-	uint64_t shift;
-	struct merge *m;                /* the run; NULL: none */
-	struct md_text text;
-	uint64_t limit;                 /* the run's marks include all events up to this time */
-	uint64_t missed;
-	uint64_t served;                /* offset of the end of the last read */
-	/* bytes after `served` to format ahead; 0: the last read did not continue the one before */
-	size_t ahead;
-	int failed;                     /* -errno of text_ahead, for the next read */
-	/*
-	 * The end of the text for this open: that of the engine's text at the open. A read at the
-	 * end returns 0, also if events were recorded since; the read after that sets a new end. So
-	 * `cat` ends even if events are recorded faster than it reads, and `tail -f` follows. mark
-	 * is an offset in the engine's text, mark_limit the time of its last event.
-	 */
-	uint64_t mark, mark_limit;
-	uint64_t floor;                 /* of the engine at the open: offset in its text */
-	bool ended;                     /* the last read returned 0 */
-	bool cut;                       /* buffers were removed before it had read them */
-	struct text_window window;      /* what the run formatted */
-	struct text_stripes stripes;    /* formatted beside the run */
-};
 
 /* Caller holds the engine's lock. */
 static void set_mark(struct text_view *v)
@@ -111,31 +82,10 @@ void text_close(struct text_view *v)
 	session_put(s);
 }
 
-/*
- * Whether offset a is before b. A run may begin before offset 0 of an open with a shift; that
- * offset is just below 2^64.
- */
-static bool is_before(uint64_t a, uint64_t b)
-{
-	return (int64_t)(a - b) < 0;
-}
-
 /* Whether the text at this offset was in the archives when the file was opened. */
 static bool was_archived(const struct text_view *v, uint64_t offset)
 {
 	return v->exact && is_before(offset + v->shift, v->floor);
-}
-
-/* How many of `size` bytes at this offset are before the mark. The limit ends a floating run. */
-static size_t clip_size(const struct text_view *v, uint64_t offset, size_t size)
-{
-	uint64_t at = offset + v->shift;
-
-	if (!v->exact)
-		return size;
-	if (!is_before(at, v->mark))
-		return 0;
-	return v->mark - at < size ? (size_t)(v->mark - at) : size;
 }
 
 /* Caller holds the engine's lock. */
@@ -211,7 +161,7 @@ static int move_forward(struct text_view *v, const struct text_checkpoint *p, ui
 	}
 	end_run(v);
 	/* Both halves of the tail begin with a line. */
-	v->shift = e->end - e->tail[0].len - e->tail[1].len - offset;
+	v->shift = text_engine_tail_begin(e) - offset;
 	skip_mark(v, offset);
 	return 1;
 }
@@ -292,24 +242,16 @@ static int reach_limit(struct text_view *v)
 
 /*
  * Keeps the rest of the line in which a read stopped. If the rings overtake the reader, it
- * continues with another line, not inside this one. The window is empty. Caller holds the engine's
- * lock.
+ * continues with another line, not inside this one. Caller holds the engine's lock.
  */
 static void keep_line(struct text_view *v, uint64_t offset)
 {
-	struct md_buf *b = text_window_end(&v->window);
-	char piece[512], *end = NULL;
-	size_t n;
+	struct md_buf *b;
 
 	text_window_clear(&v->window, offset);
-	while (!end &&
-	       (n = text_engine_tail(v->e, v->window.next + v->shift, piece, sizeof(piece)))) {
-		end = memchr(piece, '\n', n);
-		if (end)
-			n = (size_t)(end - piece) + 1;
-		md_buf_put(b, piece, n);
-		v->window.next = offset + b->len;
-	}
+	b = text_window_end(&v->window);
+	text_engine_line(v->e, offset + v->shift, b);
+	v->window.next = offset + b->len;
 }
 
 /*
@@ -356,7 +298,7 @@ static ssize_t read_tail(struct text_view *v, uint64_t offset, char *buf, size_t
 		if (err)
 			return err;
 	}
-	size = clip_size(v, offset, size);
+	size = text_clip(v, offset, size);
 	if (!size)
 		return 0;
 	n = (ssize_t)text_engine_tail(e, offset + v->shift, buf, size);
@@ -371,22 +313,6 @@ static ssize_t read_tail(struct text_view *v, uint64_t offset, char *buf, size_t
 	return n;
 }
 
-/* Finds text that is formatted, as text_window_find: in the window or a stripe. */
-static size_t find_formatted(struct text_view *v, uint64_t offset, size_t size, const char **p)
-{
-	size_t n = 0;
-
-	/* After a clear the window has the old text. */
-	if (__atomic_load_n(&v->e->wanted, __ATOMIC_ACQUIRE) != v->generation)
-		return 0;
-	size = clip_size(v, offset, size);
-	if (size)
-		n = text_window_find(&v->window, offset, p);
-	if (size && !n && v->exact)
-		n = text_stripes_find(&v->stripes, offset + v->shift, p);
-	return n < size ? n : size;
-}
-
 static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t size)
 {
 	struct text_engine *e = v->e;
@@ -397,7 +323,7 @@ static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t
 	ssize_t n;
 
 	for (;;) {
-		n = (ssize_t)find_formatted(v, offset, size, &p);
+		n = (ssize_t)text_find_formatted(v, offset, size, &p);
 		if (n) {
 			memcpy(buf, p, (size_t)n);
 			return n;
@@ -431,20 +357,43 @@ static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t
 	}
 }
 
-/* Whether the reader reads on. Then another thread may format a stripe for it. */
-static bool reads_on(struct text_view *v, uint64_t offset)
+/*
+ * All text before the mark was overwritten, and the reader at offset 0 got none of it: it gets the
+ * events held now. If writers overtake this run, too, it gets the engine's tail, which is a copy.
+ */
+static ssize_t read_newer(struct text_view *v, char *buf, size_t size)
 {
-	bool on = offset && offset == v->served;
+	struct text_engine *e = v->e;
+	ssize_t n;
 
-	if (on && v->exact)
-		text_stripes_begin(&v->stripes, v->e, v->s, offset + v->shift, v->mark,
-				   v->mark_limit, v->generation);
-	return on;
+	pthread_mutex_lock(&e->lock);
+	n = move_mark(v);
+	n = n ? n : continue_at_oldest(v, 0, v->mark_limit);
+	pthread_mutex_unlock(&e->lock);
+	n = n ? n : read_step(v, 0, buf, size);
+	if (n)
+		return n;
+	pthread_mutex_lock(&e->lock);
+	end_run(v);
+	v->exact = true;
+	v->shift = text_engine_tail_begin(e);
+	if (is_before(v->shift, v->floor))
+		v->shift = v->floor;
+	set_mark(v);
+	n = read_tail(v, 0, buf, size);
+	pthread_mutex_unlock(&e->lock);
+	return n == -EAGAIN ? 0 : n;
+}
+
+/* Whether a read of nothing at this offset is due to overwriting: there was text at the mark. */
+static bool was_overtaken(const struct text_view *v, uint64_t offset)
+{
+	return !offset && !v->ended && !v->cut && (!v->exact || is_before(v->floor, v->mark));
 }
 
 ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 {
-	bool continues = reads_on(v, offset);
+	bool continues = text_reads_on(v, offset);
 	size_t done = 0;
 	ssize_t n = v->failed;
 
@@ -453,6 +402,8 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 		text_stripes_end(&v->stripes);
 	while (!n && done < size) {
 		n = read_step(v, offset + done, (char *)buf + done, size - done);
+		if (!n && was_overtaken(v, offset + done))
+			n = read_newer(v, buf, size);
 		if (n <= 0)
 			break;
 		done += (size_t)n;
@@ -465,25 +416,6 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 		n = text_engine_end(v->e, v->s, v->cut);
 	}
 	return done ? (ssize_t)done : n;
-}
-
-int text_peek(struct text_view *v, uint64_t offset, size_t size, struct iovec *parts, int most)
-{
-	const char *p = NULL;
-	size_t done = 0, n;
-	int count = 0;
-
-	if (v->failed || v->ended || !reads_on(v, offset))
-		return 0;
-	for (; done < size; done += n) {
-		n = count < most ? find_formatted(v, offset + done, size - done, &p) : 0;
-		if (!n)
-			return 0;
-		parts[count++] = (struct iovec){ (char *)p, n };
-	}
-	v->served = offset + size;
-	v->ahead = size;
-	return count;
 }
 
 void text_ahead(struct text_view *v)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/view/text_window.h"
+#include "tracer/view/text_view.h"
 #include "tracer/base/search.h"
 #include "tracer/view/divide.h"
+
+#include <string.h>
+#include <sys/uio.h>
 
 void text_window_clear(struct text_window *w, uint64_t at)
 {
@@ -17,7 +20,8 @@ void text_window_deinit(struct text_window *w)
 	w->at = w->next = 0;
 }
 
-size_t text_window_find(const struct text_window *w, uint64_t offset, const char **p)
+/* As text_stripes_find, in the window. */
+static size_t find_in_window(const struct text_window *w, uint64_t offset, const char **p)
 {
 	const struct md_buf *b = &w->half[!w->now];
 	uint64_t from = w->at;
@@ -172,4 +176,61 @@ void text_stripes_end(struct text_stripes *t)
 	md_buf_deinit(&t->ready.text);
 	md_buf_deinit(&t->coming.text);
 	*t = (struct text_stripes){ 0 };
+}
+
+/* ---- what an open has formatted ---- */
+
+size_t text_clip(const struct text_view *v, uint64_t offset, size_t size)
+{
+	uint64_t at = offset + v->shift;
+
+	if (!v->exact)
+		return size;
+	if (!is_before(at, v->mark))
+		return 0;
+	return v->mark - at < size ? (size_t)(v->mark - at) : size;
+}
+
+size_t text_find_formatted(struct text_view *v, uint64_t offset, size_t size, const char **p)
+{
+	size_t n = 0;
+
+	/* After a clear the window has the old text. */
+	if (__atomic_load_n(&v->e->wanted, __ATOMIC_ACQUIRE) != v->generation)
+		return 0;
+	size = text_clip(v, offset, size);
+	if (size)
+		n = find_in_window(&v->window, offset, p);
+	if (size && !n && v->exact)
+		n = text_stripes_find(&v->stripes, offset + v->shift, p);
+	return n < size ? n : size;
+}
+
+bool text_reads_on(struct text_view *v, uint64_t offset)
+{
+	bool on = offset && offset == v->served;
+
+	if (on && v->exact)
+		text_stripes_begin(&v->stripes, v->e, v->s, offset + v->shift, v->mark,
+				   v->mark_limit, v->generation);
+	return on;
+}
+
+int text_peek(struct text_view *v, uint64_t offset, size_t size, struct iovec *parts, int most)
+{
+	const char *p = NULL;
+	size_t done = 0, n;
+	int count = 0;
+
+	if (v->failed || v->ended || !text_reads_on(v, offset))
+		return 0;
+	for (; done < size; done += n) {
+		n = count < most ? text_find_formatted(v, offset + done, size - done, &p) : 0;
+		if (!n)
+			return 0;
+		parts[count++] = (struct iovec){ (char *)p, n };
+	}
+	v->served = offset + size;
+	v->ahead = size;
+	return count;
 }

@@ -19,8 +19,6 @@ struct text_window {
 /* The run continues at `at`. */
 void text_window_clear(struct text_window *w, uint64_t at);
 void text_window_deinit(struct text_window *w);
-/* Finds bytes at this offset. Returns how many there are in one piece; 0: none. */
-size_t text_window_find(const struct text_window *w, uint64_t offset, const char **p);
 /* Where to append. The oldest bytes are dropped if there are two halves. */
 struct md_buf *text_window_end(struct text_window *w);
 
@@ -55,7 +53,10 @@ struct text_stripes {
  */
 void text_stripes_begin(struct text_stripes *t, struct text_engine *e, struct session *s,
 			uint64_t offset, uint64_t mark, uint64_t limit, uint32_t generation);
-/* As text_window_find. Waits for a stripe that is being formatted. */
+/*
+ * Finds bytes at this offset. Returns how many there are in one piece; 0: none. Waits for a stripe
+ * that is being formatted.
+ */
 size_t text_stripes_find(struct text_stripes *t, uint64_t offset, const char **p);
 /* Whether there is a stripe, or one is being formatted. */
 bool text_stripes_have(const struct text_stripes *t, uint64_t offset);
