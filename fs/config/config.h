@@ -30,6 +30,7 @@ struct options {
 	char *zone;             /* tz=; NULL: the daemon's own */
 	char *state;            /* state=; NULL: the default */
 	bool allow_other;
+	bool keep;              /* a signal leaves the sessions to the next daemon */
 	uint64_t max_frozen;
 	uint32_t max_sessions;
 	uint32_t wait_ms, relay_timeout_ms;

@@ -28,6 +28,8 @@ static const struct option options[] = {
 	  "=DIR       state directory (default: /run/trailfs or $XDG_RUNTIME_DIR/trailfs)" },
 	{ "allow_other", SWITCH, AT(allow_other),
 	  "[=0]    other users see the mount (default for root)" },
+	{ "keep", SWITCH, AT(keep),
+	  "[=0]           SIGTERM leaves the sessions to the next daemon; an unmount ends them" },
 	{ "max_frozen", SIZE, AT(max_frozen),
 	  "=SIZE   bytes that trace images may hold in all (default 512M)" },
 	{ "max_sessions", COUNT, AT(max_sessions),

@@ -166,21 +166,25 @@ static void close_all(void)
 }
 
 /* Why the daemon ends and what goes with it. Before it goes: ending may take seconds. */
-static void say_end(int signal_number, pid_t sender)
+static void say_end(int signal_number, pid_t sender, bool keep)
 {
 	struct md_buf what = MD_BUF_INIT;
 
 	tracer_contents(fs.tracer, &what);
 	if (signal_number)
-		say(SAY_INFO, "ends by SIG%s of process %d: destroys %s",
-		    sigabbrev_np(signal_number), (int)sender, md_buf_str(&what));
+		say(SAY_INFO, "ends by SIG%s of process %d: %s %s", sigabbrev_np(signal_number),
+		    (int)sender, keep ? "leaves to the next daemon" : "destroys",
+		    md_buf_str(&what));
 	else
 		say(SAY_INFO, "ends, it was unmounted: destroys %s", md_buf_str(&what));
 	md_buf_deinit(&what);
 }
 
-/* Serves until the end. -EIO: could not be mounted, the reason was said. */
-static int serve(const char *path, const struct options *o, int signals)
+/*
+ * Serves until the end. -EIO: could not be mounted, the reason was said. *keep, which the caller
+ * initializes: whether a signal ended the daemon that leaves the sessions to the next one.
+ */
+static int serve(const char *path, const struct options *o, int signals, bool *keep)
 {
 	struct mount *m = NULL;
 	int rc = node_init(&root_row);
@@ -204,7 +208,8 @@ static int serve(const char *path, const struct options *o, int signals)
 			daemon_ready();
 		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
 		rc = mount_wait(m, signals, &sender);
-		say_end(rc, sender);
+		*keep = rc && o->keep;
+		say_end(rc, sender, *keep);
 		rc = 0;
 	} else {
 		rc = -EIO;
@@ -322,11 +327,11 @@ static int run_daemon(const struct options *o)
 		rc = open_tracer(o);
 	}
 	if (!rc) {
-		bool left = has_contents();
+		bool left = has_contents(), keep = false;
 
-		rc = serve(path, o, signals);
+		rc = serve(path, o, signals, &keep);
 		/* A mount that fails leaves what a killed daemon left to the next one. */
-		tracer_close(fs.tracer, rc && left);
+		tracer_close(fs.tracer, rc ? left : keep && has_contents());
 	}
 	helper_end();
 	hooks_free();

@@ -230,8 +230,9 @@ int mount_wait(struct mount *m, int signals, pid_t *sender)
 
 	while (poll(fds, 2, -1) < 0)
 		;
-	if (fds[0].revents && read(signals, &info, sizeof(info)) != sizeof(info))
-		info.ssi_signo = 0;
+	/* Who unmounts and then sends a signal to be sure has unmounted. */
+	if (!fds[1].revents && read(signals, &info, sizeof(info)) != sizeof(info))
+		info = (struct signalfd_siginfo){ 0 };
 	*sender = (pid_t)info.ssi_pid;
 	return (int)info.ssi_signo;
 }

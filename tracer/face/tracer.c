@@ -325,6 +325,14 @@ fail:
 	return ret;
 }
 
+/* What a part writes down, for a reboot after this daemon, is all that was recorded so far. */
+static void suspend_session(struct session *s)
+{
+	domains_drain(s);
+	for_each_part_with(suspend, p, s->tracer)
+		UNLOCKED(s->tracer, (*p)->suspend(s));
+}
+
 void tracer_close(struct tracer *t, bool keep)
 {
 	struct session *s, *next;
@@ -337,14 +345,12 @@ void tracer_close(struct tracer *t, bool keep)
 	kernel_statedumps_end(t);
 	/* No other thread runs any more, and the triggers' hidden sessions are closed. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
-		for_each_part(p, t)
-			if (keep && (*p)->suspend)
-				UNLOCKED(s->tracer, (*p)->suspend(s));
-		if (!keep)
+		if (keep)
+			suspend_session(s);
+		else
 			session_finish(s);
 	}
-	if (!keep)
-		syncer_finish(SYNC_SECONDS);
+	syncer_finish(SYNC_SECONDS);
 	pthread_mutex_lock(&t->lock);
 	t->reading = keep;
 	pthread_mutex_unlock(&t->lock);

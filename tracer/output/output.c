@@ -18,6 +18,7 @@
 
 #define MS UINT64_C(1000000)
 #define FINISH_MS 10000u        /* for which the end of a session waits at least */
+#define SUSPEND_MS 5000u        /* for which the end of a daemon waits that leaves its sessions */
 
 /* ---- requests to the writer ---- */
 
@@ -166,10 +167,12 @@ void output_suspend(struct session *s)
 
 	if (!o)
 		return;
+	/* The next daemon may come after a reboot, which leaves the files alone. */
+	request_writer(o, OUTPUT_SYNC, SUSPEND_MS);
 	pthread_mutex_lock(&o->lock);
 	o->quit = true;
 	pthread_cond_signal(&o->requested);
-	wait_done(o, &o->ended, 0, 0, 5000);
+	wait_done(o, &o->ended, 0, 0, SUSPEND_MS);
 	pthread_mutex_unlock(&o->lock);
 }
 

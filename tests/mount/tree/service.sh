@@ -32,7 +32,7 @@ for f in lib/pkgconfig/trail.pc lib/trail/pkgconfig/lttng-ust.pc; do
 	has "$(cat "$work/root/usr/$f")" '^prefix=/usr$'
 done
 has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" \
-	'^ExecStart=/usr/bin/trailfs /trace -f$'
+	'^ExecStart=/usr/bin/trailfs /trace -f -o keep$'
 # A run path that leads to liblttng-ust.so leads to the library itself; the names of LTTng-UST's
 # helpers.
 for f in trail/liblttng-ust.so trail/libtrail.so.0 trail/liblttng-ust-fork.so \
