@@ -119,8 +119,12 @@ static void check_events(struct registration *r, uint64_t round)
 	uint32_t i;
 
 	for (i = 0; i < r->event_count && i < 200; i++) {
-		struct md_event *e = registration_event(r, i);
+		struct md_event *e;
 
+		/* It is left out, and is not described. */
+		if (r->events[i].refused)
+			continue;
+		e = registration_event(r, i);
 		e->id = i;
 		md_ctf_print_event(e, 0, &text);
 		if (md_event_digest(e) != r->events[i].digest || md_stream_add(s, e)) {

@@ -121,6 +121,6 @@ if ! grep -q '^kernel none' "$MNT/version"; then
 	mkdir "$MNT/triggers/k"
 	is "a trigger's filter" EINVAL \
 		"$(tool open "$MNT/triggers/k/condition" wt write 'event kernel sched:sched_switch if prev_tidd == 1\n' close | grep -v ok)"
-	has "$(cat "$MNT/error")" "did you mean 'prev_tid'?"
+	has "$(cat "$MNT/triggers/k/error")" "did you mean 'prev_tid'?"
 fi
 echo "$checks checks"
