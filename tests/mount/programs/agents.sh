@@ -151,7 +151,7 @@ agents_are warn 1 || fail "agents after hostile peers: $(cat "$S/warn/status")"
 
 mkdir "$S/java"
 echo '$app.q.r:x nonsense' 2>/dev/null >"$S/java/jul/contexts" && fail "a wrong context is taken"
-is "no channel by a wrong context" "contexts events " "$(ls "$S/java/jul" | tr '\n' ' ')"
+is "no channel by a wrong context" "contexts error events " "$(ls "$S/java/jul" | tr '\n' ' ')"
 is "no contexts" "" "$(cat "$S/java/jul/contexts")"
 put '$app.q.r:x' "$S/java/jul/contexts"
 is "contexts before a rule" '$app.q.r:x' "$(cat "$S/java/jul/contexts")"
