@@ -111,7 +111,7 @@ bad EINVAL user/events "a:b if $(head -c 8000 /dev/zero | tr '\0' x)\\n"
 # Contexts
 for f in user/contexts user/channels/c/contexts; do
 	for name in nonsense vpidd 'vpid nonsense' 'vpid\nnonsense\n' VPID pid '*' \
-		'perf:thread:nonsense' '!vtid' 'vpid,vtid' '~vpid'; do
+		'perf:thread:nonsense' '!vtid' '~vpid'; do
 		bad ENOENT $f "$name"
 		bad ENOENT $f "$name" wt
 	done
