@@ -93,7 +93,7 @@ static void protect_header(const struct mapping *m)
 	(void)!mprotect(m->base, m->ring_offset & ~(page - 1), PROT_READ);
 }
 
-/* Maps so many bytes of the region. False: errno says why. */
+/* Maps the first `bytes` bytes of the region. False: errno says why. */
 static bool map(struct mapping *m, int fd, size_t bytes)
 {
 	/*

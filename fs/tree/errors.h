@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The `error` files: the last failures, the newest first, in a directory and what is below it. A
- * session and a trigger have their own, so those of the root are of neither. An entry goes when the
+ * session and a trigger have their own, so the root has none of theirs. An entry goes when the
  * next write, mkdir or rmdir of the same user in the same session or trigger, or outside them,
  * succeeds, unless it is newer than the beginning of that. The same text again replaces the earlier
  * entry. Bounded per user and in all, so that no one can make the daemon grow or push out what

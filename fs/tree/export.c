@@ -17,7 +17,7 @@
 
 /*
  * An open file. rsync and cp ask for the size after they opened it, and copy as many bytes: for a
- * while, the size is that of the newest open.
+ * while, stat(2) shows the size at the newest open.
  */
 struct made {
 	LIST_ENTRY(made) link;

@@ -149,7 +149,9 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 	md_buf_put(&p->programs, wanted.program, wanted.size);
 	steps = p->programs.len;
 	if (picked.some) {
-		picked_find(c, a->file, event, true, &p->programs);
+		/* Out of memory it has no steps, and the event would have another layout. */
+		if (!picked_find(c, a->file, event, true, &p->programs).some)
+			return -ENOMEM;
 		slot.flags = TRAIL_SLOT_PICK;
 		slot.pick = (uint32_t)steps;
 		slot.pick_count = (uint16_t)((p->programs.len - steps) /

@@ -52,7 +52,7 @@ struct domain_ops {
 
 	/*
 	 * Session locked; may release tracer.lock. Calls fn for each event that exists and that one
-	 * of the rules matches, until it returns true. fields NULL: those of the event are unknown.
+	 * of the rules matches, until it returns true. fields NULL: its fields are unknown.
 	 */
 	void (*each_match)(struct session *s, const struct rule_list *rules,
 			   bool (*fn)(void *arg, const struct filter_event *fields), void *arg);

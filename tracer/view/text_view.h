@@ -23,7 +23,7 @@ struct text_view {
 	size_t ahead;
 	int failed;                     /* -errno of text_ahead, for the next read */
 	/*
-	 * The end of the text for this open: that of the engine's text at the open. A read at the
+	 * The end of the text for this open: where the engine's text ended then. A read at the
 	 * end returns 0, also if events were recorded since; the read after that sets a new end. So
 	 * `cat` ends even if events are recorded faster than it reads, and `tail -f` follows. A
 	 * reader whose text was overwritten before its first read gets a new end at once. mark

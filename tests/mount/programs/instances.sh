@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# An instance whose arguments have other types than those of its class is left out, as LTTng's
+# An instance whose arguments have other types than its class is left out, as LTTng's
 # library leaves it out: its fields would be read through a pointer to something else. `status` of
 # the process and LTTNG_UST_DEBUG say so. With our headers, and of an unmodified program with the
 # library of $BUILD/lttng.

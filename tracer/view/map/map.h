@@ -101,7 +101,7 @@ struct map *map_get(struct session *s, enum domain domain, const char *name);
 /* settings.c */
 uint64_t map_default_buffer(const struct tracer *t);
 void map_show_setting(const struct map *m, enum map_file what, struct md_buf *out);
-/* Lines of the session's file, after that of the map. Caller holds tracer.lock. */
+/* Lines of the session's file that follow the map's line. Caller holds tracer.lock. */
 void map_save_settings(const struct map *m, struct md_buf *out);
 /* True: the line is one of these. m NULL: there is no map before it. */
 bool map_restore_setting(struct map *m, const char *key, const char *value);

@@ -2,7 +2,7 @@
 /*
  * LTTng-UST's calls around a clone(2) or a system call that its libraries do not see. libtrail
  * notices a new process by itself. After a change of user or namespace by syscall(2), one of these
- * calls makes the process register anew.
+ * calls makes the process register again.
  */
 #ifndef TRAIL_LTTNG_UST_FORK_H
 #define TRAIL_LTTNG_UST_FORK_H
