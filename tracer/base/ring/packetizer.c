@@ -104,16 +104,28 @@ bool packetizer_next(struct packetizer *p, bool all, struct packet *out)
 	return false;
 }
 
+/*
+ * The latest time of an empty packet after all events below the mark. A writer opens a sub-buffer
+ * before its first event and at the same time: the packet of an open sub-buffer without events will
+ * begin at the time of the mark, so an empty packet comes before it.
+ */
+static uint64_t empty_ts(const struct packetizer *p)
+{
+	uint64_t ts = least(p->mark.last_ts, p->max_ts);
+
+	return p->mark.head & (p->stream->region->geo.subbuf_size - 1) ? ts : just_before(ts);
+}
+
 bool packetizer_lead(struct packetizer *p, struct packet *out)
 {
 	struct packetizer peek = *p;
-	uint64_t ts = most(p->at.ts, least(p->mark.last_ts, p->max_ts));
+	uint64_t ts = most(p->at.ts, empty_ts(p));
 
 	if (packetizer_next(&peek, true, out))
 		ts = just_before(out->header.timestamp_begin);
 	else if (add_saturated(p->at.lost_before, p->mark.lost) > p->at.lost)
-		/* A trailing packet comes next, which counts from this one. */
-		ts = most(ts, p->at.begin + 1);
+		/* A trailing packet comes next, which counts from this one, at empty_ts(). */
+		ts = most(most(p->at.ts, p->at.begin + 1), just_before(empty_ts(p)));
 	if (ts < p->at.ts || (p->at.begin && ts <= p->at.begin))
 		return false;
 	packetizer_add(p, ts, ts, p->at.lost, 0, out);
@@ -123,7 +135,7 @@ bool packetizer_lead(struct packetizer *p, struct packet *out)
 bool packetizer_trail(struct packetizer *p, struct packet *out)
 {
 	uint64_t lost = add_saturated(p->at.lost_before, p->mark.lost);
-	uint64_t ts = most(least(p->mark.last_ts, p->max_ts), p->at.begin + 1);
+	uint64_t ts = most(empty_ts(p), p->at.begin + 1);
 
 	if (lost <= p->at.lost)
 		return false;
