@@ -86,6 +86,11 @@ int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts);
  */
 struct trace *image_trace(const struct trace_image *m, size_t i);
 int image_sort_files(struct trace_image *m);
+/*
+ * Sorts the files of an image of the session's own traces. If there are none, readers need the
+ * metadata to see traces without events, so it adds that. Takes tracer.lock.
+ */
+int image_complete(struct trace_image *m);
 /* Adds the files of all planned streams, and the metadata of their traces as it is now. */
 int image_add_files(struct trace_image *m);
 

@@ -133,6 +133,42 @@ int image_sort_files(struct trace_image *m)
 	return 0;
 }
 
+/* Adds the metadata of all traces of the session, which have no streams yet. */
+static int add_empty_traces(struct trace_image *m)
+{
+	struct tracer *tracer = m->s->tracer;
+	struct trace *t, **traces;
+	size_t n = 0;
+	int err = 0;
+
+	pthread_mutex_lock(&tracer->lock);
+	for (t = m->s->traces; t; t = t->next)
+		n++;
+	traces = calloc(n + 1, sizeof(struct trace *));
+	for (t = traces ? m->s->traces : NULL, n = 0; t; t = t->next)
+		traces[n++] = trace_get(t);
+	pthread_mutex_unlock(&tracer->lock);
+	if (!traces)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (!err)
+			err = image_add_metadata(m, traces[i], 0);
+		if (!err)
+			m->files[m->file_count - 1].mtime = m->s->created;
+		trace_put(traces[i]);
+	}
+	free(traces);
+	return err;
+}
+
+int image_complete(struct trace_image *m)
+{
+	bool nothing = !m->file_count && !m->s->tracer->only_unwritten;
+	int err = nothing ? add_empty_traces(m) : 0;
+
+	return err ? err : image_sort_files(m);
+}
+
 int image_add_files(struct trace_image *m)
 {
 	uint64_t newest = 0;
@@ -154,5 +190,5 @@ int image_add_files(struct trace_image *m)
 			newest = 0;
 		}
 	}
-	return err ? err : image_sort_files(m);
+	return err ? err : image_complete(m);
 }

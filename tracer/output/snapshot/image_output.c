@@ -164,7 +164,7 @@ int image_plan_output(struct trace_image *m, const struct stream_set *set, bool 
 		first = m->file_count;
 		newest = 0;
 	}
-	return err ? err : image_sort_files(m);
+	return err ? err : image_complete(m);
 }
 
 int image_plan_import(struct trace_image *m, const struct import *im)
