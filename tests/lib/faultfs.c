@@ -5,7 +5,7 @@
  * command. CONTROL is a file that is looked at before each operation; it has lines `WHAT HOW`:
  *
  *	WHAT    write, cut (truncate), make (files, directories), rename (and unlink), sync, read
- *		(and open), all
+ *		(and open), all; or a PATH, as seen below MOUNTPOINT: its attributes
  *	HOW     EIO, ENOSPC, EACCES; or hang: until the line is gone
  */
 #define FUSE_USE_VERSION 31
@@ -27,11 +27,11 @@ static const char *control;
 /* 0, -errno, or 1: it hangs. */
 static int verdict(const char *what)
 {
-	char op[16], how[16];
+	char op[64], how[16];
 	FILE *f = fopen(control, "re");
 	int ret = 0;
 
-	while (f && !ret && fscanf(f, "%15s %15s", op, how) == 2) {
+	while (f && !ret && fscanf(f, "%63s %15s", op, how) == 2) {
 		if (strcmp(op, what) && strcmp(op, "all"))
 			continue;
 		ret = !strcmp(how, "hang")     ? 1
@@ -77,6 +77,7 @@ static int f_getattr(const char *path, struct stat *st, struct fuse_file_info *f
 {
 	int err = fails("getattr");
 
+	err = err ? err : fails(path);
 	if (err)
 		return err;
 	return done(fi ? fstat((int)fi->fh, st)

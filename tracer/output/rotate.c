@@ -30,9 +30,22 @@ static void name_archive(struct checkpoint_head *h)
 	snprintf(h->archive, sizeof(h->archive), "%.20s-%.20s-%" PRIu64, begin, end, h->chunk);
 }
 
-static bool name_exists(int dir, const char *name)
+/* 1: it exists; 0: it does not; -errno: a disk that fails does not say. */
+static int name_exists(int dir, const char *name)
 {
-	return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
+/* 1: it has moved; 0: there is none. */
+static int move_directory(int dir, int to, const char *name)
+{
+	int there = name_exists(dir, name), taken = there > 0 ? name_exists(to, name) : 0;
+
+	if (there <= 0 || taken)
+		return taken > 0 ? -EEXIST : there < 0 ? there : taken;
+	return renameat(dir, name, to, name) < 0 ? -errno : 1;
 }
 
 /*
@@ -50,17 +63,16 @@ static int move_directories(struct output *o, int dir)
 		close(archives);
 		return to;
 	}
-	for (size_t i = 0; i < 2 && !err; i++) {
-		if (!name_exists(dir, domains[i]))
-			continue;
-		if (name_exists(to, domains[i]) || renameat(dir, domains[i], to, domains[i]) < 0) {
-			err = name_exists(to, domains[i]) ? -EEXIST : -errno;
+	for (size_t i = 0; i < 2 && err >= 0; i++) {
+		err = move_directory(dir, to, domains[i]);
+		if (err < 0) {
 			while (i--)
 				renameat(to, domains[i], dir, domains[i]);
 			unlinkat(archives, o->head.archive, AT_REMOVEDIR);
-			break;
 		}
 	}
+	if (err > 0)
+		err = 0;
 	if (!err) {
 		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
 		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, archives));
@@ -151,7 +163,7 @@ static void move_back(struct output *o)
 		return;
 	from = output_dir_sub(archives, o->head.archive, o->cred.uid, o->mode);
 	for (size_t i = 0; i < 2 && from >= 0; i++)
-		if (!name_exists(o->dir, domains[i]))
+		if (name_exists(o->dir, domains[i]) <= 0)
 			renameat(from, domains[i], o->dir, domains[i]);
 	unlinkat(archives, o->head.archive, AT_REMOVEDIR);
 	close(archives);

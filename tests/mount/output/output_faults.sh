@@ -145,6 +145,10 @@ echo 'rename EIO' >"$control"
 echo rotate >"$s/control" 2>/dev/null && fail "a rotation that cannot rename"
 has "$(cat "$s/status")" '^rotation_error Input/output error'
 tick 3000 20
+# A disk that does not say whether there is a directory: the chunk does not end without it.
+echo '/rotated/ust EIO' >"$control"
+echo rotate >"$s/control" 2>/dev/null && fail "a rotation of a directory that cannot be looked up"
+has "$(cat "$s/status")" '^rotation_error Input/output error'
 : >"$control"
 put rotate "$s/control"
 tick 3000 20
