@@ -238,7 +238,7 @@ static bool has_contents(void)
 	bool some;
 
 	sessions_list(fs.tracer, &names);
-	triggers_list(fs.tracer, &names);
+	triggers_list(fs.tracer, 0, &names);
 	some = names.len != 0;
 	md_buf_deinit(&names);
 	return some;

@@ -232,7 +232,7 @@ void node_forget(uint64_t id, uint64_t lookups)
 	dispose_all(dead);
 }
 
-void node_unname(const struct node *parent, const char *name)
+void node_unname(const struct node *parent, const char *name, uint64_t tag)
 {
 	struct node **p;
 
@@ -241,7 +241,7 @@ void node_unname(const struct node *parent, const char *name)
 	while (*p) {
 		struct node *n = *p;
 
-		if (n->parent == parent && !strcmp(n->name, name)) {
+		if (n->parent == parent && n->tag == tag && !strcmp(n->name, name)) {
 			*p = n->next_name;
 			n->next_name = NULL;
 			n->removed = true;

@@ -74,8 +74,11 @@ int node_enter(struct node *parent, const char *name, struct found *found, struc
 /* One lookup more, until node_forget: for those who look at a node outside a request about it. */
 void node_hold(const struct node *n);
 void node_forget(uint64_t id, uint64_t lookups);
-/* What is entered under this name from now on is another node: what it stood for was removed. */
-void node_unname(const struct node *parent, const char *name);
+/*
+ * What is entered under this name from now on is another node: what it stood for, with this tag,
+ * was removed.
+ */
+void node_unname(const struct node *parent, const char *name, uint64_t tag);
 
 /* One node, copied: for use without the table's lock. */
 struct node_name {

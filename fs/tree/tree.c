@@ -197,10 +197,22 @@ static int refuse_part(const struct node *dir, const struct who *who)
 	return rc;
 }
 
+/* Another user may have something else under this name. */
+static uint64_t tag_of(const struct node *dir, const char *name, const struct who *who)
+{
+	struct found found = { 0 };
+	uint64_t tag = 0;
+
+	if (dir->row->find && !dir->row->find(dir, name, who, &found))
+		tag = found.tag;
+	found_drop(&found);
+	return tag;
+}
+
 int tree_remove(const struct node *dir, const char *name, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
-	uint64_t since = errors_count();
+	uint64_t since = errors_count(), tag = tag_of(dir, name, who);
 	int rc;
 
 	if (tree_gone(dir))
@@ -210,7 +222,7 @@ int tree_remove(const struct node *dir, const char *name, const struct who *who)
 	else
 		return refuse_part(dir, who);
 	if (!rc) {
-		node_unname(dir, name);
+		node_unname(dir, name, tag);
 		trim_later();
 	}
 	errors_result(dir, "rmdir", who, since, rc, &err);

@@ -15,7 +15,7 @@ struct trigger *trigger_of(const struct node *n)
 {
 	const struct node *dir = node_up(n, &trigger_row);
 
-	return dir ? trigger_get(fs.tracer, dir->name, dir->tag) : NULL;
+	return dir ? trigger_get(fs.tracer, dir->tag) : NULL;
 }
 
 static int show_file(const struct node *n, const struct who *who, struct md_buf *out)
@@ -166,10 +166,10 @@ const struct row trigger_row = {
 int triggers_find(const struct node *dir, const char *name, const struct who *who,
 		  struct found *found)
 {
-	struct trigger *g = trigger_get(fs.tracer, name, 0);
+	struct trigger *g = trigger_find(fs.tracer, name, who->uid);
 	struct trigger_info info;
 
-	(void)dir, (void)who;
+	(void)dir;
 	if (!g)
 		return -ENOENT;
 	trigger_info(g, &info);
@@ -185,7 +185,7 @@ void triggers_each(const struct node *dir, const struct who *who, struct listing
 	struct md_buf names = MD_BUF_INIT;
 	struct found found;
 
-	triggers_list(fs.tracer, &names);
+	triggers_list(fs.tracer, who->uid, &names);
 	for (const char *p = names_next(&names, NULL); p; p = names_next(&names, p))
 		if (!triggers_find(dir, p, who, &found))
 			listing_add(out, p, &trigger_row, found.salt);
@@ -211,6 +211,6 @@ int triggers_make(const struct node *dir, const char *name, const struct who *wh
 int triggers_remove(const struct node *dir, const char *name, const struct who *who,
 		    struct tr_err *err)
 {
-	(void)dir, (void)who;
-	return trigger_destroy(fs.tracer, name, err);
+	(void)dir;
+	return trigger_destroy(fs.tracer, name, who->uid, err);
 }

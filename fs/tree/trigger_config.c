@@ -181,11 +181,11 @@ static int make(struct trigger_ini *ini, const struct who *who, struct tr_err *e
 	}
 	if (rc)
 		return rc;
-	g = trigger_get(fs.tracer, ini->name, 0);
+	g = trigger_find(fs.tracer, ini->name, owner.uid);
 	rc = g ? load(g, ini, err) : -ENOENT;
 	trigger_put(g);
 	if (rc)
-		trigger_destroy(fs.tracer, ini->name, NULL);
+		trigger_destroy(fs.tracer, ini->name, owner.uid, NULL);
 	return rc;
 }
 

@@ -18,17 +18,8 @@ int64_t trigger_now(void)
 	return wall_clock();
 }
 
-static struct trigger *find_trigger(struct triggers *all, const char *name)
-{
-	struct trigger *g;
-
-	cds_list_for_each_entry(g, &all->list, node)
-		if (!strcmp(g->name, name))
-			return g;
-	return NULL;
-}
-
-struct trigger *trigger_new(struct tracer *t, const char *name, const struct owner *owner)
+struct trigger *trigger_new(struct tracer *t, const char *name, const char *file,
+			    const struct owner *owner)
 {
 	struct trigger *g = calloc(1, sizeof(*g));
 
@@ -38,6 +29,7 @@ struct trigger *trigger_new(struct tracer *t, const char *name, const struct own
 	g->tracer = t;
 	g->serial = ++t->triggers->next_serial;
 	snprintf(g->name, sizeof(g->name), "%s", name);
+	snprintf(g->file, sizeof(g->file), "%s", file);
 	g->created = trigger_now();
 	g->uid = owner->uid;
 	g->gid = owner->gid;
@@ -92,7 +84,7 @@ void trigger_put(struct trigger *g)
 		free_trigger(g);
 }
 
-struct trigger *trigger_get(struct tracer *t, const char *name, uint64_t serial)
+struct trigger *trigger_find(struct tracer *t, const char *name, uid_t viewer)
 {
 	struct triggers *all = t->triggers;
 	struct trigger *g;
@@ -100,13 +92,30 @@ struct trigger *trigger_get(struct tracer *t, const char *name, uint64_t serial)
 	if (!all)
 		return NULL;
 	pthread_mutex_lock(&all->lock);
-	g = find_trigger(all, name);
-	if (g && serial && g->serial != serial)
-		g = NULL;
+	g = trigger_seen(all, name, viewer);
 	if (g)
 		g->refs++;
 	pthread_mutex_unlock(&all->lock);
 	return g;
+}
+
+struct trigger *trigger_get(struct tracer *t, uint64_t serial)
+{
+	struct triggers *all = t->triggers;
+	struct trigger *g, *found = NULL;
+
+	if (!all)
+		return NULL;
+	pthread_mutex_lock(&all->lock);
+	cds_list_for_each_entry(g, &all->list, node) {
+		if (g->serial == serial) {
+			found = g;
+			g->refs++;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&all->lock);
+	return found;
 }
 
 static uint32_t count_of(struct triggers *all, uid_t uid)
@@ -122,7 +131,7 @@ static uint32_t count_of(struct triggers *all, uid_t uid)
 /* Locked. */
 static int check_room(struct triggers *all, const char *name, uid_t uid, struct tr_err *err)
 {
-	if (find_trigger(all, name))
+	if (trigger_of_owner(all, name, uid))
 		return tr_fail(err, -EEXIST, "there is a trigger '%s' already", name);
 	if (all->count >= TRIGGERS_MAX)
 		return tr_fail(err, -ENOSPC, "no more than %u triggers", TRIGGERS_MAX);
@@ -145,8 +154,9 @@ int trigger_create(struct tracer *t, const char *name, const struct owner *owner
 		   struct tr_err *err)
 {
 	struct triggers *all = t->triggers;
+	char file[TRIGGER_VIEW_MAX + 1];
 	struct trigger *g = NULL;
-	int ret = name_check(name, TRIGGER_NAME_MAX, err);
+	int ret = trigger_check_name(name, err);
 
 	if (!ret && !all)
 		ret = tr_fail(err, -EIO, "triggers cannot be made: the state directory has none");
@@ -154,7 +164,9 @@ int trigger_create(struct tracer *t, const char *name, const struct owner *owner
 		return ret;
 	pthread_mutex_lock(&all->lock);
 	ret = check_room(all, name, owner->uid, err);
-	if (!ret && !(g = trigger_new(t, name, owner)))
+	if (!ret && (ret = trigger_new_file(all, name, owner->uid, file)))
+		tr_fail(err, ret, "the state directory has too many triggers '%s'", name);
+	if (!ret && !(g = trigger_new(t, name, file, owner)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (!ret && (ret = trigger_save(g))) {
 		tr_fail(err, ret, "the state directory cannot be written");
@@ -168,7 +180,7 @@ int trigger_create(struct tracer *t, const char *name, const struct owner *owner
 	return ret;
 }
 
-int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
+int trigger_destroy(struct tracer *t, const char *name, uid_t viewer, struct tr_err *err)
 {
 	struct triggers *all = t->triggers;
 	struct session *events = NULL;
@@ -176,7 +188,7 @@ int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
 
 	if (all) {
 		pthread_mutex_lock(&all->lock);
-		g = find_trigger(all, name);
+		g = trigger_seen(all, name, viewer);
 		if (g) {
 			events = g->events;
 			g->events = NULL;
@@ -194,19 +206,6 @@ int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err)
 	trigger_put(g);
 	announce(t, NULL);
 	return 0;
-}
-
-void triggers_list(struct tracer *t, struct md_buf *names)
-{
-	struct triggers *all = t->triggers;
-	struct trigger *g;
-
-	if (!all)
-		return;
-	pthread_mutex_lock(&all->lock);
-	cds_list_for_each_entry(g, &all->list, node)
-		md_buf_put(names, g->name, strlen(g->name) + 1);
-	pthread_mutex_unlock(&all->lock);
 }
 
 uint32_t triggers_count(struct tracer *t)
@@ -244,6 +243,8 @@ static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
 	pthread_mutex_lock(&all->lock);
 	if (g->gone) {
 		ret = -ENOENT;
+	} else if (uid != (uid_t)-1 && uid != g->uid && trigger_of_owner(all, g->name, uid)) {
+		ret = -EEXIST;
 	} else {
 		moves = uid != (uid_t)-1 && uid != g->uid;
 		if (moves)

@@ -5,6 +5,7 @@
  *
  *	trigger_files.h  what fs/ sees
  *	trigger.c        the list of triggers: make, find, remove them; owner and mode
+ *	names.c          under which name each user sees a trigger
  *	settings.c       what the files show and take; status
  *	trigger_file.c   a trigger in the state directory
  *	counters.c       … and its counters
@@ -55,7 +56,8 @@ struct trigger {
 	pthread_mutex_t setting;
 	struct tracer *tracer;          /* constant */
 	uint64_t serial;                /* constant */
-	char name[TRIGGER_NAME_MAX + 1];        /* constant */
+	char name[TRIGGER_NAME_MAX + 1];        /* constant; of one owner, no two are equal */
+	char file[TRIGGER_VIEW_MAX + 1];        /* constant; in the state directory */
 	int64_t created;                /* constant; ns since the epoch */
 	uid_t uid;
 	gid_t gid;
@@ -137,8 +139,18 @@ extern const struct session_part trigger_part;
 
 /* ---- private to the room ---- */
 
-/* trigger.c. Locked. */
-struct trigger *trigger_new(struct tracer *t, const char *name, const struct owner *owner);
+/* trigger.c. Locked. file: in the state directory, where no other trigger has it. */
+struct trigger *trigger_new(struct tracer *t, const char *name, const char *file,
+			    const struct owner *owner);
+/* names.c. Locked. */
+struct trigger *trigger_of_owner(const struct triggers *all, const char *name, uid_t uid);
+/* Under the name that this user sees; NULL: the user sees none. */
+struct trigger *trigger_seen(const struct triggers *all, const char *name, uid_t viewer);
+/* -EINVAL: no trigger can be made under this name. */
+int trigger_check_name(const char *name, struct tr_err *err);
+/* A file of the state directory that no trigger has, for a new one. 0 or -ENOSPC. */
+int trigger_new_file(const struct triggers *all, const char *name, uid_t uid,
+		     char file[TRIGGER_VIEW_MAX + 1]);
 void trigger_changed(struct trigger *g);
 /*
  * Whether the owner, with the trigger's group, may read (write: also change) the session;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A trigger in the state directory: the file triggers/NAME, written whole at each change of a
- * setting. Later counters are in counters.c. Lines `KEY VALUE`:
+ * A trigger in the state directory: the file triggers/NAME, or triggers/NAME@UID where another
+ * user's trigger has that, written whole at each change of a setting. Later counters are in
+ * counters.c. Lines `KEY VALUE`:
  *
+ *	name NAME
  *	uid gid mode created enabled hits last_hit sent lost events_lost slot saves
  *	condition TEXT
  *	action BASE EXECUTED FAILED TEXT                one line each, in order
@@ -31,12 +33,12 @@ int trigger_save(struct trigger *g)
 		return 0;
 	counters_claim_any(g);
 	g->saves++;
+	md_buf_printf(&out, "name %s\nuid %u\ngid %u\nmode %u\ncreated %" PRId64 "\nenabled %d\n",
+		      g->name, g->uid, g->gid, (unsigned int)g->mode, g->created, g->enabled);
 	md_buf_printf(&out,
-		      "uid %u\ngid %u\nmode %u\ncreated %" PRId64 "\nenabled %d\nhits %" PRIu64
-		      "\nlast_hit %" PRId64 "\nsent %" PRIu64 "\nlost %" PRIu64
+		      "hits %" PRIu64 "\nlast_hit %" PRId64 "\nsent %" PRIu64 "\nlost %" PRIu64
 		      "\nevents_lost %" PRIu64 "\nslot %d\nsaves %" PRIu64 "\n",
-		      g->uid, g->gid, (unsigned int)g->mode, g->created, g->enabled, g->hits,
-		      g->last_hit, g->sent, g->lost, g->events_lost, g->slot, g->saves);
+		      g->hits, g->last_hit, g->sent, g->lost, g->events_lost, g->slot, g->saves);
 	owner_groups_print(&g->groups, &out);
 	if (g->condition.text)
 		md_buf_printf(&out, "condition %s\n", g->condition.text);
@@ -47,7 +49,7 @@ int trigger_save(struct trigger *g)
 			      a->executed, a->failed, a->text);
 	}
 	ret = out.failed ? -ENOMEM :
-	      state_file_write(g->tracer->triggers->fd, g->name, out.data, out.len);
+	      state_file_write(g->tracer->triggers->fd, g->file, out.data, out.len);
 	md_buf_deinit(&out);
 	g->unsaved = ret != 0;
 	return ret;
@@ -55,7 +57,7 @@ int trigger_save(struct trigger *g)
 
 void trigger_forget_on_disk(struct trigger *g)
 {
-	unlinkat(g->tracer->triggers->fd, g->name, 0);
+	unlinkat(g->tracer->triggers->fd, g->file, 0);
 }
 
 static void restore_action(struct trigger *g, const char *value)
@@ -116,7 +118,10 @@ static void restore_line(struct trigger *g, char *line)
 	if (!value)
 		return;
 	*value++ = 0;
-	if (!strcmp(line, "condition")) {
+	if (!strcmp(line, "name")) {
+		if (!name_check(value, TRIGGER_NAME_MAX, NULL))
+			snprintf(g->name, sizeof(g->name), "%s", value);
+	} else if (!strcmp(line, "condition")) {
 		condition_deinit(&g->condition);
 		condition_parse(value, &g->condition, NULL);
 	} else if (!strcmp(line, "groups")) {
@@ -135,12 +140,12 @@ static int restore_trigger(struct tracer *t, const char *name)
 	char *line, *save = NULL;
 	int ret;
 
-	if (name_check(name, TRIGGER_NAME_MAX, NULL))
+	if (name_check(name, TRIGGER_VIEW_MAX, NULL))
 		return 0;               /* a file that was being written */
 	ret = state_file_read(t->triggers->fd, name, FILE_MAX, &text);
 	if (!ret && !*md_buf_str(&text))
 		ret = text.failed ? -ENOMEM : -EBADMSG;
-	g = ret ? NULL : trigger_new(t, name, &(struct owner){ 0 });
+	g = ret ? NULL : trigger_new(t, name, name, &(struct owner){ 0 });
 	for (line = g ? strtok_r(text.data, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save))
 		restore_line(g, line);

@@ -22,16 +22,32 @@ struct tracer;
 struct trigger;
 
 #define TRIGGER_NAME_MAX 200    /* bytes */
+#define TRIGGER_VIEW_MAX 211    /* bytes; of the name that a user sees: NAME or NAME@UID */
 
-/* -EEXIST, -ENAMETOOLONG, -EINVAL; -EDQUOT and -ENOSPC: the user, the daemon has too many. */
+/*
+ * Each user has names of his own. A user sees his triggers under their names, and those of others
+ * that are shared by their mode as NAME@UID. Root and the daemon's user see all triggers: one of
+ * another user as NAME, if no other trigger has this name, else as NAME@UID.
+ */
+
+/*
+ * -EEXIST: this owner has it already; -ENAMETOOLONG, -EINVAL; -EDQUOT and -ENOSPC: the user, the
+ * daemon has too many.
+ */
 int trigger_create(struct tracer *t, const char *name, const struct owner *owner,
 		   struct tr_err *err);
-/* Removes it. Actions that have begun end by themselves. -ENOENT. */
-int trigger_destroy(struct tracer *t, const char *name, struct tr_err *err);
-/* serial: of trigger_info, or 0 for any. NULL: there is none. */
-struct trigger *trigger_get(struct tracer *t, const char *name, uint64_t serial);
+/*
+ * Removes the one that the viewer sees under this name. Actions that have begun end by themselves.
+ * -ENOENT.
+ */
+int trigger_destroy(struct tracer *t, const char *name, uid_t viewer, struct tr_err *err);
+/* The one that the viewer sees under this name. NULL: there is none. */
+struct trigger *trigger_find(struct tracer *t, const char *name, uid_t viewer);
+/* serial: of trigger_info. NULL: it was removed. */
+struct trigger *trigger_get(struct tracer *t, uint64_t serial);
 void trigger_put(struct trigger *g);                    /* NULL is allowed */
-void triggers_list(struct tracer *t, struct md_buf *names);     /* separated by NUL */
+/* The names that the viewer sees, separated by NUL. */
+void triggers_list(struct tracer *t, uid_t viewer, struct md_buf *names);
 uint32_t triggers_count(struct tracer *t);
 
 struct trigger_info {
@@ -45,7 +61,8 @@ struct trigger_info {
 };
 void trigger_info(struct trigger *g, struct trigger_info *info);
 int trigger_chmod(struct trigger *g, mode_t mode);
-int trigger_chown(struct trigger *g, uid_t uid, gid_t gid);     /* (uid_t)-1, (gid_t)-1: leave */
+/* (uid_t)-1, (gid_t)-1: leave. -EEXIST: the new owner has a trigger of this name. */
+int trigger_chown(struct trigger *g, uid_t uid, gid_t gid);
 
 enum trigger_file { TRIGGER_CONDITION, TRIGGER_ACTIONS, TRIGGER_ENABLED, TRIGGER_STATUS };
 /* The text of a file, in a form that trigger_store accepts (but for TRIGGER_STATUS). */
