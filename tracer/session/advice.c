@@ -11,6 +11,7 @@
 #include "tracer/session/session.h"
 
 #define MIB (1u << 20)
+#define LOSSES_MAX 65536u       /* bytes of lines after which no other stream's are added */
 
 /* A ring that was never full discards for other reasons. (The kernel has a buffer before it.) */
 static bool was_full(const struct stream *st)
@@ -64,11 +65,33 @@ static void report_spoiled(const struct stream *st, struct md_buf *out)
 	md_buf_deinit(&line);
 }
 
+/* What the trace that a session shows says of its own losses. */
+static void report_losses(const struct stream_set *set, struct md_buf *out)
+{
+	struct md_buf lines = MD_BUF_INIT;
+	uint64_t packets = 0;
+
+	for (size_t i = 0; i < set->count; i++) {
+		struct input_losses l = stream_losses(&set->streams[i]);
+
+		packets += l.packets;
+		if (lines.len < LOSSES_MAX)
+			md_buf_puts(&lines, l.lines);
+	}
+	md_buf_printf(out, "packets_lost %" PRIu64 "\n", packets);
+	md_buf_put(out, lines.data, lines.len);
+	md_buf_deinit(&lines);
+}
+
 void streams_advise(const struct stream_set *set, struct md_buf *out)
 {
 	struct md_buf lines = MD_BUF_INIT;
 	struct ring_counts c;
 
+	if (set->count && set->streams[0].input) {
+		report_losses(set, out);
+		return;
+	}
 	for (size_t i = 0; i < set->count; i++) {
 		const struct stream *st = &set->streams[i];
 

@@ -17,6 +17,12 @@
  */
 struct input_place { uint64_t packet, within, clock; };
 
+/*
+ * What the headers of the packets say is missing. `lines`: of text for people, each `loss …` or
+ * `warning …` with its newline; they belong to the input.
+ */
+struct input_losses { uint64_t events, packets; const char *lines; };
+
 /* A packet, as its header describes it. Times are in ns since the epoch. */
 struct input_packet { struct input_place at; uint64_t begin_ts, end_ts, bytes; };
 
@@ -42,6 +48,11 @@ struct input {
 	 */
 	bool (*packets)(const struct input *in,
 			bool (*add)(void *arg, const struct input_packet *p), void *arg);
+	/*
+	 * The first call reads the headers of all packets, up to one that cannot be read. NULL: the
+	 * format counts no losses. Threads as for read.
+	 */
+	void (*losses)(const struct input *in, struct input_losses *out);
 };
 
 #endif

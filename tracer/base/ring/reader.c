@@ -305,6 +305,15 @@ static void add_source(const struct trail_ring *ring, struct ring_counts *c)
 		unfiltered < c->discarded + gone + gaps ? unfiltered : c->discarded + gone + gaps;
 }
 
+struct input_losses stream_losses(const struct stream *s)
+{
+	struct input_losses l = { .lines = "" };
+
+	if (s->input && s->input->losses)
+		s->input->losses(s->input, &l);
+	return l;
+}
+
 uint64_t ring_recorded(const struct stream *s, const struct ring_mark *m)
 {
 	return since(m->events, load(&ring_of(s)->cleared_events));
@@ -339,7 +348,9 @@ void ring_counts(const struct stream *s, struct ring_counts *c)
 	if (c->overwritten > c->recorded)
 		c->overwritten = c->recorded;
 	/* Applications can write to other rings, which have no source. */
-	if (s->trace->uid == KERNEL_UID)
+	if (s->input)
+		c->discarded = stream_losses(s).events;
+	else if (s->trace->uid == KERNEL_UID)
 		add_source(ring, c);
 }
 

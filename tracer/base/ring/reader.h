@@ -9,6 +9,7 @@
 #ifndef TRACER_RING_READER_H
 #define TRACER_RING_READER_H
 
+#include "tracer/base/ring/input.h"
 #include "tracer/base/ring/stream.h"
 
 struct ring_mark {
@@ -48,6 +49,9 @@ uint64_t ring_unconsumed(const struct stream *s);
 struct ring_counts { uint64_t recorded, discarded, overwritten, unfiltered, source, bytes; };
 /* The numbers of `status`, since the last clear; bytes: held now. */
 void ring_counts(const struct stream *s, struct ring_counts *c);
+
+/* Of a stream of an imported trace; nothing of another. */
+struct input_losses stream_losses(const struct stream *s);
 
 /* Events committed to the ring up to the mark since the last clear. */
 uint64_t ring_recorded(const struct stream *s, const struct ring_mark *m);

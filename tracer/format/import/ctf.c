@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uuid/uuid.h>
 
 #include "metadata/ctf.h"
 
@@ -14,9 +15,9 @@
 
 /* ---- the metadata ---- */
 
-/* Joins the contents of metadata packets, in place. 0 or -EINVAL. */
+/* Joins the contents of metadata packets, in place. uuid: theirs. 0 or -EINVAL. */
 static int unpack_metadata(const struct import *im, const struct import_file *f, char *text,
-			   size_t *size, struct tr_err *err)
+			   size_t *size, uint8_t *uuid, struct tr_err *err)
 {
 	struct md_metadata_header h;
 	size_t from = 0, to = 0, content, packet;
@@ -36,6 +37,12 @@ static int unpack_metadata(const struct import *im, const struct import_file *f,
 		if (h.compression || h.encryption)
 			return import_fail(im, err, f, from,
 					   "the metadata is compressed or encrypted");
+		if (!from)
+			memcpy(uuid, h.uuid, sizeof(h.uuid));
+		else if (memcmp(uuid, h.uuid, sizeof(h.uuid)) != 0)
+			return import_fail(im, err, f, from,
+					   "the metadata packet is of another trace than the "
+					   "first one: its UUID differs");
 		memmove(text + to, text + from + sizeof(h), content - sizeof(h));
 		to += content - sizeof(h);
 		from += packet;
@@ -44,10 +51,30 @@ static int unpack_metadata(const struct import *im, const struct import_file *f,
 	return 0;
 }
 
-static int read_metadata(const struct import *im, const struct import_file *f, struct tsdl *tsdl,
+/* Packets of metadata that are of another trace than their text says; babeltrace2 reads them. */
+static int check_uuid(struct ctf_trace *t, const struct import_file *f, const struct tsdl *tsdl,
+		      const uint8_t *uuid)
+{
+	char theirs[37], ours[37];
+
+	if (!tsdl->has_uuid || !memcmp(uuid, tsdl->uuid, sizeof(tsdl->uuid)))
+		return 0;
+	uuid_unparse_lower(uuid, theirs);
+	uuid_unparse_lower(tsdl->uuid, ours);
+	return asprintf(&t->foreign,
+			"warning %s: its packets are of the trace %s, its text of %s\n", f->path,
+			theirs, ours) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int read_metadata(struct ctf_trace *t, const struct import_file *f, struct tsdl *tsdl,
 			 struct tr_err *err)
 {
+	const struct import *im = t->im;
 	size_t size = f->size;
+	uint8_t uuid[16];
+	bool packed;
 	uint32_t magic = 0;
 	char *text;
 	int ret;
@@ -61,10 +88,15 @@ static int read_metadata(const struct import *im, const struct import_file *f, s
 	ret = import_read(im, err, f, 0, text, size);
 	if (size >= sizeof(magic))
 		memcpy(&magic, text, sizeof(magic));
-	if (!ret && (magic == MD_METADATA_MAGIC || magic == __builtin_bswap32(MD_METADATA_MAGIC)))
-		ret = unpack_metadata(im, f, text, &size, err);
+	packed = magic == MD_METADATA_MAGIC || magic == __builtin_bswap32(MD_METADATA_MAGIC);
+	if (!ret && packed)
+		ret = unpack_metadata(im, f, text, &size, uuid, err);
 	if (!ret)
 		ret = tsdl_parse(tsdl, text, size, f->path, err);
+	if (!ret && packed && (ret = check_uuid(t, f, tsdl, uuid)))
+		tr_fail(err, ret, "out of memory");
+	t->has_uuid = tsdl->has_uuid;
+	memcpy(t->uuid, tsdl->uuid, sizeof(t->uuid));
 	free(text);
 	return ret;
 }
@@ -186,6 +218,19 @@ static int add_events(struct compiler *c, struct ctf_class *class)
 	return ret;
 }
 
+/* The widths of the counters of packets: these wrap. */
+static void set_counters(const struct compiler *c, struct ctf_class *class)
+{
+	for (size_t i = class->packet_context; i < c->out->step_count; i++) {
+		const struct step *s = &c->out->steps[i];
+
+		if (s->code == STEP_INT && s->role == ROLE_DISCARDED)
+			class->discarded_bits = s->size;
+		else if (s->code == STEP_INT && s->role == ROLE_SEQUENCE)
+			class->sequence_bits = s->size;
+	}
+}
+
 static int add_class(struct compiler *c, struct ctf_class *class, struct md_trace *md,
 		     const struct tsdl_stream *ts)
 {
@@ -212,6 +257,7 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 	class->md->no_time = !has_times(ts);
 	ret = layout_compile(c, SCOPE_PACKET, ts->packet_context, &class->packet_context, NULL,
 			     NULL);
+	set_counters(c, class);
 	if (!ret)
 		ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header,
 				     &class->event_header, NULL, NULL);
@@ -283,6 +329,7 @@ static void free_trace(void *p)
 	for (uint32_t i = 0; i < t->class_count; i++)
 		free(t->classes[i].events);
 	free(t->classes);
+	free(t->foreign);
 	layout_deinit(&t->layout);
 	free(t);
 }
@@ -294,6 +341,7 @@ static void free_stream(void *p)
 	struct ctf_stream *s = p;
 
 	free(s->parts);
+	ctf_free_losses(s->losses);
 	free(s);
 }
 
@@ -315,8 +363,8 @@ static struct ctf_stream *new_stream(struct import *im, const struct ctf_trace *
 
 	if (!s)
 		return NULL;
-	*s = (struct ctf_stream){ .in = { ctf_read, ctf_packets }, .trace = t, .class = p->class,
-				  .cpu = p->cpu };
+	*s = (struct ctf_stream){ .in = { ctf_read, ctf_packets, ctf_losses }, .trace = t,
+				  .class = p->class, .cpu = p->cpu, .first = !number };
 	s->instance = p->r.have & 1u << ROLE_INSTANCE ? p->r.roles[ROLE_INSTANCE] : number;
 	return import_own(im, s, free_stream) ? NULL : s;
 }
@@ -415,7 +463,7 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 		 (int)(strlen(meta->path) - strlen(import_file_name(meta))), meta->path);
 	if (*path)
 		path[strlen(path) - 1] = 0;
-	ret = read_metadata(im, meta, &tsdl, err);
+	ret = read_metadata(t, meta, &tsdl, err);
 	if (!ret && !(md = md_trace_create(tsdl.uuid)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (!ret)

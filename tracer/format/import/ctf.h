@@ -18,6 +18,7 @@ struct ctf_class {              /* a stream class */
 	const struct clock_class *clock;        /* of the headers of events */
 	struct ctf_event *events;       /* by id; owned */
 	uint32_t event_limit;   /* ids are below it */
+	uint8_t discarded_bits, sequence_bits;  /* of the counters of packets; 0: there is none */
 };
 
 struct ctf_trace {
@@ -25,6 +26,9 @@ struct ctf_trace {
 	struct layout layout;
 	struct ctf_class *classes;
 	uint32_t class_count;
+	bool has_uuid;
+	uint8_t uuid[16];
+	char *foreign;          /* a line `warning …` about the metadata; NULL; owned */
 	bool early;             /* of barectf: the first event of a packet may be before it */
 };
 
@@ -38,8 +42,10 @@ struct ctf_stream {
 	uint64_t instance;
 	bool has_instance;
 	uint32_t cpu;
+	bool first;             /* of its trace */
 	struct ctf_part *parts;
 	size_t part_count;
+	struct ctf_losses *losses;      /* atomic; NULL: not counted yet; owned */
 };
 
 /* A packet whose header was read: r is after it. */
@@ -66,5 +72,8 @@ int ctf_read(const struct input *in, struct input_place *at, size_t want, struct
 	     uint32_t *cpu);
 bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
 		 void *arg);
+/* ctf_loss.c */
+void ctf_losses(const struct input *in, struct input_losses *out);
+void ctf_free_losses(struct ctf_losses *l);     /* NULL is allowed */
 
 #endif

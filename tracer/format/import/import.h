@@ -8,7 +8,9 @@
  *   files.c      opens all files of the input with the rights of the session's owner
  *   ctf.h        CTF 1.8: the traces, event classes and streams of a directory (ctf.c), and their
  *                packets and events (ctf_stream.c)
- *   layout.h     … compiles types into steps (layout.c) that read bits and write bytes (packet.c)
+ *   ctf_loss.c   … and what it says of events and packets that it does not have
+ *   layout.h     … compiles types into steps (layout*.c) that read bits and write bytes
+ *                (packet.c)
  *   tsdl.h       … the types and blocks of the metadata text (tsdl_*.c)
  *   ltt.h        LTT 0.3 and 0.7: a reader of their files (ltt_*.c)
  *   ltt_input.c  … which makes traces and streams of directories

@@ -18,7 +18,7 @@ static const char *const scope_names[SCOPES] = {
 
 static void compile_type(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
 
-static void __attribute__((format(printf, 2, 3))) fail(struct compiler *c, const char *fmt, ...)
+void layout_fail(struct compiler *c, const char *fmt, ...)
 {
 	char text[160];
 	va_list ap;
@@ -30,7 +30,7 @@ static void __attribute__((format(printf, 2, 3))) fail(struct compiler *c, const
 		c->failed = tr_fail(c->err, -EINVAL, "%s: %s", c->file, text);
 }
 
-static void fail_memory(struct compiler *c)
+void layout_fail_memory(struct compiler *c)
 {
 	if (!c->failed)
 		c->failed = tr_fail(c->err, -ENOMEM, "out of memory");
@@ -40,7 +40,7 @@ void layout_use_memory(struct compiler *c, uint64_t bytes)
 {
 	c->used += bytes;
 	if (c->used > LAYOUT_MEMORY_MAX)
-		fail(c, "the types have too many parts");
+		layout_fail(c, "the types have too many parts");
 }
 
 static void *grow(struct compiler *c, void *array, size_t count, size_t size)
@@ -51,13 +51,13 @@ static void *grow(struct compiler *c, void *array, size_t count, size_t size)
 	if (c->failed)
 		return NULL;
 	if (count >= STEPS_MAX)
-		fail(c, "the types have too many parts");
+		layout_fail(c, "the types have too many parts");
 	else if (!(count & (count - 1)) && !(more = realloc(array, (count ? 2 * count : 1) * size)))
-		fail_memory(c);
+		layout_fail_memory(c);
 	return c->failed ? NULL : more;
 }
 
-static uint32_t add_step(struct compiler *c, const struct step *s)
+uint32_t layout_add_step(struct compiler *c, const struct step *s)
 {
 	struct step *more = grow(c, c->out->steps, c->out->step_count, sizeof(*more));
 
@@ -74,7 +74,7 @@ static void end_steps(struct compiler *c)
 {
 	struct step end = { .code = STEP_END };
 
-	add_step(c, &end);
+	layout_add_step(c, &end);
 }
 
 /* ---- names ---- */
@@ -89,11 +89,11 @@ static size_t enter(struct compiler *c, const char *name)
 	layout_use_memory(c, 64 + 2 * strlen(name));
 	c->work += c->path.len;
 	if (c->path.len > PATH_MOST)
-		fail(c, "the names of a field are too long");
+		layout_fail(c, "the names of a field are too long");
 	return len;
 }
 
-static void add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t)
+void layout_add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t)
 {
 	struct symbol *more = grow(c, c->symbols, c->symbol_count, sizeof(*more));
 
@@ -104,7 +104,7 @@ static void add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type
 	*more = (struct symbol){ strdup(md_buf_str(&c->path)), slot,
 				 c->block ? c->block->id : 0, t };
 	if (!more->path)
-		fail_memory(c);
+		layout_fail_memory(c);
 	else
 		c->symbol_count++;
 }
@@ -114,7 +114,7 @@ static bool may_work(struct compiler *c, uint64_t n)
 {
 	c->work += n;
 	if (c->work > WORK_MAX)
-		fail(c, "the types have too many parts");
+		layout_fail(c, "the types have too many parts");
 	return !c->failed;
 }
 
@@ -157,10 +157,11 @@ static const struct symbol *find_symbol(struct compiler *c, const char *ref)
 	if (!s && !c->failed)
 		s = find_path(c, NULL, 0, ref);
 	if (!s)
-		fail(c, "there is no field '%.80s' before its use as a length or a tag", ref);
+		layout_fail(c, "there is no field '%.80s' before its use as a length or a tag",
+			    ref);
 	else if (!is_in_block(c->block, s->block))
-		fail(c, "the length or tag '%.80s' is in an option or an element, and may have no "
-			"value", ref);
+		layout_fail(c, "the length or tag '%.80s' is in an option or an element, and may "
+			    "have no value", ref);
 	return c->failed ? NULL : s;
 }
 
@@ -174,122 +175,17 @@ static void compile_block(struct compiler *c, const struct tsdl_type *t, struct 
 	c->block = block.up;
 }
 
-static enum role role_of(const struct compiler *c, const char *name)
-{
-	static const struct { enum scope scope; const char *name; enum role role; } roles[] = {
-		{ SCOPE_HEADER, "magic", ROLE_MAGIC },
-		{ SCOPE_HEADER, "stream_id", ROLE_STREAM },
-		{ SCOPE_HEADER, "stream_instance_id", ROLE_INSTANCE },
-		{ SCOPE_PACKET, "timestamp_begin", ROLE_BEGIN },
-		{ SCOPE_PACKET, "timestamp_end", ROLE_END },
-		{ SCOPE_PACKET, "content_size", ROLE_CONTENT },
-		{ SCOPE_PACKET, "packet_size", ROLE_PACKET },
-		{ SCOPE_PACKET, "cpu_id", ROLE_CPU },
-		{ SCOPE_PACKET, "checksum", ROLE_CHECKSUM },
-		{ SCOPE_PACKET, "checksum_scheme", ROLE_CHECKSUM_SCHEME },
-		{ SCOPE_PACKET, "compression_scheme", ROLE_COMPRESSION },
-		{ SCOPE_PACKET, "encryption_scheme", ROLE_ENCRYPTION },
-		{ SCOPE_EVENT_HEADER, "id", ROLE_ID },
-	};
-
-	for (size_t i = 0; i < sizeof(roles) / sizeof(*roles); i++)
-		if (roles[i].scope == c->scope && !strcmp(roles[i].name, name))
-			return roles[i].role;
-	return ROLE_NONE;
-}
-
-/* ---- scalars ---- */
-
-static bool is_big(const struct compiler *c, const struct tsdl_type *t)
-{
-	return t->order == TSDL_BE || (t->order == TSDL_NATIVE && c->t->big_endian);
-}
-
-static uint8_t bytes_for(unsigned int bits)
-{
-	return bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
-}
-
-static void copy_mappings(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
-{
-	layout_use_memory(c, t->count * sizeof(*to->mappings));
-	if (c->failed)
-		return;
-	to->mappings = calloc(t->count + 1, sizeof(*to->mappings));
-	if (!to->mappings) {
-		fail_memory(c);
-		return;
-	}
-	for (; to->count < t->count && !c->failed; to->count++) {
-		const struct tsdl_mapping *m = &t->mappings[to->count];
-
-		to->mappings[to->count] = (struct md_mapping){ strdup(m->label), m->begin, m->end };
-		if (!to->mappings[to->count].name) {
-			fail_memory(c);
-			return;
-		}
-		layout_use_memory(c, 64 + 2 * strlen(m->label));
-	}
-}
-
-/* The clock of which the integer has the low bits; NULL: none. */
-static const struct clock_class *clock_of(struct compiler *c, const struct tsdl_type *t,
-					  const char *name, enum role role)
-{
-	const struct tsdl_clock *clock = t->clock ? tsdl_clock(c->t, t->clock) : NULL;
-
-	if (role == ROLE_END || t->kind == TSDL_FLOAT)
-		return NULL;
-	if (!t->clock && (role == ROLE_BEGIN ||
-			  (c->scope == SCOPE_EVENT_HEADER && !strcmp(name, "timestamp")))) {
-		/* As babeltrace2 does it: the only clock, or one of nanoseconds since the epoch. */
-		if (c->t->clock_count > 1)
-			fail(c, "'%.80s' says not which one of the clocks it is of", name);
-		return &c->out->clocks[0];
-	}
-	for (uint32_t i = 0; i < c->t->clock_count; i++)
-		if (clock && c->t->clocks[i] == clock)
-			return &c->out->clocks[i];
-	if (t->clock)
-		fail(c, "there is no clock '%.80s'", t->clock);
-	return NULL;
-}
-
-static void compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
-{
-	const char *name = strrchr(md_buf_str(&c->path), '.');
-	struct step s = { .code = STEP_INT, .size = t->size, .bytes = bytes_for(t->size),
-			  .is_signed = t->is_signed, .big_endian = is_big(c, t),
-			  .align = t->align, .slot = c->slots++ };
-
-	if (t->kind != TSDL_FLOAT)
-		s.role = (uint8_t)role_of(c, name ? name + 1 : "");
-	s.clock = clock_of(c, t, name ? name + 1 : "", s.role);
-	add_symbol(c, s.slot, t);
-	add_step(c, &s);
-	*to = (struct md_type){ .kind = t->kind == TSDL_FLOAT ? MD_FLOAT : MD_INT, .size = s.bytes,
-				.is_signed = t->is_signed, .base = t->base };
-	if (t->text && t->size == 8)
-		to->encoding = MD_ENCODING_UTF8;
-	if (t->kind == TSDL_ENUM) {
-		to->kind = MD_ENUM;
-		copy_mappings(c, t, to);
-	}
-}
-
-static void compile_string(struct compiler *c, struct md_type *to)
-{
-	struct step s = { .code = STEP_STRING, .align = 8 };
-
-	add_step(c, &s);
-	*to = (struct md_type){ .kind = MD_STRING };
-}
-
 /* ---- compounds ---- */
 
 static bool is_byte(const struct tsdl_type *t)
 {
 	return t->kind == TSDL_INT && t->size == 8 && t->align == 8 && !t->clock;
+}
+
+/* Whether the type is that of this member of the scope. */
+static bool is_member(struct compiler *c, const char *name)
+{
+	return !strcmp(md_buf_str(&c->path) + strlen(scope_names[c->scope]) + 1, name);
 }
 
 static void compile_array(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
@@ -300,19 +196,22 @@ static void compile_array(struct compiler *c, const struct tsdl_type *t, struct 
 	uint32_t at;
 
 	if (length && (length->type->kind == TSDL_FLOAT || length->type->is_signed))
-		fail(c, "the length '%.80s' is not an unsigned integer", t->ref);
+		layout_fail(c, "the length '%.80s' is not an unsigned integer", t->ref);
 	if (c->failed)
 		return;
 	if (length)
 		s.slot = length->slot;
+	else if (s.code == STEP_BYTES && s.count == 16 && c->scope == SCOPE_HEADER &&
+		 is_member(c, "uuid"))
+		s.role = ROLE_UUID;
 	*to = (struct md_type){ .kind = t->ref ? MD_SEQUENCE : MD_ARRAY, .count = t->count,
 				.quiet = t->ref != NULL, .length_size = t->ref ? 4 : 0 };
 	to->element = calloc(1, sizeof(*to->element));
 	if (!to->element) {
-		fail_memory(c);
+		layout_fail_memory(c);
 		return;
 	}
-	at = add_step(c, &s);
+	at = layout_add_step(c, &s);
 	compile_block(c, t->element, to->element);
 	end_steps(c);
 	if (!c->failed)
@@ -328,7 +227,7 @@ static void compile_members(struct compiler *c, const struct tsdl_type *t, struc
 {
 	to->members = calloc(t->count + 1, sizeof(*to->members));
 	if (!to->members) {
-		fail_memory(c);
+		layout_fail_memory(c);
 		return;
 	}
 	for (uint32_t i = 0; i < t->count && !c->failed; i++) {
@@ -338,7 +237,7 @@ static void compile_members(struct compiler *c, const struct tsdl_type *t, struc
 		f->name = strdup(plain_name(t->members[i].name));
 		to->count = i + 1;
 		if (!f->name)
-			fail_memory(c);
+			layout_fail_memory(c);
 		else
 			compile_type(c, t->members[i].type, &f->type);
 		c->path.len = len;
@@ -351,7 +250,7 @@ static void compile_struct(struct compiler *c, const struct tsdl_type *t, struct
 
 	*to = (struct md_type){ .kind = MD_STRUCT };
 	if (t->align > 1)
-		add_step(c, &s);
+		layout_add_step(c, &s);
 	compile_members(c, t, to);
 }
 
@@ -384,13 +283,13 @@ static void compile_variant(struct compiler *c, const struct tsdl_type *t, struc
 	uint32_t *first = NULL, at;
 
 	if (!t->ref)
-		fail(c, "a variant has no tag");
+		layout_fail(c, "a variant has no tag");
 	else
 		tag = find_symbol(c, t->ref);
 	if (tag && tag->type->kind != TSDL_ENUM)
-		fail(c, "the tag '%.80s' is not an enumeration", t->ref);
+		layout_fail(c, "the tag '%.80s' is not an enumeration", t->ref);
 	if (t->count > 127)
-		fail(c, "a variant has more than 127 options");
+		layout_fail(c, "a variant has more than 127 options");
 	if (c->failed)
 		return;
 	s.slot = tag->slot;
@@ -398,11 +297,11 @@ static void compile_variant(struct compiler *c, const struct tsdl_type *t, struc
 	to->members = calloc(t->count + 1, sizeof(*to->members));
 	first = calloc(t->count + 1, sizeof(*first));
 	if (!to->members || !first) {
-		fail_memory(c);
+		layout_fail_memory(c);
 		free(first);
 		return;
 	}
-	at = add_step(c, &s);
+	at = layout_add_step(c, &s);
 	/* tag is not valid any more when symbols were added */
 	for (uint32_t i = 0; i < t->count && !c->failed; i++) {
 		size_t len = enter(c, t->members[i].name);
@@ -430,7 +329,7 @@ static void compile_type(struct compiler *c, const struct tsdl_type *t, struct m
 {
 	switch (t->kind) {
 	case TSDL_STRING:
-		compile_string(c, to);
+		layout_compile_string(c, to);
 		break;
 	case TSDL_ARRAY:
 	case TSDL_SEQUENCE:
@@ -443,7 +342,7 @@ static void compile_type(struct compiler *c, const struct tsdl_type *t, struct m
 		compile_variant(c, t, to);
 		break;
 	default:
-		compile_int(c, t, to);
+		layout_compile_int(c, t, to);
 	}
 }
 
@@ -467,7 +366,7 @@ int layout_compile(struct compiler *c, enum scope scope, const struct tsdl_type 
 		compile_struct(c, type, &to);
 	end_steps(c);
 	if (c->path.failed)
-		fail_memory(c);
+		layout_fail_memory(c);
 	if (c->slots > c->out->slot_count)
 		c->out->slot_count = c->slots;
 	if (!fields || c->failed) {

@@ -17,7 +17,8 @@
 enum role {
 	ROLE_NONE, ROLE_MAGIC, ROLE_STREAM, ROLE_INSTANCE, ROLE_BEGIN, ROLE_END, ROLE_CONTENT,
 	ROLE_PACKET, ROLE_CPU, ROLE_CHECKSUM, ROLE_CHECKSUM_SCHEME, ROLE_COMPRESSION,
-	ROLE_ENCRYPTION, ROLE_ID, ROLES
+	ROLE_ENCRYPTION, ROLE_ID, ROLE_UUID, ROLE_DISCARDED, ROLE_SEQUENCE, ROLE_SEQUENCE_BITS,
+	ROLES
 };
 
 enum step_code { STEP_END, STEP_ALIGN, STEP_INT, STEP_STRING, STEP_LOOP, STEP_BYTES, STEP_VARIANT };
@@ -26,7 +27,7 @@ enum step_code { STEP_END, STEP_ALIGN, STEP_INT, STEP_STRING, STEP_LOOP, STEP_BY
 
 struct step {
 	uint8_t code;           /* enum step_code */
-	uint8_t role;           /* STEP_INT: enum role */
+	uint8_t role;           /* STEP_INT, STEP_BYTES: enum role */
 	uint8_t size;           /* STEP_INT: bits read */
 	uint8_t bytes;          /* STEP_INT: bytes written: 1, 2, 4 or 8 */
 	bool is_signed, big_endian;
@@ -96,6 +97,19 @@ void layout_free_fields(struct md_field *fields, uint32_t count);
 void layout_forget(struct compiler *c, size_t symbols, uint32_t slots);
 void layout_deinit(struct layout *l);
 
+/* ---- for the files of the compiler: layout.c, layout_scalar.c ---- */
+
+/* Set c->failed. */
+void layout_fail(struct compiler *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void layout_fail_memory(struct compiler *c);
+/* Returns the index of the step; 0 if c->failed is set. */
+uint32_t layout_add_step(struct compiler *c, const struct step *s);
+/* The member at c->path has its value in this slot. */
+void layout_add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t);
+/* Also enumerations and floating point numbers. */
+void layout_compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+void layout_compile_string(struct compiler *c, struct md_type *to);
+
 /* ---- packet.c: reading ---- */
 
 struct bits {                   /* bytes of a packet, from one of its bytes on */
@@ -120,6 +134,7 @@ struct run {
 	const struct clock_class *clock;
 	uint64_t cycles;        /* of that clock, extended */
 	uint64_t roles[ROLES];  /* values */
+	uint8_t uuid[16];       /* the value of ROLE_UUID */
 	uint32_t have;          /* bit ROLE_…: it has a value */
 	uint64_t *slots;        /* layout.slot_count */
 	uint64_t work;          /* since the caller set it to 0 */

@@ -72,7 +72,7 @@ static int add_streams(struct import *im, struct source *s, struct trace *t)
 	if (!s->inputs)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		s->inputs[i] = (struct ltt_input){ { read_events, NULL }, s,
+		s->inputs[i] = (struct ltt_input){ { .read = read_events }, s,
 							  &streams[i] };
 		if (import_add_stream(im, t, streams[i].class, i, streams[i].cpu,
 				      &s->first[streams[i].file - s->files], &s->inputs[i].in))

@@ -149,6 +149,10 @@ static int run_bytes(struct run *r, const struct step *s)
 		return LAYOUT_SHORT;
 	p = b->data + (b->at - b->from) / 8;
 	b->at += 8 * n;
+	if (s->role == ROLE_UUID) {
+		memcpy(r->uuid, p, sizeof(r->uuid));
+		r->have |= 1u << ROLE_UUID;
+	}
 	return put(r, p, n);
 }
 
