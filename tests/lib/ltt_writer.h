@@ -21,8 +21,6 @@ static const char ltt_definition[] =
 	"<?xml version=\"1.0\"?>\n<!-- a comment <facility> -->\n"
 	"<facility name=fac arch=\"i386\">\n"
 	"  <description>What \"it\" is</description>\n"
-	"  <type name=mode><enum size=1><label name=LOW value=3/>\n"
-	"    <label name=HIGH><description>more</description></label></enum></type>\n"
 	"  <type name=pair><struct><field name=x><int size=2/></field>\n"
 	"    <field name=y><typeref name=mode/></field></struct></type>\n"
 	"  <event name=plain per_trace>\n    <description>d</description>\n"
@@ -36,7 +34,10 @@ static const char ltt_definition[] =
 	"    <field name=u><union><field name=w><uint size=4/></field>\n"
 	"      <field name=c><uint size=1/></field></union></field>\n"
 	"    <field name=f><float size=4/></field>\n    <field name=ptr><pointer/></field>\n"
-	"  </event>\n</facility>\n";
+	"  </event>\n"
+	"  <type name=mode><enum size=1><label name=LOW value=3/>\n"
+	"    <label name=HIGH><description>more</description></label></enum></type>\n"
+	"</facility>\n";
 
 static inline void ltt_raw(struct ltt_writer *w, uint64_t value, unsigned int size, bool big)
 {

@@ -113,6 +113,8 @@ fi
 # ---- the session that shows it ----
 
 is "format" "LTT 0.x" "$(sed -n 's/^input_format //p' "$old/status")"
+# What the events of the facility core say.
+has "$(cat "$old/status")" '^facility [a-z_]* id [1-9][0-9]* checksum [0-9]* cycle [0-9]*$'
 is "events in counts" "$events" "$(awk '$3 == "*" { n += $4 } END { print n }' "$old/counts")"
 mkdir "$work/all"
 mv "$work/ltt" "$work/all/one"

@@ -208,15 +208,17 @@ static void bad_definitions(void)
 		{ "<facility name=fac><type name=a><struct><field name=f><typeref name=a/></field>"
 		  "</struct></type><event name=e><field name=f><typeref name=a/></field></event>"
 		  "</facility>", "expected types that are at most 10 deep" },
-		{ "<facility name=fac><event name=e><field name=f><int size=3/></field></event>",
+		{ "<facility name=fac><event name=e><field name=f><int size=3/></field></event>"
+		  "</facility>",
 		  "expected an integer of 1, 2, 4 or 8 bytes" },
 		{ "<facility name=fac><event name=e><field name=\"f><int/></field>",
 		  "expected the end of a value in quotes" },
 		{ "<facility name=fac><event name=e><field name=f><int/></event>",
 		  "expected the end of a tag" },
 		{ "<facility name=fac><event name=e>", "expected the end of a tag" },
-		{ "<facility name=fac><event name=e><field name=f><typeref name=no/></field>",
-		  "expected the name of a type that was defined before" },
+		{ "<facility name=fac><event name=e><field name=f><typeref name=no/></field>"
+		  "</event></facility>",
+		  "expected the name of a type of this facility" },
 		{ "<facility name=fuc></facility>",
 		  "eventdefs/ has no definition of the facility" },
 	};

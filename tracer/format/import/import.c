@@ -33,6 +33,7 @@ void import_put(struct import *im)
 	free(im->traces);
 	free(im->streams);
 	free(im->path);
+	md_buf_deinit(&im->notes);
 	free(im);
 }
 
@@ -429,9 +430,11 @@ static void show_status(struct session *s, struct md_buf *out)
 		return;
 	md_buf_puts(out, "input ");
 	lexer_quote_path(s->input, out);
-	if (s->import)
-		md_buf_printf(out, "input_format %s\ninput_streams %zu\n", s->import->format,
-			      s->import->stream_count);
+	if (!s->import)
+		return;
+	md_buf_printf(out, "input_format %s\ninput_streams %zu\n", s->import->format,
+		      s->import->stream_count);
+	md_buf_put(out, s->import->notes.data, s->import->notes.len);
 }
 
 /* Both sessions have one owner: its share has the same as before. */

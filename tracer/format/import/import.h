@@ -52,6 +52,7 @@ struct import {
 	struct session *s;      /* not referenced: who reads has a reference */
 	char *path;             /* of the input */
 	const char *format;     /* name of the first format that found a trace */
+	struct md_buf notes;    /* lines for `status`: what its formats say of the trace */
 	struct import_file *files;      /* sorted by path */
 	size_t file_count;
 	struct trace **traces;          /* not referenced: each refers to the import */

@@ -2,6 +2,7 @@
 #include "tracer/format/import/ltt.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,17 @@ static int add_load(void *arg, uint64_t cycles, const char *name, const uint32_t
 		t->loads[i] = t->loads[i - 1];
 	t->loads[i] = (struct ltt_load){ cycles, (uint8_t)values[1], (uint8_t)ret };
 	return 0;
+}
+
+void ltt_describe(const struct ltt_trace *t, struct md_buf *out)
+{
+	for (size_t i = 0; i < t->load_count; i++) {
+		const struct ltt_load *l = &t->loads[i];
+		const struct ltt_facility *f = t->facilities[l->facility];
+
+		md_buf_printf(out, "facility %s id %u checksum %u cycle %" PRIu64 "\n", f->name,
+			      l->id, f->checksum, l->cycles);
+	}
 }
 
 /* ---- files ---- */

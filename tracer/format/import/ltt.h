@@ -60,6 +60,11 @@ const struct md_trace *ltt_model(const struct ltt_trace *t);
 struct md_trace *ltt_take_model(struct ltt_trace *t);
 size_t ltt_streams(const struct ltt_trace *t, const struct ltt_stream **streams);
 /*
+ * Appends a line for each load of a facility, in the order of time: what the core facility's events
+ * say. They are not among the events that are read.
+ */
+void ltt_describe(const struct ltt_trace *t, struct md_buf *out);
+/*
  * Appends whole events from *at on, about `want` bytes, and moves *at after them. Each has a header
  * of MD_HEADER_LARGE in its long form, then contexts and fields. 1; 0: the end of the stream;
  * -errno with a sentence. Events before the mistake were returned by earlier calls.

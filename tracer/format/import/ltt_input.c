@@ -109,6 +109,7 @@ static int open_source(struct import *im, size_t first, size_t count, const char
 	ret = ltt_open(files, count, &s->trace, &why);
 	if (ret)
 		return tr_fail(err, ret, "%s%s", ret == -ENOMEM ? "" : dir, why.sentence);
+	ltt_describe(s->trace, &im->notes);
 	snprintf(path, sizeof(path), "%.*s", *dir ? (int)strlen(dir) - 1 : 0, dir);
 	t = import_add_trace(im, ltt_take_model(s->trace), path, false);
 	return t && !add_streams(im, s, t) ? 0 : tr_fail(err, -ENOMEM, "out of memory");

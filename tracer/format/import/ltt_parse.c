@@ -226,7 +226,7 @@ static bool read_reference_to_type(struct parser *x, const struct tag *t, struct
 	}
 	x->p = back;
 	return done ? ltt_tag_skip(x, t)
-		    : ltt_tag_fail(x, "expected the name of a type that was defined before");
+		    : ltt_tag_fail(x, "expected the name of a type of this facility");
 }
 
 static bool read_type(struct parser *x, const struct tag *t, struct md_type *out,
@@ -285,16 +285,14 @@ static bool read_event(struct parser *x, const struct tag *t)
 	return read_fields(x, t, &e->e->fields, &e->e->field_count, &e->contexts, 0);
 }
 
-static bool read_facility(struct parser *x, struct tag *t)
+/* Notes where the types with names are: an event may refer to one that comes after it. */
+static bool find_types(struct parser *x, struct tag *t)
 {
+	const char *begin = x->p;
+
 	while (ltt_tag_next(x, "facility", t)) {
 		const char *name = ltt_tag_attribute(t, "name");
 
-		if (ltt_tag_is(t, "event")) {
-			if (!read_event(x, t))
-				return false;
-			continue;
-		}
 		if (ltt_tag_is(t, "type") && name && x->named_count < NAMED_MAX) {
 			struct named *n = &x->named[x->named_count++];
 
@@ -304,6 +302,17 @@ static bool read_facility(struct parser *x, struct tag *t)
 		if (!ltt_tag_skip(x, t))
 			return false;
 	}
+	x->p = begin;
+	return !x->ret;
+}
+
+static bool read_facility(struct parser *x, struct tag *t)
+{
+	if (!find_types(x, t))
+		return false;
+	while (ltt_tag_next(x, "facility", t))
+		if (ltt_tag_is(t, "event") ? !read_event(x, t) : !ltt_tag_skip(x, t))
+			return false;
 	return !x->ret;
 }
 
