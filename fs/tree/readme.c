@@ -154,6 +154,8 @@ const char readme[] =
 	"    kernel has:\n"
 	"    kprobe:SYMBOL+OFF  kretprobe:SYMBOL  uprobe:PATH:SYMBOL\n"
 	"    uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME (fields arg0 …)\n"
+	"    kcall:SYMBOL  ucall:PATH:SYMBOL: entry and return, two events\n"
+	"    uprobe:, uretprobe: and ucall: with * in SYMBOL: an event for each function\n"
 	"    function:NAME (with *): calls of kernel functions, as the event\n"
 	"    function { ip, parent_ip, func, parent_func }\n"
 	"    @process.execve  @iosyscall.read  @nfs  @*: hooks of LKET, recorded by what\n"

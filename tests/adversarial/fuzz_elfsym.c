@@ -174,6 +174,30 @@ static void check_usdt(int fd)
 	md_buf_deinit(&b);
 }
 
+static void check_functions(int fd, bool returns)
+{
+	struct elfsym_functions f;
+	struct tr_err err = TR_ERR_INIT;
+
+	if (elfsym_functions(fd, "*a*", returns, 3, &f, &err)) {
+		if (!err.sentence[0] || f.list || f.count)
+			fail("no sentence, or functions in spite of an error");
+		return;
+	}
+	if (!f.count || f.count > 3)
+		fail("no functions, or too many");
+	for (size_t i = 0; i < f.count; i++) {
+		const char *name = f.list[i].name;
+
+		if (f.list[i].offset >= file_size)
+			fail("an offset outside of the file");
+		if (!*name || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789_.$") != strlen(name))
+			fail("a name has bytes that no rule can have");
+	}
+	elfsym_functions_deinit(&f);
+}
+
 static unsigned int one_round(int fd)
 {
 	static const char *const symbols[] = { "alpha",   "beta",     "gamma",
@@ -189,6 +213,7 @@ static unsigned int one_round(int fd)
 	spoil();
 	if (ftruncate(fd, 0) || pwrite(fd, file, file_size, 0) != (ssize_t)file_size)
 		fail("cannot write");
+	check_functions(fd, round_now & 1);
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
 		err.sentence[0] = '\0';
 		if (elfsym_resolve(fd, symbols[i], &at, &err)) {

@@ -68,7 +68,8 @@ struct kprobe_planned {
 	bool optional;                  /* only rules on hooks need it */
 	/* -errno of the kernel's refusal; of an optional one also if it cannot be made; or 0 */
 	int refused;
-	struct dynamic_event event;
+	int fd;                         /* of the file of its events; -1: none */
+	struct dynamic_events events;   /* if ready; none for functions of the kernel */
 };
 
 struct kprobe_plan {

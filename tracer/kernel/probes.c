@@ -89,9 +89,9 @@ void kprobe_plan_deinit(struct kprobe_plan *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		struct kprobe_planned *p = &plan->items[i];
 
-		if (p->event.fd >= 0)
-			close(p->event.fd);
-		dynamic_event_deinit(&p->event);
+		if (p->fd >= 0)
+			close(p->fd);
+		dynamic_events_deinit(&p->events);
 		free(p->pattern);
 		free(p->text);
 	}
@@ -118,7 +118,7 @@ static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const char 
 				      .text = strdup(r->text),
 				      .line = r->line,
 				      .optional = hook_is_rule(r->pattern),
-				      .event.fd = -1 };
+				      .fd = -1 };
 	return p->pattern && p->text ? -EAGAIN : -ENOMEM;
 }
 
@@ -173,19 +173,22 @@ static int find_tracepoint(struct kernel *k, struct dynamic_event *d, struct tr_
 		   : 0;
 }
 
-static int resolve_event(struct kernel *k, struct dynamic_event *d, const char *pattern,
-			 const struct owner *owner, struct btf_files *types, struct tr_err *err)
+static int resolve_events(struct kernel *k, struct kprobe_planned *p, const struct owner *owner,
+			  struct btf_files *types, struct tr_err *err)
 {
-	int ret = dynamic_event_parse(pattern, d, err);
+	struct dynamic_event d;
+	int ret = dynamic_event_parse(p->pattern, &d, err);
 
-	if (!ret && d->kind == DYN_EVENT)
-		ret = find_tracepoint(k, d, err);
-	if (ret)
-		return ret;
-	if (dynamic_event_has_file(d))
-		d->fd = ownerfile_open(owner, d->path, err);
-	return dynamic_event_has_file(d) && d->fd < 0 ? d->fd
-						      : dynamic_event_resolve(d, types, err);
+	if (!ret && d.kind == DYN_EVENT)
+		ret = find_tracepoint(k, &d, err);
+	if (!ret && dynamic_event_has_file(&d)) {
+		p->fd = d.fd = ownerfile_open(owner, d.path, err);
+		ret = d.fd < 0 ? d.fd : 0;
+	}
+	if (!ret)
+		return dynamic_events_resolve(&d, p->pattern, types, &p->events, err);
+	dynamic_event_deinit(&d);
+	return ret;
 }
 
 /* Maps errors of the kernel to the few that users get. */
@@ -234,7 +237,7 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, const struct owne
 			continue;
 		ret = krule_is_function(p->pattern)
 			      ? check_function(k, p->pattern, &why)
-			      : resolve_event(k, &p->event, p->pattern, owner, &types, &why);
+			      : resolve_events(k, p, owner, &types, &why);
 		if (p->optional && ret != -ENOMEM) {
 			p->refused = ret;
 			ret = 0;
@@ -249,14 +252,32 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, const struct owne
 	return ret;
 }
 
+/* Makes one event in the kernel, which may have several places. */
+static int make_event(struct kernel *k, const struct dynamic_event_of *e, int *refused,
+		      struct tr_err *err)
+{
+	struct md_buf names = MD_BUF_INIT;
+	int ret = k->ops->probe_create(k->backend, k->group, &e->event, &names, err);
+
+	*refused = ret;
+	for (size_t at = 0; at < names.len && !ret; at += strlen(names.data + at) + 1) {
+		ret = register_probe(k, names.data + at, e->key);
+		if (ret)
+			tr_fail(err, ret,
+				ret == -EEXIST ? "another rule has an event of the same name"
+					       : "out of memory");
+	}
+	md_buf_deinit(&names);
+	return ret;
+}
+
 /* Makes the probes for one key, of the rule or of its hooks. As kprobe_make. */
 static int make_probes(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
 		       const char *pattern, struct tr_err *err)
 {
-	struct md_buf names = MD_BUF_INIT;
 	struct tr_err why = TR_ERR_INIT;
 	struct kprobe_planned *p = NULL;
-	int ret;
+	int ret = 0;
 
 	for (size_t i = 0; i < plan->count && !p; i++)
 		if (!strcmp(plan->items[i].pattern, pattern))
@@ -269,18 +290,8 @@ static int make_probes(struct kernel *k, struct kprobe_plan *plan, const struct 
 		return -EAGAIN;
 	if (p->optional && p->refused)
 		return p->refused;
-	if (krule_is_function(p->pattern))
-		return 0;
-	ret = k->ops->probe_create(k->backend, k->group, &p->event, &names, &why);
-	p->refused = ret;
-	for (size_t at = 0; at < names.len && !ret; at += strlen(names.data + at) + 1) {
-		ret = register_probe(k, names.data + at, p->pattern);
-		if (ret)
-			tr_fail(&why, ret,
-				ret == -EEXIST ? "another rule has an event of the same name"
-					       : "out of memory");
-	}
-	md_buf_deinit(&names);
+	for (size_t i = 0; i < p->events.count && !ret; i++)
+		ret = make_event(k, &p->events.list[i], &p->refused, &why);
 	if (ret)
 		ret = fail_at_rule(&why, ret, r->text, r->line);
 	if (ret && err)
@@ -334,7 +345,10 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 	for (size_t i = 0; i < plan->count && ret; i++) {
 		const struct kprobe_planned *p = &plan->items[i];
 		struct tr_err why = TR_ERR_INIT;
-		int code = p->refused ? dynamic_event_explain(&p->event, p->refused, &why) : 0;
+		int code = p->refused && p->events.count
+				   ? dynamic_event_explain(&p->events.list[0].event, p->refused,
+							   &why)
+				   : 0;
 
 		if (!why.sentence[0])
 			continue;

@@ -131,6 +131,123 @@ static void versions(void)
 	close(fd);
 }
 
+/* ---- functions of a pattern ---- */
+
+static const char *const functions_source =
+	"__asm__(\".text\\n.type chosen, @gnu_indirect_function\\n.globl chosen\\nchosen: ret\\n"
+	".size chosen, 1\\n.type unsized, @function\\n.globl unsized\\nunsized: ret\\n\");\n"
+	"#define F __attribute__((noinline)) int\n"
+	"F twin_a(int x) { return x + 1; }\n"
+	"int __twin_a(int x) __attribute__((alias(\"twin_a\")));\n"
+	"F twin_b(int x) { return x + 2; }\n"
+	"F my_setjmp(int x) { return x + 3; }\n"
+	"static F hidden(int x) { __asm__ volatile(\"\" : \"+r\"(x)); return x + 4; }\n"
+	"int use(int x) { return hidden(x); }\n"
+	"int twin_data = 3;\n";
+
+/* The names that match, each with a blank; a star after those that others have as well. */
+static const char *list(int fd, const char *pattern, bool returns, int want)
+{
+	static char text[4096];
+	struct elfsym_functions f;
+	struct tr_err err = TR_ERR_INIT;
+	int ret = elfsym_functions(fd, pattern, returns, 64, &f, &err);
+	size_t n = 0;
+
+	text[0] = '\0';
+	CHECK(ret == want && !ret == !err.sentence[0]);
+	for (size_t i = 0; i < f.count; i++) {
+		uint64_t at = 0;
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s ", f.list[i].name,
+				      f.list[i].shared ? "*" : "");
+		/* A rule on it alone means the same place. */
+		CHECK(f.list[i].shared ||
+		      (!elfsym_resolve(fd, f.list[i].name, &at, NULL) && at == f.list[i].offset));
+	}
+	CHECK(ret ? !f.list : f.count > 0);
+	elfsym_functions_deinit(&f);
+	return text;
+}
+
+static int build_two(const char *options, const char *name)
+{
+	char path[512], command[1024];
+	const char *cc = getenv("CC");
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/f.c", dir);
+	f = fopen(path, "w");
+	if (!f || fputs(functions_source, f) < 0 || fclose(f))
+		return -1;
+	snprintf(path, sizeof(path), "%s/g.c", dir);
+	f = fopen(path, "w");
+	if (!f ||
+	    fputs("static __attribute__((noinline)) int hidden(int x) { __asm__ volatile(\"\" : "
+		  "\"+r\"(x)); return x * 4; }\nint used(int x) { return hidden(x); }\n", f) < 0 ||
+	    fclose(f))
+		return -1;
+	snprintf(command, sizeof(command), "cd %s && %s -O1 -fPIC -shared %s -o %s f.c g.c "
+		 "2>/dev/null", dir, cc && *cc ? cc : "gcc", options, name);
+	if (system(command))
+		return -1;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void functions(void)
+{
+	struct elfsym_functions f;
+	struct tr_err err = TR_ERR_INIT;
+	int fd = build_two("", "functions.so"), stripped = build_two("-s", "functions.stripped.so"),
+	    throws = build_two("-Wl,-u,__gxx_personality_v0 -Wl,--defsym=__gxx_personality_v0=use",
+			       "throws.so");
+
+#ifndef __x86_64__
+	SKIP("the functions are those of x86-64");
+#endif
+	if (fd < 0 || stripped < 0 || throws < 0)
+		SKIP("no compiler");
+	CHECK_STR(list(fd, "*twin*", false, 0), "twin_a twin_b ");
+	CHECK_STR(list(fd, "__twin*", false, 0), "__twin_a ");
+	CHECK_STR(list(fd, "hid*n", false, 0), "hidden* hidden* ");
+	CHECK_STR(list(fd, "us*", false, 0), "use used ");
+	CHECK_STR(list(fd, "us*", true, 0), "use used ");
+	/* Where exceptions may be thrown, returns are no matter of patterns. */
+	CHECK_STR(list(throws, "us*", false, 0), "use used ");
+	CHECK_STR(list(throws, "us*", true, -EINVAL), "");
+	CHECK_STR(list(fd, "my_*", false, 0), "my_setjmp ");
+	CHECK_STR(list(fd, "my_*", true, -ENOENT), "");
+	CHECK_STR(list(fd, "chos*", false, -ENOENT), "");
+	CHECK_STR(list(fd, "unsiz*", false, -ENOENT), "");
+	CHECK_STR(list(stripped, "*twin*", false, 0), "twin_a twin_b ");
+	CHECK_STR(list(stripped, "hid*", false, -ENOENT), "");
+	CHECK(elfsym_functions(stripped, "x*", false, 9, &f, &err) == -ENOENT &&
+	      strstr(err.sentence, "stripped"));
+	CHECK(elfsym_functions(fd, "*twin*", false, 2, &f, &err) == 0 && f.count == 2 &&
+	      f.list[0].offset != f.list[1].offset);
+	elfsym_functions_deinit(&f);
+	CHECK(elfsym_functions(fd, "*twin*", false, 1, &f, &err) == -E2BIG &&
+	      strstr(err.sentence, "2 functions") && strstr(err.sentence, "at most 1") && !f.list);
+	CHECK(elfsym_functions(-1, "*", false, 1, &f, &err) == -EBADF);
+	close(fd);
+	close(stripped);
+	close(throws);
+}
+
+/* The C library: versions and aliases. */
+static void functions_of_libc(void)
+{
+	int fd = open("/lib/x86_64-linux-gnu/libc.so.6", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		SKIP("no C library of Debian's");
+	CHECK_STR(list(fd, "*pthread_cond_wai*", false, 0),
+		  "pthread_cond_wait* pthread_cond_wait* ");
+	CHECK_STR(list(fd, "strle*", false, -ENOENT), "");      /* strlen is an IFUNC */
+	close(fd);
+}
+
 static void no_elf(void)
 {
 	struct elfsym_probes p;
@@ -163,6 +280,8 @@ int main(void)
 		return 1;
 	CASE(kinds);
 	CASE(versions);
+	CASE(functions);
+	CASE(functions_of_libc);
 	CASE(no_elf);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	if (system(command))

@@ -13,7 +13,7 @@
 #include "tracer/base/probe/event_field.h"
 #include "tracer/base/base.h"
 
-enum { ARGS_MAX = 32, SYMBOL_MAX = 1000 };
+enum { ARGS_MAX = 32 };
 
 static const struct {
 	const char *word;
@@ -98,18 +98,27 @@ static const char *find_last_colon(const char *begin, const char *end)
 static int parse_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return,
 		       struct dynamic_event *d)
 {
-	const char *more = is_kernel ? "_.$:" : "_.$@", *q;
+	bool many = !is_kernel && memchr(p, '*', (size_t)(in->end - p));
+	const char *more = is_kernel ? "_.$:" : many ? "_.$*" : "_.$@", *q;
 
 	if (p == in->end)
 		return fail_at(in, p, "a symbol is missing");
-	if (in->end - p > SYMBOL_MAX)
+	if (in->end - p > DYN_SYMBOL_MAX)
 		return fail_at(in, p, "the symbol's name is too long");
 	for (q = p; q < in->end && *q != '+'; q++)
 		if (!isalnum((unsigned char)*q) && !strchr(more, *q))
 			return fail_at(in, q,
-				       "a symbol has letters, digits, '_', '.' and '$' only");
+				       is_kernel && *q == '*'
+					       ? "a symbol has letters, digits, '_', '.' and '$' "
+						 "only; rules function:NAME take '*'"
+				       : many ? "a pattern of functions has letters, digits, '_', "
+						"'.', '$' and '*' only"
+					      : "a symbol has letters, digits, '_', '.' and '$' "
+						"only");
 	if (q == p)
 		return fail_at(in, p, "a symbol is missing before '+'");
+	if (q < in->end && many)
+		return fail_at(in, q, "a pattern of functions has no offset");
 	if (q < in->end && is_return)
 		return fail_at(in, q, "the return of a function has no offset");
 	if (q < in->end) {
@@ -322,11 +331,9 @@ int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, stru
 	struct btf_files own = BTF_FILES_INIT(BTF_FILE);
 	int ret = 0;
 
-	if (d->place_count)
-		return 0;
 	if (dynamic_event_has_file(d) && d->fd < 0)
 		return tr_fail(err, -EBADF, "%s is not open", d->path);
-	if (dynamic_event_has_file(d))
+	if (dynamic_event_has_file(d) && !d->place_count)
 		ret = d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
 	if (!ret)
 		ret = extra_resolve(d, types ? types : &own, err);

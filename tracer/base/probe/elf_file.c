@@ -218,7 +218,7 @@ const struct elf_section *elf_view_section(const struct elf_view *v, const char 
 	return NULL;
 }
 
-uint64_t elf_view_symbol_size(const struct elf_view *v)
+static uint64_t elf_view_symbol_size(const struct elf_view *v)
 {
 	return v->is64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 }
@@ -267,4 +267,44 @@ int64_t elf_view_offset(const struct elf_view *v, uint64_t address, bool execute
 			return (int64_t)(s->offset + (address - s->address));
 	}
 	return -1;
+}
+
+/* ---- tables of symbols ---- */
+
+int elf_table_open(struct elf_table *t, struct elf_view *v, uint32_t type, struct tr_err *err)
+{
+	static const uint64_t names_max = 128u << 20, symbols_max = 8u << 20;
+	const struct elf_section *names;
+
+	*t = (struct elf_table){ .v = v, .symbols = elf_view_section_of(v, type) };
+	names = t->symbols && t->symbols->link < v->section_count ? &v->sections[t->symbols->link]
+								  : NULL;
+	if (!names || names->type != SHT_STRTAB || !names->size)
+		return -ENOENT;
+	if (names->size > names_max)
+		return tr_fail(err, -EFBIG, "the file's table of names has more than %u MiB",
+			       (unsigned int)(names_max >> 20));
+	t->names = malloc(names->size);
+	if (!t->names)
+		return tr_fail(err, -ENOMEM, "no memory for the file's names");
+	if (!elf_view_read(v, names, 0, t->names, names->size)) {
+		elf_table_close(t);
+		return -ENOENT;
+	}
+	t->names_size = names->size;
+	t->names[names->size - 1] = '\0';
+	t->count = t->symbols->size / elf_view_symbol_size(v);
+	t->count = t->count < symbols_max ? t->count : symbols_max;
+	return 0;
+}
+
+void elf_table_close(struct elf_table *t)
+{
+	free(t->names);
+	t->names = NULL;
+}
+
+const char *elf_table_name(const struct elf_table *t, uint64_t at)
+{
+	return at < t->names_size ? t->names + at : "";
 }

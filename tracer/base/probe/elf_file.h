@@ -53,10 +53,26 @@ bool elf_view_read(const struct elf_view *v, const struct elf_section *s, uint64
 /* The first section of a type, or of a name; NULL: none. */
 const struct elf_section *elf_view_section_of(const struct elf_view *v, uint32_t type);
 const struct elf_section *elf_view_section(const struct elf_view *v, const char *name);
-uint64_t elf_view_symbol_size(const struct elf_view *v);
 bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index,
 		     struct elf_symbol *out);
 /* The file offset of an address; -1: no segment (executed: no executable one) contains it. */
 int64_t elf_view_offset(const struct elf_view *v, uint64_t address, bool executed);
+
+struct elf_table {                      /* a table of symbols, with their names */
+	struct elf_view *v;
+	const struct elf_section *symbols;
+	uint64_t count;
+	char *names;                            /* owned; ends with a NUL */
+	uint64_t names_size;
+};
+
+/* Of SHT_SYMTAB or SHT_DYNSYM. -ENOENT: the file has none; -EFBIG, -ENOMEM with a sentence. */
+int elf_table_open(struct elf_table *t, struct elf_view *v, uint32_t type, struct tr_err *err);
+void elf_table_close(struct elf_table *t);
+/*
+ * The name at a place of the names. It may be as long as all of them, so callers must not take its
+ * length for every symbol.
+ */
+const char *elf_table_name(const struct elf_table *t, uint64_t at);
 
 #endif

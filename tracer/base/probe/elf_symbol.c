@@ -11,7 +11,6 @@
 #include "tracer/base/base.h"
 
 enum { NEAR_MAX = 4096 };
-static const uint64_t names_max = 128u << 20, symbols_max = 8u << 20;
 
 /* The symbol to find: a name, and a version if the rule has one. */
 struct wanted {
@@ -30,10 +29,8 @@ struct found {
 };
 
 struct table {                  /* a symbol table that is being searched */
-	struct elf_view *v;
-	const struct elf_section *symbols, *versions;   /* versions: of dynsym, or NULL */
-	char *names;
-	uint64_t names_size;
+	struct elf_table e;
+	const struct elf_section *versions;     /* of dynsym, or NULL */
 	int version;            /* index of the wanted version; 0: any; -1: not in the file */
 };
 
@@ -76,31 +73,22 @@ static int parse_wanted(struct wanted *w, const char *symbol, struct tr_err *err
 }
 
 /*
- * A string of the table; the table ends with a NUL. A name may be as long as the table, so callers
- * must not take its length for every symbol.
- */
-static const char *name_at(const struct table *t, uint64_t at)
-{
-	return at < t->names_size ? t->names + at : "";
-}
-
-/*
  * The index of a version's name in the file (SHT_GNU_verdef). Bounded by the section, and each step
  * goes forward.
  */
 static int find_version(const struct table *t, const char *version)
 {
-	const struct elf_section *s = elf_view_section_of(t->v, SHT_GNU_verdef);
+	const struct elf_section *s = elf_view_section_of(t->e.v, SHT_GNU_verdef);
 	uint64_t at = 0;
 
 	for (int i = 0; s && i < 65536 && at < s->size; i++) {
 		Elf64_Verdef d;
 		Elf64_Verdaux a;
 
-		if (!elf_view_read(t->v, s, at, &d, sizeof(d)) ||
-		    !elf_view_read(t->v, s, at + d.vd_aux, &a, sizeof(a)))
+		if (!elf_view_read(t->e.v, s, at, &d, sizeof(d)) ||
+		    !elf_view_read(t->e.v, s, at + d.vd_aux, &a, sizeof(a)))
 			break;
-		if (!strcmp(name_at(t, a.vda_name), version))
+		if (!strcmp(elf_table_name(&t->e, a.vda_name), version))
 			return d.vd_ndx & 0x7fff;
 		if (!d.vd_next)
 			break;
@@ -117,7 +105,7 @@ static int rank_symbol(const struct table *t, const struct elf_symbol *s, bool i
 	if (s->section == SHN_UNDEF ||
 	    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
 		return 0;
-	if (type == STT_NOTYPE && elf_view_offset(t->v, s->value, true) < 0)
+	if (type == STT_NOTYPE && elf_view_offset(t->e.v, s->value, true) < 0)
 		return 0;
 	return 1 + (type != STT_NOTYPE) * 8 + is_default * 4 +
 	       (bind == STB_GLOBAL ? 2 : bind == STB_WEAK);
@@ -127,7 +115,7 @@ static int rank_symbol(const struct table *t, const struct elf_symbol *s, bool i
 static bool match_symbol(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
 		    uint64_t index, bool *is_default)
 {
-	const char *name = name_at(t, s->name), *at;
+	const char *name = elf_table_name(&t->e, s->name), *at;
 	size_t len = strlen(w->name);
 	uint16_t version = 0;
 
@@ -142,7 +130,7 @@ static bool match_symbol(const struct table *t, const struct wanted *w, const st
 	}
 	if (*at)
 		return false;
-	if (t->versions && elf_view_read(t->v, t->versions, index * 2, &version, sizeof(version)))
+	if (t->versions && elf_view_read(t->e.v, t->versions, index * 2, &version, sizeof(version)))
 		*is_default = !(version & 0x8000);
 	if (w->version && (t->version < 0 || !t->versions || (version & 0x7fff) != t->version))
 		return false;
@@ -180,7 +168,7 @@ struct near {
 static void add_near(const struct table *t, const struct wanted *w, const struct elf_symbol *s,
 			 struct near *near)
 {
-	const char *name = name_at(t, s->name);
+	const char *name = elf_table_name(&t->e, s->name);
 	size_t n = strnlen(name, 64), want = strlen(w->name);
 
 	if (near->count < NEAR_MAX && s->section != SHN_UNDEF &&
@@ -193,12 +181,10 @@ static void add_near(const struct table *t, const struct wanted *w, const struct
 static void read_table(const struct table *t, const struct wanted *w, struct found *f,
 		       struct near *near)
 {
-	uint64_t size = elf_view_symbol_size(t->v), count = t->symbols->size / size;
-
-	for (uint64_t i = 0; i < count && i < symbols_max; i++) {
+	for (uint64_t i = 0; i < t->e.count; i++) {
 		struct elf_symbol s;
 
-		if (!elf_view_symbol(t->v, t->symbols, i, &s))
+		if (!elf_view_symbol(t->e.v, t->e.symbols, i, &s))
 			return;
 		if (near)
 			add_near(t, w, &s, near);
@@ -210,32 +196,15 @@ static void read_table(const struct table *t, const struct wanted *w, struct fou
 static int open_table(struct table *t, struct elf_view *v, uint32_t type, const struct wanted *w,
 		      struct tr_err *err)
 {
-	const struct elf_section *names;
+	int ret = elf_table_open(&t->e, v, type, err);
 
-	memset(t, 0, sizeof(*t));
-	t->v = v;
-	t->symbols = elf_view_section_of(v, type);
-	names = t->symbols && t->symbols->link < v->section_count ? &v->sections[t->symbols->link]
-								  : NULL;
-	if (!names || names->type != SHT_STRTAB || !names->size)
-		return -ENOENT;
-	if (names->size > names_max)
-		return tr_fail(err, -EFBIG, "the file's table of names has more than %u MiB",
-			       (unsigned int)(names_max >> 20));
-	t->names = malloc(names->size);
-	if (!t->names)
-		return tr_fail(err, -ENOMEM, "no memory for the file's names");
-	if (!elf_view_read(v, names, 0, t->names, names->size)) {
-		free(t->names);
-		return -ENOENT;
-	}
-	t->names_size = names->size;
-	t->names[names->size - 1] = '\0';
-	if (type == SHT_DYNSYM)
+	t->versions = NULL;
+	t->version = 0;
+	if (!ret && type == SHT_DYNSYM) {
 		t->versions = elf_view_section_of(v, SHT_GNU_versym);
-	if (type == SHT_DYNSYM && w->version)
-		t->version = find_version(t, w->version);
-	return 0;
+		t->version = w->version ? find_version(t, w->version) : 0;
+	}
+	return ret;
 }
 
 static int fail_not_found(struct elf_view *v, const struct wanted *w, struct tr_err *err)
@@ -254,7 +223,7 @@ static int fail_not_found(struct elf_view *v, const struct wanted *w, struct tr_
 		if (best)
 			tr_fail(err, -ENOENT, "the file has no function '%s'; did you mean '%s'?",
 				w->text, best);
-		free(t.names);
+		elf_table_close(&t.e);
 	}
 	free(near);
 	if (best)
@@ -307,7 +276,7 @@ static int find_symbol(struct elf_view *v, const struct wanted *w, struct found 
 		if (ret)
 			return ret;
 		read_table(&t, w, f, NULL);
-		free(t.names);
+		elf_table_close(&t.e);
 	}
 	return f->rank ? 0 : fail_not_found(v, w, err);
 }

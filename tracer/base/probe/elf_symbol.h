@@ -7,6 +7,7 @@
 #ifndef TRACER_PROBE_ELF_SYMBOL_H
 #define TRACER_PROBE_ELF_SYMBOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,29 @@
  * is beyond its end, or not executable; -EFBIG: tables too large; -EIO, -ENOMEM.
  */
 int elfsym_resolve(int fd, const char *symbol, uint64_t *offset, struct tr_err *err);
+
+struct elfsym_function {
+	char *name;             /* without a version */
+	uint64_t offset, address;       /* in the file; as nm(1) prints it */
+	bool shared;            /* other functions in the list have the name */
+};
+
+struct elfsym_functions {
+	struct elfsym_function *list;   /* owned, with the names; by name, then by address */
+	size_t count;
+};
+
+/*
+ * The functions whose names match the pattern (glob_match), of .symtab, else of those that the file
+ * exports. Functions without a size, those selected at run time, and names that no rule can have
+ * are left out; of several names of one place it has the one with the fewest leading underscores.
+ * returns: leaves out functions that need their own return address, such as setjmp; -EINVAL: the
+ * file's programs walk the stack, as exceptions do. -E2BIG: more than max; other errors as above.
+ * On errors out is empty.
+ */
+int elfsym_functions(int fd, const char *pattern, bool returns, size_t max,
+		     struct elfsym_functions *out, struct tr_err *err);
+void elfsym_functions_deinit(struct elfsym_functions *f);
 
 struct elfsym_probe {           /* one place of a usdt probe; inlined ones have several places */
 	char *provider, *name;

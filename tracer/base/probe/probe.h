@@ -4,6 +4,7 @@
  *
  *   kprobe:SYMBOL[+OFF]  kretprobe:SYMBOL
  *   uprobe:PATH:SYMBOL[+OFF]  uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME
+ *   uprobe:PATH:PATTERN  uretprobe:PATH:PATTERN
  *
  * becomes definitions in kprobe_events and uprobe_events of tracefs. EVENT_NAME_MARK and a name of
  * the event may follow. A rule may have extra data (extra.h) after EXTRA_MARK; then it may also be
@@ -13,8 +14,9 @@
  *   probe.h          (this file) rules and their events
  *   dynamic_event.c  creates, lists and removes events in tracefs
  *   definition.c     rules and definitions
+ *   function_pattern.c  rules on several functions
  *   usdt_operand.c   operands of usdt probes as fetch arguments
- *   elf_symbol.h     places in ELF files: symbols and usdt probes
+ *   elf_symbol.h     places in ELF files: symbols, functions of a pattern, usdt probes
  *   usdt_note.c      usdt probes of an ELF file
  *   elf_file.h       sections, segments and symbols of an ELF file
  *   extra.h          extra data of an event: expressions
@@ -56,6 +58,9 @@ enum dynamic_event_kind {
 #define DYN_EVENT_NAME "event"  /* names of the events of DYN_EVENT begin with it and _ */
 #define DYN_PLACES_MAX 256      /* places of one usdt probe */
 #define DYN_NAME_MAX 64         /* of an event or a group in tracefs, with the NUL */
+#define DYN_FUNCTIONS_MAX 256   /* functions of one rule */
+#define DYN_SYMBOL_MAX 1000     /* bytes of a symbol's name */
+#define DYN_LABEL_MAX 200       /* bytes of a name that a rule gives; `_entry` may follow */
 
 struct dynplace {
 	uint64_t offset;        /* of the instruction, in the file */
@@ -103,11 +108,39 @@ bool dynamic_event_has_record(const struct dynamic_event *d);
 int dynamic_event_set_tracepoint(struct dynamic_event *d, const char *system, const char *name,
 				 const char *format);
 /*
- * Finds the places in the open file, and of extra data; may take seconds. types: those of the
- * kernel, which other rules share; NULL: reads them for this rule. Errors of probe/elf_symbol.h;
- * -ENOENT: no such probe; -EFBIG.
+ * Finds the places in the open file, unless they are set, and of extra data; may take seconds.
+ * types: those of the kernel, which other rules share; NULL: reads them for this rule. Errors of
+ * probe/elf_symbol.h; -ENOENT: no such probe; -EFBIG.
  */
 int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, struct tr_err *err);
+
+/* ---- rules on several functions of a file: function_pattern.c ---- */
+
+/* Whether a rule, or its key, names its functions with `*`. */
+bool dynamic_event_is_pattern(const char *text);
+/* Whether the event of this key is one of the rule's: they are equal, or its pattern matches. */
+bool dynamic_event_match(const char *pattern, const char *key);
+
+struct dynamic_event_of {
+	char *key;                      /* owned */
+	struct dynamic_event event;     /* its fd is the rule's */
+};
+
+struct dynamic_events {                 /* of one rule */
+	struct dynamic_event_of *list;  /* owned */
+	size_t count;
+};
+
+/*
+ * Resolves a rule into its events: itself, or one for each function that matches its pattern. key:
+ * the rule's. d becomes a part of out, or is freed; its file stays open. Errors of
+ * dynamic_event_resolve; -E2BIG: more than DYN_FUNCTIONS_MAX functions.
+ */
+int dynamic_events_resolve(struct dynamic_event *d, const char *key, struct btf_files *types,
+			   struct dynamic_events *out, struct tr_err *err);
+void dynamic_events_deinit(struct dynamic_events *e);
+
+/* ---- definitions and events ---- */
 
 /*
  * The definition of one place (0 for kernel symbols), a line for tracefs. event: its name. -EINVAL,

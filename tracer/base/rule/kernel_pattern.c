@@ -12,7 +12,6 @@
 
 #define SYSCALL "syscall:"
 #define KEY_MAX 1024
-#define EVENT_NAME_MAX 200u      /* of a probe, in the trace; `_entry` may follow */
 
 const char *krule_syscall_name(const char *pattern)
 {
@@ -35,7 +34,7 @@ bool krule_match(const char *pattern, const char *key)
 	if (hook_is_rule(pattern))
 		return hook_match(pattern, key);
 	if (dynamic_event_is_rule(pattern) || dynamic_event_is_rule(key))
-		return !strcmp(pattern, key);
+		return dynamic_event_match(pattern, key);
 	if (krule_is_function(pattern) || krule_is_function(key))
 		return krule_is_function(pattern) && krule_is_function(key);
 	if (begins_with(key, SYSCALL)) {
@@ -204,6 +203,8 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 
 	if (!dynamic_event_is_rule(r->pattern))
 		return fail_at(s, w, 0, "only probes get a name by 'as'");
+	if (dynamic_event_is_pattern(r->pattern))
+		return fail_at(s, w, 0, "a rule on several functions gives them no name");
 	if (strlen(r->keys[0]) != strlen(r->pattern))
 		return fail_at(s, w, 0, "'as' comes once, right after the pattern");
 	scan_blanks(s);
@@ -214,7 +215,7 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 	n += n ? strspn(word_text(w) + n, NAME_LETTERS "0123456789") : 0;
 	if (!n || word_text(w)[n])
 		return fail_at(s, w, n, "a name has letters, '_', and then also digits");
-	if (n > EVENT_NAME_MAX)
+	if (n > DYN_LABEL_MAX)
 		return fail_at(s, w, 0, "the name is too long");
 	if (asprintf(&key, "%s%c%s", r->keys[0], EVENT_NAME_MARK, word_text(w)) < 0)
 		return -ENOMEM;
@@ -251,8 +252,9 @@ static char *make_half(const struct rule *r, const struct extra *x, bool is_retu
 
 	name = find_name(r->keys[0], &len);
 	if (!name) {
-		name = strrchr(r->pattern, ':') + 1;
-		len = (int)strnlen(name, EVENT_NAME_MAX);
+		/* Of a pattern the star stands for the function's name. */
+		name = dynamic_event_is_pattern(r->pattern) ? "*" : strrchr(r->pattern, ':') + 1;
+		len = (int)strnlen(name, DYN_LABEL_MAX);
 	}
 	md_buf_printf(&key, "%c%sprobe:%s%c%.*s%s", *r->pattern, is_return ? "ret" : "", place,
 		      EVENT_NAME_MARK, len, name, is_return ? "_exit" : "_entry");

@@ -7,6 +7,7 @@
  *	syscall:NAME                    entry and exit of system calls
  *	syscall:entry:NAME  syscall:exit:NAME
  *	kprobe:…  uprobe:…  usdt:…      the rules of probe/probe.h, each of one event
+ *	uprobe:PATH:NAME  uretprobe:PATH:NAME  ucall:PATH:NAME  functions of a file, an event each
  *	kcall:SYMBOL  ucall:PATH:SYMBOL         entry and return of a function, two probes
  *	function:NAME                   kernel functions, by function tracing
  *	@NAME                           the events of hooks: hook.h
@@ -15,7 +16,8 @@
  * probe may have a name of its own: its key has EVENT_NAME_MARK. A call has two keys.
  *
  * NAME and SYSTEM may have `*`. Patterns are matched with the key of an event: `system:name`,
- * `system:name/lttng_name`, `syscall:entry:name`, the rule itself for probes, or KRULE_FUNCTION.
+ * `system:name/lttng_name`, `syscall:entry:name`, for probes the rule itself, or of a rule on
+ * several functions that of one of them, or KRULE_FUNCTION.
  * Function tracing is one event with a field `func`, so NAME of such a rule becomes a part of its
  * filter.
  */
