@@ -33,6 +33,16 @@ check_create() {
 	is "and no other" "" "$(cat "$S/s/user/events")"
 }
 
+check_log() {
+	echo 'trail:log' >user/events
+	echo start >control
+	echo 'a line of text' >"$MNT/log" || fail "log"
+	printf 'two\nlines\n' >"$MNT/log" || fail "lines of the log"
+	echo stop >control
+	is "lines of the log" 3 "$(recorded 'trail:log')"
+	is "its text" 1 "$(recorded 'msg = "a line of text"')"
+}
+
 check_help() {
 	has "$(cat "$MNT/README")" 'mkdir sessions'
 	has "$(cat control)" '^start$'
