@@ -75,7 +75,7 @@ enum { MD_CHECKSUM_NONE = 0, MD_CHECKSUM_CRC32 = 3 };
 /*
  * Makes the UUID of a trace whose packets are sealed of that of the trace, or back. Readers take
  * two directories with one UUID for one trace, and read the packets of both by one metadata: the
- * output of a session and its snapshots differ.
+ * output of a session and copies of its trace/ differ.
  */
 static inline void md_uuid_seal(uint8_t uuid[16])
 {

@@ -11,11 +11,13 @@
  * of the planned size, and a packet_seq_num is left out.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <uuid/uuid.h>
 
 #include "tracer/format/export/lket.h"
 #include "tracer/format/export/ltt.h"
@@ -38,6 +40,17 @@ struct trace_image *image_new(struct session *s)
 	m->s = session_ref(s);
 	lock_init(&m->sealed_lock, NULL, LOCK_SOURCE);
 	return m;
+}
+
+void image_uuid(const struct trace_image *m, const struct trace *t, uint8_t uuid[16])
+{
+	char name[17];
+
+	memcpy(uuid, t->md->uuid, 16);
+	if (!m->key)
+		return;
+	snprintf(name, sizeof(name), "%016" PRIx64, m->key);
+	uuid_generate_sha1(uuid, t->md->uuid, name, strlen(name));
 }
 
 static int take_image(struct session *s, struct trace_image **out)

@@ -23,6 +23,7 @@ enum kind { TEXT, STREAM, INDEX, OUTPUT, SEALED, ARCHIVED, EXPORTED };
 struct source {
 	pthread_mutex_t lock;   /* held while the stream is copied; `copied` is set last */
 	struct stream stream;   /* its references are owned */
+	uint8_t uuid[16];       /* of its packets */
 	struct packet *packets; /* the plan: one element for each packet */
 	size_t count;
 	size_t first;           /* the leading empty packet; earlier ones are left out */
@@ -58,6 +59,7 @@ struct trace_image {
 	struct archives *archives;      /* of ARCHIVED files */
 	struct export_files *exported;  /* of EXPORTED files, whose numbers are the same there */
 	uint64_t max_ts;        /* no event is later */
+	uint64_t key;           /* of a snapshot; else 0 */
 	pthread_mutex_t sealed_lock;    /* held while a packet is decompressed */
 
 	/* Of a snapshot; else fd is -1. */
@@ -70,6 +72,13 @@ struct trace_image {
 /* ---- image.c ---- */
 
 struct trace_image *image_new(struct session *s);       /* NULL: no memory */
+/*
+ * The UUID that a trace has in the image. The trace of a snapshot has one of its own: readers take
+ * two directories with one UUID for one trace, and merge each stream's packets, whose times overlap
+ * if one directory is a snapshot. It is the UUID of version 5 (RFC 4122, 4.3) that the session's
+ * trace as the name space and the snapshot's key as the name give.
+ */
+void image_uuid(const struct trace_image *m, const struct trace *t, uint8_t uuid[16]);
 
 /* ---- image_files.c: 0 or -errno ---- */
 

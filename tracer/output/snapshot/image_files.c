@@ -67,10 +67,13 @@ int image_add_text(struct trace_image *m, struct md_buf *text, uint64_t ts, cons
 int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts)
 {
 	struct md_buf text = MD_BUF_INIT;
+	struct md_trace md;
 	int err;
 
 	pthread_mutex_lock(&t->lock);
-	err = md_metadata_print(t->md, false, &text);
+	md = *t->md;
+	image_uuid(m, t, md.uuid);
+	err = md_metadata_print(&md, false, &text);
 	pthread_mutex_unlock(&t->lock);
 	if (err) {
 		md_buf_deinit(&text);

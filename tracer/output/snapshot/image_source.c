@@ -48,6 +48,7 @@ struct source *image_add_source(struct trace_image *m, const struct stream *st)
 	lock_init(&src->lock, NULL, LOCK_SOURCE);
 	src->stream = *st;
 	src->stream.log = NULL;
+	image_uuid(m, st->trace, src->uuid);
 	trace_get(st->trace);
 	region_get(st->region);
 	return src;
@@ -111,6 +112,7 @@ void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t s
 		   struct md_packet *h)
 {
 	*h = src->packets[i].header;
+	memcpy(h->uuid, src->uuid, sizeof(h->uuid));
 	h->content_size = 8 * (MD_PACKET_HEADER + good);
 	h->packet_seq_num = seq;
 }

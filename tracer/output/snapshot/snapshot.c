@@ -30,8 +30,12 @@ static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
 {
 	struct trace_image *m = image_new(s);
 	uint64_t bytes = 4096, newest = 0;
-	int ret = m ? image_plan(m) : -ENOMEM;
+	int ret = -ENOMEM;
 
+	if (m) {
+		m->key = sn->key;
+		ret = image_plan(m);
+	}
 	if (!ret && max)
 		ret = snapshot_limit(m, max, &newest);
 	for (size_t i = 0; m && i < m->source_count && !ret; i++) {
@@ -105,7 +109,8 @@ static int reserve(struct session *s, const char *name, struct snapshot *sn, str
 		choose_name(s, sn->name, sizeof(sn->name));
 	sn->unnamed = !name;
 	sn->created = wall_clock();
-	if (getrandom(&sn->key, sizeof(sn->key), GRND_NONBLOCK) != (ssize_t)sizeof(sn->key))
+	if (getrandom(&sn->key, sizeof(sn->key), GRND_NONBLOCK) != (ssize_t)sizeof(sn->key) ||
+	    !sn->key)
 		sn->key = (uint64_t)sn->created;
 	sn->refs = 2;           /* of the list and of the caller */
 	cds_list_add_tail(&sn->node, &s->snapshots);

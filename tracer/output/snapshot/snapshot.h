@@ -50,7 +50,7 @@ struct snapshot {
 	bool removed;                   /* it is in no session's list any more */
 	char name[SNAPSHOT_NAME_MAX + 1];
 	int64_t created;                /* ns since the epoch */
-	uint64_t key;                   /* of the memfd */
+	uint64_t key;                   /* of the memfd; not 0 */
 	struct trace_image *image;      /* referenced, set once; NULL: copying is not complete */
 	uint64_t done, total;           /* bytes copied and to copy; atomic */
 	bool unnamed;                   /* the daemon chose the name */

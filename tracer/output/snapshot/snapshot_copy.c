@@ -173,8 +173,12 @@ static int send_metadata(struct making *k, struct relay_sender *r, size_t i, siz
 	struct trace *t = image_trace(k->copy->image, i);
 	ssize_t n = text ? image_cut_read(&k->cut, i, 0, text, size) : -ENOMEM;
 	int err = n < 0 ? (int)n : (uint64_t)n != size || !t ? -EBADMSG : 0;
+	uint8_t uuid[16];
 
-	err = err ? err : relay_sender_metadata(r, number, t->md->uuid, text, size);
+	if (!err) {
+		image_uuid(k->copy->image, t, uuid);
+		err = relay_sender_metadata(r, number, uuid, text, size);
+	}
 	trace_put(t);
 	free(text);
 	return err ? err : count_piece(k, size);

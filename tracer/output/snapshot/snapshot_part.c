@@ -66,6 +66,7 @@ static int adopt_snapshot(struct session *s, const char *name, int64_t created, 
 
 	if (!err) {
 		m->fd = fd;
+		m->key = key;
 		err = snapshot_map(m);
 	}
 	if (err) {
