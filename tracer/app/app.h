@@ -50,7 +50,7 @@ struct app {
 	gid_t gid;                              /* of the process when it registered */
 	uint64_t statedump;                     /* number of the last request sent to it */
 	struct cds_list_head closed; /* in tracer.closed: apps_check_closed() looks at it again */
-	uint8_t closed_looks;   /* … so often */
+	uint64_t closed_at;     /* monotonic: for a while from then on */
 };
 
 /* user_domain.c: caller holds tracer.lock */
@@ -125,5 +125,13 @@ void lines_put_sorted(struct md_buf *lines, struct md_buf *out);
 /* attach_server.c */
 int server_start(struct tracer *t);
 void server_stop(struct tracer *t);
+/*
+ * Unlocked. What programs that have ended counted as lost comes into the rings: the kernel queues
+ * that a registration appeared or was closed before wait(2) returns for its process.
+ */
+void apps_catch_up(struct tracer *t);
+void apps_catch_up_locked(struct tracer *t);    /* caller holds tracer.lock; without a pause */
+/* As far as tracer.lock can be had by then (wall_clock). */
+void apps_catch_up_until(struct tracer *t, int64_t until);
 
 #endif

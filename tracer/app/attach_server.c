@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -55,8 +56,6 @@ void server_wake(struct server *sv)
 	if (write(sv->wake, &one, sizeof(one)) < 0)
 		return; /* it is full, so it is readable */
 }
-
-/* ---- timer ---- */
 
 /*
  * Gives applications whose time has come a new generation, which makes them attach again. Only some
@@ -102,15 +101,6 @@ static void scan_again(struct server *sv, int64_t now)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* See app_closed(). */
-static void check_closed(struct server *sv)
-{
-	pthread_mutex_lock(&sv->tracer->lock);
-	if (apps_check_closed(sv->tracer))
-		server_arm(sv, CLOSED_AGAIN);
-	pthread_mutex_unlock(&sv->tracer->lock);
-}
-
 static bool is_readable(int fd)
 {
 	struct pollfd pfd = { .fd = fd, .events = POLLIN };
@@ -128,6 +118,105 @@ static bool is_short(struct server *sv)
 	pthread_mutex_unlock(&sv->tracer->lock);
 	return pending || sv->deaf;
 }
+
+/* ---- the apps directories ---- */
+
+/*
+ * One read of the kernel's queue. Returns of how many bytes; 0 or less: it was empty. Caller holds
+ * tracer.lock, so what one thread has read is handled before another can look.
+ */
+static ssize_t take_changes(struct server *sv)
+{
+	union { struct inotify_event ev; char buf[16384]; } in;
+	struct tracer *t = sv->tracer;
+	ssize_t n = read(sv->inotify, in.buf, sizeof(in.buf));
+	const struct inotify_event *ev;
+
+	for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof(*ev) + ev->len)) {
+		ev = (const struct inotify_event *)(in.buf + at);
+		if (ev->mask & IN_Q_OVERFLOW)
+			apps_scan(t);
+		else if (ev->len && ev->mask & (IN_CREATE | IN_MOVED_TO))
+			app_created(t, ev->name);
+		if (ev->len && ev->mask & IN_MOVED_TO)
+			app_arrived(t, ev->name);
+		else if (ev->len && !(ev->mask & IN_CREATE))
+			app_closed(t, ev->name);
+		/* A file that got its name by link(2) is complete now. */
+		if (ev->len && ev->mask & IN_DELETE && ev->name[0] == '.')
+			app_arrived(t, ev->name + 1);
+	}
+	return n;
+}
+
+static void follow_directories(struct server *sv)
+{
+	struct tracer *t = sv->tracer;
+
+	pthread_mutex_lock(&t->lock);
+	take_changes(sv);
+	if (apps_check_closed(t))
+		server_arm(sv, CLOSED_AGAIN);
+	if (t->rescan_pending || !cds_list_empty(&t->retries))
+		server_arm(sv, SCAN_AGAIN);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/*
+ * Some of the changes that were queued at the first call, for which *left is negative. True: there
+ * are more. Caller holds tracer.lock.
+ */
+static bool catch_up(struct tracer *t, int *left)
+{
+	struct server *sv = t->server;
+	ssize_t n = 0;
+
+	if (sv && *left < 0 && ioctl(sv->inotify, FIONREAD, left) < 0)
+		*left = 0;
+	if (sv && *left > 0)
+		n = take_changes(sv);
+	apps_check_closed(t);
+	if (n <= 0)
+		return false;
+	/* Its thread has the rest to do: sockets for new users, the timer. */
+	server_wake(sv);
+	*left -= (int)n;
+	return *left > 0;
+}
+
+void apps_catch_up_locked(struct tracer *t)
+{
+	int left = -1;
+
+	while (catch_up(t, &left))
+		;
+}
+
+void apps_catch_up(struct tracer *t)
+{
+	bool more;
+	int left = -1;
+
+	do {
+		pthread_mutex_lock(&t->lock);
+		more = catch_up(t, &left);
+		pthread_mutex_unlock(&t->lock);
+	} while (more);
+}
+
+void apps_catch_up_until(struct tracer *t, int64_t until)
+{
+	const struct timespec ts = { until / 1000000000, until % 1000000000 };
+	bool more = true;
+	int left = -1;
+
+	while (more && !pthread_mutex_timedlock(&t->lock, &ts)) {
+		more = catch_up(t, &left) && wall_clock() < until;
+		pthread_mutex_unlock(&t->lock);
+	}
+}
+
+/* ---- timer ---- */
 
 static void timer_event(struct server *sv)
 {
@@ -153,40 +242,20 @@ static void timer_event(struct server *sv)
 	if (sv->conn_count)
 		server_arm(sv, CONNECTION_SECONDS_SHORT * 1000);
 	scan_again(sv, now);
-	check_closed(sv);
+	follow_directories(sv);
 	sessions_save_again(sv->tracer);
 	retry_apps(sv, now);
 }
 
-/* ---- the apps directories ---- */
-
-static void inotify_event(struct server *sv)
+/* Another thread may have handled changes of the directories: see apps_catch_up(). */
+static void wake_event(struct server *sv)
 {
-	union { struct inotify_event ev; char buf[16384]; } in;
-	struct tracer *t = sv->tracer;
-	ssize_t n = read(sv->inotify, in.buf, sizeof(in.buf));
-	const struct inotify_event *ev;
+	uint64_t count;
 
-	pthread_mutex_lock(&t->lock);
-	for (ssize_t at = 0; at < n; at += (ssize_t)(sizeof(*ev) + ev->len)) {
-		ev = (const struct inotify_event *)(in.buf + at);
-		if (ev->mask & IN_Q_OVERFLOW)
-			apps_scan(t);
-		else if (ev->len && ev->mask & (IN_CREATE | IN_MOVED_TO))
-			app_created(t, ev->name);
-		if (ev->len && ev->mask & IN_MOVED_TO)
-			app_arrived(t, ev->name);
-		else if (ev->len && !(ev->mask & IN_CREATE))
-			app_closed(t, ev->name);
-		/* A file that got its name by link(2) is complete now. */
-		if (ev->len && ev->mask & IN_DELETE && ev->name[0] == '.')
-			app_arrived(t, ev->name + 1);
-	}
-	if (t->rescan_pending || !cds_list_empty(&t->retries))
-		server_arm(sv, SCAN_AGAIN);
-	if (!cds_list_empty(&t->closed))
-		server_arm(sv, CLOSED_AGAIN);
-	pthread_mutex_unlock(&t->lock);
+	if (read(sv->wake, &count, sizeof(count)) < 0)
+		return;
+	connections_accept(sv, sv->listener, ACCEPTS_AT_ONCE);
+	follow_directories(sv);
 }
 
 static void *serve(void *arg)
@@ -207,7 +276,6 @@ static void *serve(void *arg)
 	server_arm(sv, SCAN_AGAIN);
 	while (!__atomic_load_n(&sv->stop, __ATOMIC_ACQUIRE)) {
 		int n = epoll_wait(sv->epoll, events, 64, -1);
-		uint64_t count;
 
 		pulse_busy(sv->pulse);
 		for (int i = 0; i < n; i++) {
@@ -218,13 +286,13 @@ static void *serve(void *arg)
 			else if (what == &sv->pathless)
 				connections_accept(sv, sv->pathless, ACCEPTS_AT_ONCE);
 			else if (what == &sv->inotify)
-				inotify_event(sv);
+				follow_directories(sv);
 			else if (what == &sv->timer)
 				timer_event(sv);
-			else if (what != &sv->wake)
+			else if (what == &sv->wake)
+				wake_event(sv);
+			else
 				queue_serve(sv, what);
-			else if (read(sv->wake, &count, sizeof(count)) > 0)
-				connections_accept(sv, sv->listener, ACCEPTS_AT_ONCE);
 		}
 		connections_free_dropped(sv);
 		queues_update(sv);
@@ -412,6 +480,8 @@ void server_stop(struct tracer *t)
 	server_wake(sv);
 	pthread_join(sv->thread, NULL);
 	sockets_remove(t);
+	pthread_mutex_lock(&t->lock);
 	t->server = NULL;
+	pthread_mutex_unlock(&t->lock);
 	server_free(sv);
 }

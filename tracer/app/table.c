@@ -6,6 +6,7 @@
 #include "tracer/app/app.h"
 #include "tracer/app/layout.h"
 #include "tracer/base/hash.h"
+#include "tracer/base/os/clock.h"
 #include "tracer/session/session.h"
 
 #define BUCKETS 4096u           /* a power of two */
@@ -200,7 +201,7 @@ struct user *user_take_fresh(struct tracer *t)
 
 /* ---- registration files that were closed while they were still locked ---- */
 
-#define CLOSED_LOOKS 200u       /* by the timer of the attach server: for 20 s */
+#define CLOSED_NS 20000000000u  /* that long; the kernel takes far less */
 
 void app_closed(struct tracer *t, const char *name)
 {
@@ -210,7 +211,7 @@ void app_closed(struct tracer *t, const char *name)
 	a = app_by_name(t, name);
 	if (!a)
 		return;
-	a->closed_looks = CLOSED_LOOKS;
+	a->closed_at = monotonic_now();
 	cds_list_move(&a->closed, &t->closed);
 }
 
@@ -219,7 +220,7 @@ bool apps_check_closed(struct tracer *t)
 	struct app *a, *next;
 
 	cds_list_for_each_entry_safe(a, next, &t->closed, closed) {
-		if (!--a->closed_looks)
+		if (monotonic_now() - a->closed_at > CLOSED_NS)
 			cds_list_del_init(&a->closed);
 		app_check(t, a->name);
 	}

@@ -357,11 +357,17 @@ static void list_events(struct session *s, struct md_buf *out)
 	free(files);
 }
 
+static void drain_ended(struct session *s)
+{
+	apps_catch_up(s->tracer);
+}
+
 const struct domain_ops user_domain = {
 	.name = "user",
 	.check_rules = check_rules,
 	.each_match = each_match,
 	.apply = apply_rules,
+	.drain = drain_ended,
 	.list_events = list_events,
 	.status = show_status,
 };

@@ -76,7 +76,12 @@ static void add_session(struct session *s, struct buffer_sums *sum)
 		session_counts(s, &sum->counts);
 }
 
-/* Takes references instead of tracer.lock, so it does not wait for changes. */
+#define CATCH_UP_NS 250000000
+
+/*
+ * Takes references instead of tracer.lock, so it does not wait for changes; only a little, to count
+ * what programs that have ended lost.
+ */
 void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 {
 	struct buffer_sums sum = { 0 };
@@ -84,6 +89,7 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 	uint32_t sessions = 0, active = 0;
 	size_t count;
 
+	apps_catch_up_until(t, wall_clock() + CATCH_UP_NS);
 	all = sessions_take(t, &count);
 	for (size_t i = 0; i < count; i++) {
 		sessions += !all[i]->hidden;

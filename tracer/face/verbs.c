@@ -111,6 +111,7 @@ static void collect_missed(struct session *s)
 	bool active = s->active;
 
 	s->active = true;
+	apps_catch_up_locked(s->tracer);
 	apps_gc(s->tracer);
 	s->active = active;
 }

@@ -300,8 +300,7 @@ int events_store(struct session *s, enum domain domain, const char *channel, con
 	int ret;
 
 	/* The old rules decide on the events recorded so far: drain them first. */
-	if (ops->drain)
-		UNLOCKED(s->tracer, ops->drain(s));
+	domain_drain(s, domain);
 	do {
 		session_lock(s);
 		owner = session_owner(s);

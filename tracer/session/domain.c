@@ -11,11 +11,18 @@ void domains_apply(struct session *s)
 			SESSION_LOCKED(s, (*d)->apply(s));
 }
 
+void domain_drain(struct session *s, enum domain domain)
+{
+	const struct domain_ops *ops = s->tracer->domains[domain];
+
+	if (ops->drain)
+		UNLOCKED(s->tracer, ops->drain(s));
+}
+
 void domains_drain(struct session *s)
 {
 	for_each_domain(d, s->tracer)
-		if ((*d)->drain)
-			UNLOCKED(s->tracer, (*d)->drain(s));
+		domain_drain(s, (enum domain)(d - s->tracer->domains));
 }
 
 void domains_check(struct session *s)

@@ -72,7 +72,10 @@ struct domain_ops {
 	 * channel's rules ask.
 	 */
 	int (*applied)(const struct channel *c, struct tr_err *err);
-	/* Unlocked: waits for a writer. Events recorded so far come into the rings. */
+	/*
+	 * Unlocked: waits for a writer. Events recorded so far come into the rings, and what
+	 * programs that have ended counted as lost.
+	 */
 	void (*drain)(struct session *s);
 	/*
 	 * Unlocked. Adds files to an epoll(7) that are readable while drain() has something to do.
@@ -109,6 +112,7 @@ struct domain_ops {
 /* Each calls one hook of every domain. */
 void domains_apply(struct session *s);          /* session locked; may release tracer.lock */
 void domains_drain(struct session *s);          /* unlocked */
+void domain_drain(struct session *s, enum domain domain); /* unlocked; of one alone */
 void domains_check(struct session *s);          /* unlocked */
 void domains_gc(struct tracer *t);              /* unlocked */
 

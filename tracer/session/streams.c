@@ -198,8 +198,7 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 	bool kernel = domain == DOMAIN_KERNEL, blocks;
 	int ret;
 
-	if (kernel)
-		domains_drain(s);
+	domain_drain(s, domain);
 	ret = channel_blocking(s, domain, channel, &blocks);
 	if (!ret)
 		ret = session_streams(s, channel, &set);

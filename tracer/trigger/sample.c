@@ -114,7 +114,9 @@ static int measure(struct session *s, const struct condition *c, struct amount *
 	pthread_mutex_lock(&s->tracer->lock);
 	has_output = session_must_finish(s);
 	pthread_mutex_unlock(&s->tracer->lock);
-	if (!c->has_channel || c->domain == DOMAIN_KERNEL)
+	if (c->has_channel)
+		domain_drain(s, c->domain);
+	else
 		domains_drain(s);
 	ret = session_streams(s, c->has_channel ? c->channel : NULL, &set);
 	for (size_t i = 0; !ret && i < set.count; i++)
