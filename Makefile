@@ -333,6 +333,11 @@ $(call program,$(1)): $(basename $B/$(1)).o $(foreach w,$(2),$(call word_file,$(
 endef
 $(foreach s,$(call buildable,$(PROGRAM_SRC)),$(eval $(call program_rule,$(s),$(call libs_of,$(s)))))
 
+# ---- documents ----
+
+docs/seeds.md: data/seeds tools/seeds-table.sh
+	tools/seeds-table.sh >$@.new && mv $@.new $@
+
 # ---- installation ----
 
 HEADERS = $(wildcard ustlib/trail/*.h)
