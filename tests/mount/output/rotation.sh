@@ -42,6 +42,13 @@ put rotate "$s/control"
 is "text of a chunk without events" 0 "$(wc -l <"$s/text" | tr -d ' ')"
 is "events of the second" 50 "$(events "$s/archives/$(ls "$s/archives" | grep -- '-1$')")"
 
+# An archive belongs to the user: it may go while the session continues.
+mv "$out/archives/$first" "$work/away" || fail "mv of an archive"
+is "the archives that are left" 1 "$(ls "$s/archives" | wc -l | tr -d ' ')"
+put rotate "$s/control"
+is "events of an archive that was moved" 100 "$(events "$work/away")"
+mv "$work/away" "$out/archives/$first" || fail "mv of an archive"
+
 # By time
 put 100ms "$s/rotate_period"
 is "reads back" 100000 "$(cat "$s/rotate_period")"

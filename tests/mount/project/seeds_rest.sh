@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What the documents of data/seeds say, and no other test shows.
+. "$(dirname "$0")/../../lib/mount.sh"
+ticker=$BUILD/tests/lib/ticker
+[ -x "$ticker" ] || skip "there is no ticker"
+mount_tree -o tz=UTC
+
+# fresh NAME: a session of its own, $s, with a small channel $c that discards
+fresh() {
+	s=$S/$1 c=$S/$1/user/channels/c
+	mkdir "$s" "$c" || fail "mkdir $1"
+	put 4k "$c/subbuf_size"
+	put 2 "$c/subbuf_count"
+	put discard "$c/loss_mode"
+}
+
+# Buffers per process: a process that records too much loses its own events only.
+fresh process
+put process "$c/buffering"
+put 'tick:*' "$c/events"
+put start "$s/control"
+"$ticker" 5000 0 || fail ticker
+lost=$(key events_discarded "$s/status")
+[ "$lost" -gt 1000 ] || fail "the first process lost $lost events"
+"$ticker" 3 0 || fail ticker
+is "events lost beside a process that loses" "$lost" "$(key events_discarded "$s/status")"
+is "events beside a process that loses" 5003 "$(($(wc -l <"$s/text") + lost))"
+rmdir "$s"
+echo "$checks checks"
