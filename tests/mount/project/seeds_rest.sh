@@ -28,4 +28,21 @@ lost=$(key events_discarded "$s/status")
 is "events lost beside a process that loses" "$lost" "$(key events_discarded "$s/status")"
 is "events beside a process that loses" 5003 "$(($(wc -l <"$s/text") + lost))"
 rmdir "$s"
+
+# The state dump of the kernel names each block device.
+if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; then
+	s=$S/dump
+	mkdir "$s" || fail "mkdir dump"
+	printf '%s\n' lttng_statedump_block_device lttng_statedump_end >"$s/kernel/events" ||
+		fail "rules"
+	put start "$s/control"
+	dumped() { grep -q lttng_statedump_end "$s/text"; }
+	within 60 dumped || fail "no end of the state dump: $(cat "$s/status")"
+	ls /sys/class/block | sort >"$work/devices"
+	sed -n 's/.*lttng_statedump_block_device: .*diskname = "\(.*\)" }.*/\1/p' "$s/text" |
+		sort | cmp - "$work/devices" || fail "block devices: $(cat "$s/text")"
+	[ -s "$work/devices" ] || echo "# there are no block devices"
+	checks=$((checks + 1))
+	rmdir "$s"
+fi
 echo "$checks checks"
