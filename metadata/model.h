@@ -64,6 +64,8 @@ struct md_type {
 	 * is the number of bytes that it begins, maybe 0.
 	 */
 	uint8_t bits, shift;
+	/* MD_INT, MD_ENUM: of them, base 2, 8 and 16 show so many; 0: all of `bits` or `size` */
+	uint8_t shown_bits;
 	bool is_signed;         /* MD_INT, MD_ENUM */
 	bool big_endian;        /* MD_INT, MD_ENUM, MD_FLOAT: on every host */
 	uint8_t base;           /* MD_INT: 10, 16, 8 or 2: how it is shown */
@@ -110,6 +112,7 @@ struct md_stream {              /* a stream class: one channel */
 	uint32_t id;
 	enum md_header header;
 	bool no_cpu;                    /* packets do not name a CPU: text has no cpu_id */
+	bool cpu_in_context;            /* the contexts have it: text has no cpu_id of its own */
 	bool no_time;                   /* events have no times: text has none */
 	uint32_t context_count;
 	struct md_field *context;       /* event contexts, before the fields of each event; owned */

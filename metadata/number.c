@@ -54,9 +54,9 @@ static uint64_t low_bits(uint64_t v, unsigned int bits)
 	return bits < 64 ? v & ((UINT64_C(1) << bits) - 1) : v;
 }
 
-char *md_put_int(char *o, uint64_t v, unsigned int size, unsigned int base, int is_signed)
+char *md_put_int(char *o, uint64_t v, unsigned int bits, unsigned int base, int is_signed)
 {
-	unsigned int bits = 8 * size, i;
+	unsigned int i;
 
 	switch (base) {
 	case 2:
@@ -72,7 +72,7 @@ char *md_put_int(char *o, uint64_t v, unsigned int size, unsigned int base, int 
 	case 16:
 		*o++ = '0';
 		*o++ = 'x';
-		return put_bits(o, low_bits(v, bits), 4);
+		return put_bits(o, low_bits(v, (bits + 3) / 4 * 4), 4);
 	default:
 		return is_signed ? md_put_s64(o, (int64_t)v) : md_put_u64(o, v);
 	}

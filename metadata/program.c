@@ -81,6 +81,7 @@ static struct bounds compile_scalar(struct compiler *c, const struct md_type *t,
 {
 	struct md_step s = { .op = op, .size = t->size, .base = t->base ? t->base : 10,
 			     .is_signed = t->is_signed, .big_endian = t->big_endian,
+			     .bits = md_shown_bits(t),
 			     .count = t->bits | (uint32_t)t->shift << 8 };
 
 	add_step(c, &s);
@@ -93,7 +94,8 @@ static struct bounds compile_scalar(struct compiler *c, const struct md_type *t,
 static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 {
 	struct md_step s = { .op = MD_STEP_ENUM, .size = t->size, .base = t->base ? t->base : 10,
-			     .is_signed = t->is_signed, .big_endian = t->big_endian };
+			     .bits = md_shown_bits(t), .is_signed = t->is_signed,
+			     .big_endian = t->big_endian };
 	struct bounds b = { .min = t->size, .fixed = true, .base = ENUM_TEXT };
 	struct md_sorted_mapping *entries = md_sort_mappings(t);
 	struct md_label label = { 0 };

@@ -60,6 +60,7 @@ struct md_step {
 	bool is_signed, big_endian;
 	bool by_length;         /* MD_STEP_TEXT, MD_STEP_LOOP: the count is the last length read */
 	bool careful;           /* MD_STEP_LOOP: one turn may be long, make room for each */
+	uint8_t bits;           /* of an integer: those that base 2, 8 and 16 show */
 	uint32_t literal, literal_len;  /* in md_program.text */
 	uint32_t count;
 	/* MD_STEP_LOOP, _VARIANT, _OPTION: steps of the body with its end */
@@ -127,6 +128,11 @@ static inline bool md_type_is_text(const struct md_type *element)
 {
 	return element->kind == MD_INT && element->size == 1 &&
 	       element->encoding == MD_ENCODING_UTF8;
+}
+
+static inline uint8_t md_shown_bits(const struct md_type *t)
+{
+	return t->shown_bits ? t->shown_bits : t->bits ? t->bits : (uint8_t)(8 * t->size);
 }
 
 /* TSDL has no enumeration without labels: it is handled as its integer. */

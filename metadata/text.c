@@ -95,7 +95,7 @@ static inline place put_double(place o, double v)
 
 static inline place put_number(place o, uint64_t v, const struct md_step *s)
 {
-	return md_put_int(o, v, s->size, s->base, s->is_signed);
+	return md_put_int(o, v, s->bits, s->base, s->is_signed);
 }
 
 static inline place put_escaped(place o, const uint8_t *p, const uint8_t *end,
@@ -151,7 +151,7 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 		*o++ = ' ';
 	}
 	o = put_literal(o, program->text, program->title_len);
-	if (stream->no_cpu)
+	if (!shows_cpu(stream))
 		no_cpu = (size_t)((o -= CPU_ID_TEXT) - out->data);
 	else
 		o = md_put_u32(o, cpu);
@@ -170,7 +170,7 @@ void md_text_event(struct md_text *t, const struct md_occurrence *e, const struc
 	if (o && no_cpu)
 		o = cut_text(out->data + no_cpu, CPU_END_TEXT, o);
 	if (o && e->event->no_fields && !r.torn) {
-		size_t n = stream->no_cpu && !context ? NO_PARTS_TEXT : NO_FIELDS_TEXT;
+		size_t n = !shows_cpu(stream) && !context ? NO_PARTS_TEXT : NO_FIELDS_TEXT;
 
 		o = cut_text(o - n - 1, n, o);
 	}

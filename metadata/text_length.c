@@ -79,7 +79,7 @@ static inline place put_number(place o, uint64_t v, const struct md_step *s)
 
 	if (s->base == 10)
 		return s->is_signed ? put_s64(o, (int64_t)v) : put_u64(o, v);
-	return o + (size_t)(md_put_int(text, v, s->size, s->base, s->is_signed) - text);
+	return o + (size_t)(md_put_int(text, v, s->bits, s->base, s->is_signed) - text);
 }
 
 static inline place put_escaped(place o, const uint8_t *p, const uint8_t *end,
@@ -171,7 +171,7 @@ size_t md_text_length(struct md_text *t, const struct md_occurrence *e,
 
 	if (t->hostname_len)
 		n += t->hostname_len + 1u;
-	if (stream->no_cpu)
+	if (!shows_cpu(stream))
 		n -= CPU_ID_TEXT + CPU_END_TEXT;
 	else
 		n = put_u32(n, cpu);
@@ -188,7 +188,7 @@ size_t md_text_length(struct md_text *t, const struct md_occurrence *e,
 	if (r.torn)
 		return n + sizeof(TORN) - 1;
 	if (e->event->no_fields)
-		n -= stream->no_cpu && !context ? NO_PARTS_TEXT : NO_FIELDS_TEXT;
+		n -= !shows_cpu(stream) && !context ? NO_PARTS_TEXT : NO_FIELDS_TEXT;
 	return n;
 }
 

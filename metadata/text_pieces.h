@@ -11,6 +11,12 @@ enum {
 	TAIL_TEXT = MD_TEXT_SLACK + 32,         /* for copies in pieces beyond the end; TORN */
 };
 
+/* Whether `{ cpu_id = N }` follows the name. */
+static inline bool shows_cpu(const struct md_stream *s)
+{
+	return !s->no_cpu && !s->cpu_in_context;
+}
+
 #define NS_PER_SEC 1000000000u
 #define CPU_ID_TEXT (sizeof("{ cpu_id = ") - 1)       /* the end of a title, before the number */
 #define CPU_END_TEXT (sizeof(" }, ") - 1)             /* what follows it */

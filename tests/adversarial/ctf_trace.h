@@ -31,7 +31,7 @@ static const char *const heads[] = {
 	"typealias integer { size = 64; align = 8; map = clock.monotonic.value; } := uint64_c;\n"
 	"typealias integer { size = 16; align = 8; map = clock.slow.value; } := uint16_c;\n"
 	"typealias floating_point { exp_dig = 8; mant_dig = 24; align = 8; } := float;\n"
-	"typedef uint16_t pair_t[2];\n"
+	"typedef uint16_t pair_t[2]; typedef uint32_t struct page *;\n"
 	"struct packet_context { uint64_c timestamp_begin; uint64_c timestamp_end;\n"
 	"uint64_t content_size; uint64_t packet_size; uint64_t packet_seq_num;\n"
 	"unsigned long events_discarded; uint32_t cpu_id; };\n"
@@ -55,7 +55,11 @@ static const char *const heads[] = {
 	"stream { id = 7; event.header := struct { uint8_t id; uint16_c timestamp; };\n"
 	"packet.context := struct { uint64_t packet_size; uint64_t content_size;\n"
 	"uint32_t checksum; uint8_t compression_scheme; uint8_t checksum_scheme; }; };\n"
-	"event { name = \"b\"; id = 1; stream_id = 7; fields := struct { uint8_t x; }; };\n",
+	"event { name = \"b\"; id = 1; stream_id = 7; fields := struct { uint8_t x; }; };\n"
+	"event { name = far; id = 65537; stream_id = 7; };\n"
+	"event { name = \"c\"; id = 2; stream_id = 7; fields := struct { uint8_t x:3;\n"
+	"uint16_t y:15; struct page *p; enum <uint8_t> { A, B } e; short s[uint8_t];\n"
+	"floating_point { exp_dig = 15; mant_dig = 113; } q; int3_t i; }; };\n",
 };
 
 #define HEADS (sizeof(heads) / sizeof(*heads))
@@ -172,9 +176,21 @@ static inline void make_packet(struct md_buf *b, uint32_t class, uint64_t *time,
 	while (events--) {
 		*time += rnd(10);
 		if (class) {
-			put_number(b, 1, 1);
+			uint64_t n = rnd(3), id = 1 + !rnd(4);
+
+			put_number(b, id, 1);
 			put_number(b, *time, 2);
-			put_number(b, rnd(4), 1);
+			if (id == 1) {
+				put_number(b, rnd(4), 1);
+				continue;
+			}
+			put_number(b, rnd(UINT64_MAX), 8);
+			put_number(b, rnd(2), 1);
+			put_number(b, n, 1);
+			put_number(b, rnd(UINT64_MAX), (unsigned int)(2 * n));
+			put_number(b, rnd(UINT64_MAX), 8);
+			put_number(b, rnd(UINT64_MAX), 8);
+			put_number(b, rnd(256), 1);
 		} else {
 			make_event(b, *time);
 		}

@@ -40,6 +40,8 @@ static const char *const words[] = {
 	"trace {", "event {", "stream {", "env {", "clock {", "/*", "*/", "//", "\"", "\\", "id",
 	"map = clock.slow.value;", "byte_order = be;", "stream.packet.context.cpu_id",
 	"trace.packet.header.magic", "signed = 1;", ";", ",", "_n",
+	"enum <uint8_t> {", ":3", ":13;", "[uint8_t]", "[int]", "exp_dig = 64;", "mant_dig = 64;",
+	"floating_point { exp_dig = 5; mant_dig = 11; }", "*", "uint27_t", "short",
 };
 
 static const char *const numbers[] = {

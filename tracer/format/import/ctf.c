@@ -101,233 +101,12 @@ static int read_metadata(struct ctf_trace *t, const struct import_file *f, struc
 	return ret;
 }
 
-/* ---- the model ---- */
-
-static int fail_model(const struct compiler *c, int ret, const char *what, const char *name)
-{
-	return tr_fail(c->err, ret,
-		       ret == -ENOMEM	? "out of memory"
-		       : ret == -EEXIST ? "%s: %s '%.80s': its id is used twice"
-					: "%s: %s '%.80s': two fields have one name, or a type is "
-					  "not supported",
-		       c->file, what, name);
-}
-
-/* Joins the fields of an event's own context and its payload; takes both over. */
-static struct md_field *join_fields(struct md_field *context, uint32_t n, struct md_field *fields,
-				    uint32_t count)
-{
-	struct md_field *all = realloc(context, (n + count + 1) * sizeof(*all));
-
-	if (!all)
-		return NULL;
-	for (uint32_t i = 0; i < count; i++) {
-		all[n + i] = fields[i];
-		all[n + i].group = n && !i;
-	}
-	free(fields);
-	return all;
-}
-
-static int add_event(struct compiler *c, struct ctf_class *class, const struct tsdl_event *te)
-{
-	int level = te->loglevel >= 0 && te->loglevel <= 14 ? (int)te->loglevel : MD_LOGLEVEL_NONE;
-	struct md_field *context = NULL, *fields = NULL, *all;
-	struct md_event *e = md_event_create(te->name, level, 0);
-	struct ctf_event *at = &class->events[te->id];
-	size_t symbols = c->symbol_count;
-	uint32_t slots = c->slots, n = 0, count = 0;
-	int ret = e ? layout_compile(c, SCOPE_EVENT, te->context, &at->context, &context, &n)
-		    : -ENOMEM;
-
-	if (!ret)
-		ret = layout_compile(c, SCOPE_FIELDS, te->fields, &at->fields, &fields, &count);
-	layout_forget(c, symbols, slots);
-	all = ret ? NULL : join_fields(context, n, fields, count);
-	if (!all) {
-		layout_free_fields(context, n);
-		layout_free_fields(fields, count);
-		md_event_destroy(e);
-		return ret ? ret : tr_fail(c->err, -ENOMEM, "out of memory");
-	}
-	free(e->fields);
-	e->fields = all;
-	e->field_count = n + count;
-	e->id = (uint32_t)te->id;
-	e->no_fields = !te->fields && !te->context;
-	at->known = true;
-	ret = md_stream_add(class->md, e);
-	if (ret) {
-		md_event_destroy(e);
-		return fail_model(c, ret, "event", te->name);
-	}
-	return 0;
-}
-
-/* Whether the structure, or one in it, has a field that is the value of a clock. */
-static bool has_clock(const struct tsdl_type *t)
-{
-	bool found = t && t->clock;
-
-	for (uint32_t i = 0; t && (t->kind == TSDL_STRUCT || t->kind == TSDL_VARIANT) && !found &&
-			     i < t->count; i++)
-		found = has_clock(t->members[i].type);
-	return found;
-}
-
-static bool has_member(const struct tsdl_type *t, const char *name)
-{
-	for (uint32_t i = 0; t && i < t->count; i++)
-		if (!strcmp(t->members[i].name, name))
-			return true;
-	return false;
-}
-
-/* Whether its events have times, of their own or of their packets. */
-static bool has_times(const struct tsdl_stream *ts)
-{
-	return has_clock(ts->event_header) || has_clock(ts->packet_context) ||
-	       has_member(ts->event_header, "timestamp") ||
-	       has_member(ts->packet_context, "timestamp_begin") ||
-	       has_member(ts->packet_context, "timestamp_end");
-}
-
-static int add_events(struct compiler *c, struct ctf_class *class)
-{
-	const struct tsdl_event *e;
-	int ret = 0;
-
-	for (e = c->t->events; e; e = e->next) {
-		if (e->stream_id != class->id)
-			continue;
-		if (e->id > MD_EVENT_ID_MAX)
-			return tr_fail(c->err, -EINVAL, "%s: event '%.80s': its id is above %u",
-				       c->file, e->name, MD_EVENT_ID_MAX);
-		if (e->id >= class->event_limit)
-			class->event_limit = (uint32_t)e->id + 1;
-	}
-	layout_use_memory(c, class->event_limit * sizeof(*class->events));
-	if (c->failed)
-		return c->failed;
-	class->events = calloc(class->event_limit + 1, sizeof(*class->events));
-	if (!class->events)
-		return tr_fail(c->err, -ENOMEM, "out of memory");
-	for (e = c->t->events; e && !ret; e = e->next)
-		if (e->stream_id == class->id)
-			ret = add_event(c, class, e);
-	return ret;
-}
-
-/* The widths of the counters of packets: these wrap. */
-static void set_counters(const struct compiler *c, struct ctf_class *class)
-{
-	for (size_t i = class->packet_context; i < c->out->step_count; i++) {
-		const struct step *s = &c->out->steps[i];
-
-		if (s->code == STEP_INT && s->role == ROLE_DISCARDED)
-			class->discarded_bits = s->size;
-		else if (s->code == STEP_INT && s->role == ROLE_SEQUENCE)
-			class->sequence_bits = s->size;
-	}
-}
-
-static int add_class(struct compiler *c, struct ctf_class *class, struct md_trace *md,
-		     const struct tsdl_stream *ts)
-{
-	size_t symbols = c->symbol_count;
-	uint32_t slots = c->slots, count = 0;
-	struct md_field *context = NULL;
-	int ret;
-
-	if (ts->id > UINT32_MAX)
-		return tr_fail(c->err, -EINVAL, "%s: stream %llu: its id is above 4294967295",
-			       c->file, (unsigned long long)ts->id);
-	layout_use_memory(c, sizeof(*class) + 2 * sizeof(*class->md));
-	if (c->failed)
-		return c->failed;
-	class->id = ts->id;
-	class->md = md_stream_create((uint32_t)ts->id, MD_HEADER_LARGE);
-	ret = class->md ? md_trace_add(md, class->md) : -ENOMEM;
-	if (ret) {
-		md_stream_destroy(class->md);
-		class->md = NULL;
-		return fail_model(c, ret, "stream", "");
-	}
-	class->md->no_cpu = !has_member(ts->packet_context, "cpu_id");
-	class->md->no_time = !has_times(ts);
-	ret = layout_compile(c, SCOPE_PACKET, ts->packet_context, &class->packet_context, NULL,
-			     NULL);
-	set_counters(c, class);
-	if (!ret)
-		ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header,
-				     &class->event_header, NULL, NULL);
-	for (size_t i = class->event_header; i < c->out->step_count && !class->clock; i++)
-		class->clock = c->out->steps[i].clock;
-	if (!ret)
-		ret = layout_compile(c, SCOPE_STREAM_EVENT, ts->event_context,
-				     &class->event_context, &context, &count);
-	if (!ret && count && (ret = md_stream_set_context(class->md, context, count)))
-		fail_model(c, ret, "the context of stream", "");
-	if (ret || !count)
-		layout_free_fields(context, count);
-	if (!ret)
-		ret = add_events(c, class);
-	layout_forget(c, symbols, slots);
-	return ret;
-}
-
-/* ns from the epoch to the clock's zero. */
-static int set_clock(const struct compiler *c, const struct tsdl_clock *t, struct clock_class *out)
-{
-	int64_t seconds;
-	uint64_t rest = t->offset % t->freq;
-
-	out->freq = t->freq;
-	if (t->freq != 1000000000)
-		rest = (uint64_t)(1e9 * (double)rest / (double)t->freq);
-	if (t->offset / t->freq > INT64_MAX / 2 ||
-	    __builtin_add_overflow(t->offset_s, (int64_t)(t->offset / t->freq), &seconds) ||
-	    __builtin_mul_overflow(seconds, INT64_C(1000000000), &out->base) ||
-	    __builtin_add_overflow(out->base, (int64_t)rest, &out->base))
-		return tr_fail(c->err, -EINVAL, "%s: clock '%.80s': its offset is out of range",
-			       c->file, t->name);
-	return 0;
-}
-
-static int fill_model(struct compiler *c, struct ctf_trace *t, struct md_trace *md)
-{
-	const struct tsdl_stream *ts;
-	int ret = 0;
-
-	for (uint32_t i = 0; i < c->t->env_count && !ret; i++) {
-		const struct tsdl_env *e = &c->t->env[i];
-
-		if (md_trace_env(md, e->name, e->text, e->number) == -ENOMEM)
-			ret = tr_fail(c->err, -ENOMEM, "out of memory");
-	}
-	t->layout.clocks[0].freq = 1000000000;  /* of timestamps without a clock */
-	for (uint32_t i = 0; i < c->t->clock_count && !ret; i++)
-		ret = set_clock(c, c->t->clocks[i], &t->layout.clocks[i]);
-	if (!ret)
-		ret = layout_compile(c, SCOPE_HEADER, c->t->packet_header, &t->layout.header, NULL,
-				     NULL);
-	for (ts = c->t->streams; ts; ts = ts->next)
-		t->class_count++;
-	t->classes = calloc(t->class_count + 1, sizeof(*t->classes));
-	if (!t->classes)
-		return tr_fail(c->err, -ENOMEM, "out of memory");
-	t->class_count = 0;
-	for (ts = c->t->streams; ts && !ret; ts = ts->next)
-		ret = add_class(c, &t->classes[t->class_count++], md, ts);
-	return ret;
-}
-
 static void free_trace(void *p)
 {
 	struct ctf_trace *t = p;
 
 	for (uint32_t i = 0; i < t->class_count; i++)
-		free(t->classes[i].events);
+		free(t->classes[i].events), free(t->classes[i].by_number);
 	free(t->classes);
 	free(t->foreign);
 	layout_deinit(&t->layout);
@@ -410,7 +189,7 @@ static int find_parts(struct import *im, const struct ctf_trace *t, const struct
 			streams[(*count)++] = s;
 		if (!ret && (!s || !add_part(s, f, begin)))
 			ret = tr_fail(err, -ENOMEM, "out of memory");
-		free(p.r.slots);
+		ctf_free_packet(&p);
 	}
 	return ret;
 }
@@ -448,7 +227,7 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 {
 	struct ctf_trace *t = calloc(1, sizeof(*t));
 	struct tsdl tsdl = { 0 };
-	struct compiler c = { .t = &tsdl, .file = meta->path, .err = err };
+	struct compiler c = { .t = &tsdl, .file = meta->path, .err = err, .begin = NO_SLOT };
 	struct md_trace *md = NULL;
 	struct trace *trace = NULL;
 	char path[320];
@@ -467,7 +246,7 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 	if (!ret && !(md = md_trace_create(tsdl.uuid)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	if (!ret)
-		ret = fill_model(&c, t, md);
+		ret = ctf_fill_model(&c, t, md);
 	t->early = env_is(&tsdl, "tracer_name", "barectf");
 	if (!ret && !(trace = import_add_trace(im, md, path, env_is(&tsdl, "domain", "kernel"))))
 		ret = tr_fail(err, -ENOMEM, "out of memory");

@@ -9,15 +9,21 @@
 #define CTF_OFFSET_BITS 48      /* of input_place.packet; above them: the number of the file */
 #define CTF_FILE_MAX ((UINT64_C(1) << CTF_OFFSET_BITS) - 1)
 
-struct ctf_event { bool known; uint32_t context, fields; };     /* programs */
+struct ctf_event {
+	uint64_t number;                /* its id in the trace */
+	uint32_t id;                    /* of the model's event */
+	uint32_t context, fields;       /* programs */
+};
 
 struct ctf_class {              /* a stream class */
 	uint64_t id;
 	struct md_stream *md;   /* owned by the md_trace */
 	uint32_t packet_context, event_header, event_context;   /* programs */
 	const struct clock_class *clock;        /* of the headers of events */
-	struct ctf_event *events;       /* by id; owned */
-	uint32_t event_limit;   /* ids are below it */
+	struct ctf_event *events;       /* by number; owned */
+	uint32_t event_count;
+	uint32_t *by_number;    /* 1 + the place of each number below 65536; 0: none; owned */
+	bool shows_packet;      /* text has members of the packet context, as contexts */
 	uint8_t discarded_bits, sequence_bits;  /* of the counters of packets; 0: there is none */
 };
 
@@ -57,16 +63,22 @@ struct ctf_packet {
 	uint64_t start;         /* of its first event, bits */
 	uint32_t cpu;
 	struct run r;           /* slots: owned */
+	struct md_buf context;  /* what each event has of it, if the class shows it; owned */
 };
 
 /*
  * Reads the header of the packet at this offset. 0 or -errno, reported as by import_fail. The
- * caller frees p->r.slots in both cases.
+ * caller calls ctf_free_packet in both cases.
  */
 int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
 		    uint64_t offset, struct ctf_packet *p);
+void ctf_free_packet(struct ctf_packet *p);
 /* ns since the epoch. False: before it, or too late for 63 bits. */
 bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns);
+/* ctf_model.c: fills t and md from c->t. 0 or -errno with a sentence. */
+int ctf_fill_model(struct compiler *c, struct ctf_trace *t, struct md_trace *md);
+/* NULL: no event has this id. */
+const struct ctf_event *ctf_event(const struct ctf_class *class, uint64_t number);
 /* The functions of ring/input.h. */
 int ctf_read(const struct input *in, struct input_place *at, size_t want, struct md_buf *out,
 	     uint32_t *cpu);

@@ -161,7 +161,7 @@ static uint64_t add_packet(struct ctf_losses *l, const struct ctf_stream *s,
 				      p.r.roles[ROLE_DISCARDED], p.r.roles[ROLE_SEQUENCE] };
 		size = p.size / 8;
 	}
-	free(p.r.slots);
+	ctf_free_packet(&p);
 	return size;
 }
 

@@ -15,6 +15,7 @@
 
 #define HEADER_PIECE 4096u      /* bytes that are read for a packet's header at first */
 #define DECOMPRESS_PIECE (1u << 20)     /* bytes: each piece decompresses its packet up to it */
+#define CONTEXT_MAX 65536u      /* bytes of a packet context that is shown */
 #define EVENT_MAX (UINT64_C(64) << 20)  /* bytes of one event */
 
 bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns)
@@ -120,7 +121,17 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 				 : "the packet does not say of which stream it is";
 		return LAYOUT_BAD;
 	}
+	if (p->class->shows_packet) {
+		md_buf_reset(&p->context);
+		r->out = &p->context;
+	}
 	ret = layout_run(r, p->class->packet_context);
+	r->out = NULL;
+	if (!ret && p->context.len > CONTEXT_MAX) {
+		r->why = "the packet context, which text shows with each event, has more than "
+			 "65536 bytes";
+		return LAYOUT_BAD;
+	}
 	if (!r->clock)
 		r->clock = p->class->clock;
 	return ret;
@@ -133,7 +144,7 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 	uint8_t *data = NULL;
 	int ret;
 
-	*p = (struct ctf_packet){ .r = { .layout = &t->layout } };
+	*p = (struct ctf_packet){ .r = { .layout = &t->layout }, .context = MD_BUF_INIT };
 	p->r.slots = calloc(t->layout.slot_count + 1, sizeof(*p->r.slots));
 	do {
 		free(data);
@@ -157,8 +168,16 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 	else if (ret == LAYOUT_SHORT)
 		ret = import_fail(t->im, err, f, offset,
 				  "the file ends in the header of a packet");
+	else if (ret == LAYOUT_NOMEM)
+		ret = -ENOMEM;
 	free(data);
 	return ret ? ret : set_packet(t, err, f, offset, p);
+}
+
+void ctf_free_packet(struct ctf_packet *p)
+{
+	free(p->r.slots);
+	md_buf_deinit(&p->context);
 }
 
 /* ---- events ---- */
@@ -179,7 +198,7 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 	if (ret)
 		return ret;
 	id = r->have & 1u << ROLE_ID ? r->roles[ROLE_ID] : 0;
-	e = id < class->event_limit && class->events[id].known ? &class->events[id] : NULL;
+	e = ctf_event(class, id);
 	r->why = !e ? "the metadata has no event with the id of this one"
 		 : !ctf_time(r, r->cycles, &ns)
 			 ? "the time of an event is before 1970 or after 2262"
@@ -188,7 +207,8 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 	if (r->why)
 		return LAYOUT_BAD;
 	*last = ns;
-	import_put_header(out, (uint32_t)id, ns);
+	import_put_header(out, e->id, ns);
+	md_buf_put(out, p->context.data, p->context.len);
 	r->out = out;
 	ret = layout_run(r, class->event_context);
 	if (!ret)
@@ -361,7 +381,7 @@ int ctf_read(const struct input *in, struct input_place *at, size_t want, struct
 		ret = ctf_read_header(s->trace, NULL, f, offset, &p);
 		if (!ret)
 			ret = read_packet(s, f, offset, &p, at, want, out);
-		free(p.r.slots);
+		ctf_free_packet(&p);
 		*cpu = p.cpu;
 	}
 	return ret;
@@ -383,7 +403,7 @@ static bool describe_packet(const struct ctf_stream *s, const struct import_file
 		to->bytes = p.content / 8;
 		*size = p.size / 8;
 	}
-	free(p.r.slots);
+	ctf_free_packet(&p);
 	return done;
 }
 

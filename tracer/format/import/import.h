@@ -6,8 +6,8 @@
  *   import.h     (this file) what a format of traces uses and provides
  *   import.c     the setting `input`, as a part of a session; the streams for views
  *   files.c      opens all files of the input with the rights of the session's owner
- *   ctf.h        CTF 1.8: the traces, event classes and streams of a directory (ctf.c), and their
- *                packets and events (ctf_stream.c)
+ *   ctf.h        CTF 1.8: the traces and streams of a directory (ctf.c), their event classes
+ *                (ctf_model.c), packets and events (ctf_stream.c)
  *   ctf_loss.c   … and what it says of events and packets that it does not have
  *   layout.h     … compiles types into steps (layout*.c) that read bits and write bytes
  *                (packet.c)

@@ -193,19 +193,22 @@ static void compile_array(struct compiler *c, const struct tsdl_type *t, struct 
 	struct step s = { .code = is_byte(t->element) ? STEP_BYTES : STEP_LOOP, .count = t->count,
 			  .align = t->align, .slot = NO_SLOT };
 	const struct symbol *length = t->ref ? find_symbol(c, t->ref) : NULL;
+	bool sequence = t->kind == TSDL_SEQUENCE;
 	uint32_t at;
 
+	if (t->length)
+		s.slot = layout_compile_length(c, t->length);
 	if (length && (length->type->kind == TSDL_FLOAT || length->type->is_signed))
 		layout_fail(c, "the length '%.80s' is not an unsigned integer", t->ref);
 	if (c->failed)
 		return;
 	if (length)
 		s.slot = length->slot;
-	else if (s.code == STEP_BYTES && s.count == 16 && c->scope == SCOPE_HEADER &&
+	else if (!sequence && s.code == STEP_BYTES && s.count == 16 && c->scope == SCOPE_HEADER &&
 		 is_member(c, "uuid"))
 		s.role = ROLE_UUID;
-	*to = (struct md_type){ .kind = t->ref ? MD_SEQUENCE : MD_ARRAY, .count = t->count,
-				.quiet = t->ref != NULL, .length_size = t->ref ? 4 : 0 };
+	*to = (struct md_type){ .kind = sequence ? MD_SEQUENCE : MD_ARRAY, .count = t->count,
+				.quiet = sequence, .length_size = sequence ? 4 : 0 };
 	to->element = calloc(1, sizeof(*to->element));
 	if (!to->element) {
 		layout_fail_memory(c);
@@ -223,6 +226,23 @@ static const char *plain_name(const char *name)
 	return name[0] == '_' && name[1] ? name + 1 : name;
 }
 
+/*
+ * Members of the packet context that text does not show: those that babeltrace2 leaves out, and
+ * those about its checksum and compression, which are undone.
+ */
+static bool is_hidden(struct compiler *c, const struct tsdl_member *m)
+{
+	enum role role = layout_role(c, m->name);
+
+	return c->scope == SCOPE_PACKET && c->path.len == strlen(scope_names[SCOPE_PACKET]) &&
+	       (m->type->kind == TSDL_INT || m->type->kind == TSDL_ENUM) &&
+	       (role == ROLE_BEGIN || role == ROLE_END || role == ROLE_CONTENT ||
+		role == ROLE_PACKET || role == ROLE_DISCARDED || role == ROLE_CHECKSUM ||
+		role == ROLE_CHECKSUM_SCHEME || role == ROLE_COMPRESSION ||
+		role == ROLE_ENCRYPTION ||
+		!strcmp(m->name, "packet_seq_num"));
+}
+
 static void compile_members(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
 	to->members = calloc(t->count + 1, sizeof(*to->members));
@@ -231,27 +251,47 @@ static void compile_members(struct compiler *c, const struct tsdl_type *t, struc
 		return;
 	}
 	for (uint32_t i = 0; i < t->count && !c->failed; i++) {
-		struct md_field *f = &to->members[i];
+		struct md_field *f = &to->members[to->count];
+		bool hidden = is_hidden(c, &t->members[i]);
 		size_t len = enter(c, t->members[i].name);
 
 		f->name = strdup(plain_name(t->members[i].name));
-		to->count = i + 1;
+		c->hidden |= hidden;
 		if (!f->name)
 			layout_fail_memory(c);
 		else
 			compile_type(c, t->members[i].type, &f->type);
 		c->path.len = len;
+		to->count++;
+		if (hidden) {
+			md_field_deinit(&to->members[--to->count]);
+			*f = (struct md_field){ 0 };
+			c->hidden = false;
+		}
 	}
+}
+
+static bool has_bit_fields(const struct tsdl_type *t)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		if (t->members[i].type->unit)
+			return true;
+	return false;
 }
 
 static void compile_struct(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
-	struct step s = { .code = STEP_ALIGN, .align = t->align };
+	struct step s = { .code = STEP_ALIGN, .align = t->align, .begin = NO_SLOT };
+	uint32_t begin = c->begin;
 
 	*to = (struct md_type){ .kind = MD_STRUCT };
-	if (t->align > 1)
+	if (has_bit_fields(t))
+		s.begin = c->slots++;
+	if (t->align > 1 || s.begin != NO_SLOT)
 		layout_add_step(c, &s);
+	c->begin = s.begin;
 	compile_members(c, t, to);
+	c->begin = begin;
 }
 
 /* Adds the values of the tag that select an option, by the label that has the option's name. */

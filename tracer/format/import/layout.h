@@ -21,19 +21,25 @@ enum role {
 	ROLES
 };
 
-enum step_code { STEP_END, STEP_ALIGN, STEP_INT, STEP_STRING, STEP_LOOP, STEP_BYTES, STEP_VARIANT };
+enum step_code {
+	STEP_END, STEP_ALIGN, STEP_INT, STEP_FLOAT, STEP_STRING, STEP_LOOP, STEP_BYTES, STEP_VARIANT
+};
 
 #define NO_SLOT UINT32_MAX
 
 struct step {
 	uint8_t code;           /* enum step_code */
 	uint8_t role;           /* STEP_INT, STEP_BYTES: enum role */
-	uint8_t size;           /* STEP_INT: bits read */
-	uint8_t bytes;          /* STEP_INT: bytes written: 1, 2, 4 or 8 */
+	uint8_t size;           /* STEP_INT, STEP_FLOAT: bits read */
+	uint8_t exponent;       /* STEP_FLOAT: exp_dig; the rest is mant_dig. A double is written */
+	uint8_t unit;           /* STEP_INT: it lies in one unit of so many bits; 0: anywhere */
+	uint8_t bytes;          /* STEP_INT: bytes written: 1, 2, 4 or 8; 0: of a hidden field */
 	bool is_signed, big_endian;
 	uint32_t align;         /* bits, from the start of the packet */
 	/* STEP_INT: its value is kept here; STEP_LOOP, _BYTES: slot of the count; or NO_SLOT */
 	uint32_t slot;
+	/* STEP_ALIGN, STEP_INT with a unit: slot of the place where its structure begins */
+	uint32_t begin;
 	uint32_t count;         /* STEP_LOOP, _BYTES without a slot; STEP_VARIANT: ranges */
 	uint32_t ranges;        /* STEP_VARIANT: the first one, in layout.ranges */
 	uint32_t body;          /* STEP_LOOP: steps that are repeated, with their STEP_END */
@@ -76,8 +82,10 @@ struct compiler {
 	struct symbol *symbols; /* of all scopes compiled so far */
 	size_t symbol_count;
 	uint32_t slots;
+	uint32_t begin;         /* slot of the place of the innermost structure; or NO_SLOT */
 	const struct block *block;      /* the innermost one; NULL: none */
 	uint32_t block_count;
+	bool hidden;            /* values are read, not written */
 	struct md_buf path;     /* of the structure that is compiled, with its scope */
 	uint64_t used;          /* about the bytes of all traces of the import so far */
 	uint64_t work;          /* of all searches: hostile metadata must not take for ever */
@@ -102,12 +110,16 @@ void layout_deinit(struct layout *l);
 /* Set c->failed. */
 void layout_fail(struct compiler *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void layout_fail_memory(struct compiler *c);
+/* Of a member of this name in the scope. */
+enum role layout_role(const struct compiler *c, const char *name);
 /* Returns the index of the step; 0 if c->failed is set. */
 uint32_t layout_add_step(struct compiler *c, const struct step *s);
 /* The member at c->path has its value in this slot. */
 void layout_add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t);
 /* Also enumerations and floating point numbers. */
 void layout_compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+/* The length before the elements of a sequence, which is not shown. Returns its slot. */
+uint32_t layout_compile_length(struct compiler *c, const struct tsdl_type *t);
 void layout_compile_string(struct compiler *c, struct md_type *to);
 
 /* ---- packet.c: reading ---- */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum role role_of(const struct compiler *c, const char *name)
+enum role layout_role(const struct compiler *c, const char *name)
 {
 	static const struct { enum scope scope; const char *name; enum role role; } roles[] = {
 		{ SCOPE_HEADER, "magic", ROLE_MAGIC },
@@ -88,19 +88,51 @@ static const struct clock_class *clock_of(struct compiler *c, const struct tsdl_
 	return NULL;
 }
 
+uint32_t layout_compile_length(struct compiler *c, const struct tsdl_type *t)
+{
+	struct step s = { .code = STEP_INT, .size = t->size, .is_signed = t->is_signed,
+			  .big_endian = is_big(c, t), .align = t->align, .slot = c->slots++ };
+
+	layout_add_step(c, &s);
+	return s.slot;
+}
+
+/* The formats of float and double are copied; others become a double. */
+static bool is_copied(const struct tsdl_type *t)
+{
+	return (t->size == 32 && t->exponent == 8) || (t->size == 64 && t->exponent == 11);
+}
+
+static void compile_float(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	struct step s = { .code = STEP_FLOAT, .size = t->size, .exponent = t->exponent,
+			  .big_endian = is_big(c, t), .align = t->align };
+
+	layout_add_step(c, &s);
+	*to = (struct md_type){ .kind = MD_FLOAT, .size = 8 };
+}
+
 void layout_compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
 	const char *name = strrchr(md_buf_str(&c->path), '.');
 	struct step s = { .code = STEP_INT, .size = t->size, .bytes = bytes_for(t->size),
 			  .is_signed = t->is_signed, .big_endian = is_big(c, t),
-			  .align = t->align, .slot = c->slots++ };
+			  .align = t->unit ? 1 : t->align, .slot = c->slots++,
+			  .unit = t->unit, .begin = c->begin };
 
+	if (t->kind == TSDL_FLOAT && !is_copied(t)) {
+		compile_float(c, t, to);
+		return;
+	}
 	if (t->kind != TSDL_FLOAT)
-		s.role = (uint8_t)role_of(c, name ? name + 1 : "");
+		s.role = (uint8_t)layout_role(c, name ? name + 1 : "");
 	s.clock = clock_of(c, t, name ? name + 1 : "", s.role);
+	if (c->hidden)
+		s.bytes = 0;
 	layout_add_symbol(c, s.slot, t);
 	layout_add_step(c, &s);
-	*to = (struct md_type){ .kind = t->kind == TSDL_FLOAT ? MD_FLOAT : MD_INT, .size = s.bytes,
+	*to = (struct md_type){ .kind = t->kind == TSDL_FLOAT ? MD_FLOAT : MD_INT,
+				.size = bytes_for(t->size), .shown_bits = t->size,
 				.is_signed = t->is_signed, .base = t->base };
 	if (t->text && t->size == 8)
 		to->encoding = MD_ENCODING_UTF8;

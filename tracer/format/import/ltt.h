@@ -5,7 +5,6 @@
  *	ltt.h        (this file) the interface
  *	ltt.c        opens a directory: its facilities, event classes and streams
  *	ltt_block.c  reads blocks, and converts their events
- *	ltt_header.c … the headers of blocks
  *	ltt_parse.c  … the definitions of eventdefs/ as types of the model
  *	ltt_tag.c    … their tags (ltt_tag.h)
  *	ltt_private.h  what these files share

@@ -64,7 +64,7 @@ struct ltt_block {
 	bool torn;              /* the file ends in it */
 };
 
-/* ---- ltt_header.c ---- */
+/* ---- ltt.c ---- */
 
 /* Sets err: "FILE: offset N: …". Returns -EINVAL. */
 int ltt_fail(struct tr_err *err, const struct ltt_file *f, uint64_t offset, const char *fmt, ...)

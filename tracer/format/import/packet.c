@@ -3,6 +3,7 @@
 #include "tracer/format/import/layout.h"
 
 #include <endian.h>
+#include <math.h>
 #include <string.h>
 
 static uint64_t align_up(uint64_t at, uint32_t align)
@@ -80,10 +81,65 @@ static inline int put_int(struct run *r, uint64_t v, size_t n)
 	return 0;
 }
 
+/*
+ * A number of other bits than a double has, rounded to one. exp_dig of 15 at most is of an
+ * interchange format; else it is a number of the x87 in more bytes than it needs, whose leading 1
+ * is stored.
+ */
+static double make_double(unsigned __int128 v, unsigned int size, unsigned int exp_dig)
+{
+	bool x87 = exp_dig > 15;
+	unsigned int fraction = size - exp_dig - !x87, e_bits = x87 ? 15 : exp_dig;
+	unsigned __int128 one = 1, m = v & ((one << fraction) - 1);
+	int max = (1 << e_bits) - 1, e = (int)(v >> fraction) & max, bias = max / 2;
+	bool minus = v >> (fraction + e_bits) & 1;
+	double d;
+
+	if (e == max)
+		d = (x87 ? m << 65 : m) ? NAN : INFINITY;
+	else
+		d = ldexp((double)(e && !x87 ? m | one << fraction : m),
+			  (e ? e : 1) - bias - (int)(x87 ? fraction - 1 : fraction));
+	return minus ? -d : d;
+}
+
+static int run_float(struct run *r, const struct step *s)
+{
+	struct bits *b = &r->bits;
+	uint64_t at = align_up(b->at, s->align), low, high, v;
+	unsigned int n = s->size < 64 ? s->size : 64, rest = s->size - n;
+	double d;
+
+	if (at + s->size > b->end || at + s->size < at)
+		return LAYOUT_SHORT;
+	b->at = at + s->size;
+	/* The upper bits come first in a big-endian number. */
+	low = s->big_endian ? at + rest : at;
+	high = s->big_endian ? at : at + n;
+	v = read_bits(b->data + (low - b->from) / 8, (unsigned int)(low & 7), n, s->big_endian);
+	high = rest ? read_bits(b->data + (high - b->from) / 8, (unsigned int)(high & 7), rest,
+				s->big_endian)
+		    : 0;
+	d = make_double((unsigned __int128)high << 64 | v, s->size, s->exponent);
+	memcpy(&v, &d, sizeof(v));
+	return put_int(r, v, sizeof(v));
+}
+
+/* Where a bit field of C begins: it does not cross a boundary of its unit. */
+static uint64_t place_in_unit(const struct run *r, const struct step *s, uint64_t at)
+{
+	uint64_t begin = r->slots[s->begin], used = (at - begin) % s->unit;
+
+	return used + s->size > s->unit ? at + s->unit - used : at;
+}
+
 static int run_int(struct run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, s->align), v;
+
+	if (s->unit)
+		at = place_in_unit(r, s, at);
 
 	if (at + s->size > b->end || at + s->size < at)
 		return LAYOUT_SHORT;
@@ -197,9 +253,14 @@ static int run_steps(struct run *r, const struct step *s)
 			return 0;
 		case STEP_ALIGN:
 			r->bits.at = align_up(r->bits.at, s->align);
+			if (s->begin != NO_SLOT)
+				r->slots[s->begin] = r->bits.at;
 			break;
 		case STEP_INT:
 			err = run_int(r, s);
+			break;
+		case STEP_FLOAT:
+			err = run_float(r, s);
 			break;
 		case STEP_STRING:
 			err = run_string(r);

@@ -5,7 +5,7 @@
  *   tsdl_lexer.c  tokens; memory
  *   tsdl_scalar.c integers, floating point numbers, strings
  *   tsdl_type.c   all types
- *   tsdl_block.c  blocks: trace, env, clock, stream, event
+ *   tsdl_block.c  names of types; blocks: trace, env, clock, stream, event
  *
  * The text is hostile: its length, the memory of the tree, the depth of types and the number of
  * named types are limited. A type that is named twice is one node with two users, so `nodes` counts
@@ -24,6 +24,8 @@
 #define TSDL_MEMORY_MAX (UINT64_C(512) << 20)
 #define TSDL_DEPTH_MAX 12u      /* of types; the model's own limit is MD_DEPTH_MAX */
 #define TSDL_NODES_MAX 8192u   /* of one structure with all that it contains */
+#define TSDL_FLOAT_MAX 128      /* bits */
+#define TSDL_MANTISSA_MAX 113   /* of them */
 #define TSDL_NAMES_MAX 4096u    /* named types */
 #define TSDL_BUCKETS 1024u      /* a power of two */
 #define TSDL_CLOCKS_MAX 64u
@@ -42,6 +44,8 @@ struct tsdl_mapping { const char *label; int64_t begin, end; };
 struct tsdl_type {
 	uint8_t kind;           /* enum tsdl_kind */
 	uint8_t size;           /* TSDL_INT, TSDL_ENUM, TSDL_FLOAT: bits */
+	uint8_t exponent;       /* TSDL_FLOAT: exp_dig */
+	uint8_t unit;           /* TSDL_INT, TSDL_ENUM: bits of the type of a C bit field; or 0 */
 	uint8_t base;
 	uint8_t order;          /* enum tsdl_order */
 	bool is_signed, text;   /* text: its elements are characters */
@@ -55,6 +59,7 @@ struct tsdl_type {
 	struct tsdl_mapping *mappings;
 	const struct tsdl_type *element;
 	const char *ref;        /* path of the length (TSDL_SEQUENCE), the tag (TSDL_VARIANT) */
+	const struct tsdl_type *length; /* TSDL_SEQUENCE without ref: it precedes the elements */
 };
 
 struct tsdl_member { const char *name; const struct tsdl_type *type; };
@@ -155,12 +160,21 @@ const char *tsdl_path(struct tsdl_parser *p);
 int64_t tsdl_integer(struct tsdl_parser *p);
 
 struct tsdl_type *tsdl_new_type(struct tsdl_parser *p, enum tsdl_kind kind);
+/* The type that the CTF proposal or C gives a name, if the metadata does not. NULL: none. */
+const struct tsdl_type *tsdl_builtin(struct tsdl_parser *p, const char *name);
 /* The number of an `align`. */
 uint32_t tsdl_align(struct tsdl_parser *p);
 /* The attributes of a scalar, from the token after `integer` and the like on. */
 const struct tsdl_type *tsdl_scalar(struct tsdl_parser *p, enum tsdl_kind kind);
 /* A type, from the current token on, without declarators. NULL: failed. */
 const struct tsdl_type *tsdl_type(struct tsdl_parser *p);
+/*
+ * `[8]`, `[length]`, `[type]`, none or several: the first is the outermost. in: the structure
+ * around, or NULL.
+ */
+const struct tsdl_type *tsdl_dimensions(struct tsdl_parser *p, const struct tsdl_type *in,
+					const struct tsdl_type *type);
+void tsdl_name_type(struct tsdl_parser *p, const char *name, const struct tsdl_type *type);
 /* Forgets the named types of a scope: those after this number. */
 void tsdl_forget_names(struct tsdl_parser *p, uint32_t count);
 /* `typealias …;` or `typedef …;`, from the token after the word on. */

@@ -2,11 +2,58 @@
 #include "tracer/format/import/tsdl.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uuid/uuid.h>
 
 #include "metadata/model.h"
+
+/* ---- names of types ---- */
+
+/* A new name: words and `*`, as `struct page *`. */
+static void read_new_name(struct tsdl_parser *p, char *name, size_t size)
+{
+	size_t n = 0;
+
+	*name = 0;
+	while (!p->failed && (p->token == TOKEN_NAME || tsdl_is(p, "*"))) {
+		const char *word = p->token == TOKEN_NAME ? p->text : "*";
+
+		if (n + strlen(word) + 2 > size) {
+			tsdl_fail(p, "the name of a type is too long");
+			break;
+		}
+		n += (size_t)snprintf(name + n, size - n, "%s%s", n ? " " : "", word);
+		tsdl_next(p);
+	}
+	if (!n)
+		tsdl_fail(p, "expected the name of a type");
+}
+
+void tsdl_typealias(struct tsdl_parser *p)
+{
+	const struct tsdl_type *t = tsdl_type(p);
+	char name[600] = "";
+
+	tsdl_expect(p, ":=");
+	read_new_name(p, name, sizeof(name));
+	tsdl_expect(p, ";");
+	tsdl_name_type(p, name, t);
+}
+
+void tsdl_typedef(struct tsdl_parser *p)
+{
+	const struct tsdl_type *t = tsdl_type(p);
+	char name[600] = "";
+
+	read_new_name(p, name, sizeof(name));
+	t = tsdl_dimensions(p, NULL, t);
+	tsdl_expect(p, ";");
+	tsdl_name_type(p, name, t);
+}
+
+/* ---- blocks ---- */
 
 /* What the attributes of a block fill. */
 struct block {

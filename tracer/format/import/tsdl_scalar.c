@@ -3,6 +3,7 @@
 #include "tracer/format/import/tsdl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_power_of_two(int64_t n)
@@ -108,14 +109,40 @@ static void skip_value(struct tsdl_parser *p)
 		tsdl_next(p);
 }
 
-static void read_float_size(struct tsdl_parser *p, struct tsdl_type *t)
+/* exp_dig, and mant_dig, which is all other bits. */
+static void read_float_size(struct tsdl_parser *p, struct tsdl_type *t, bool exponent)
 {
 	int64_t n = tsdl_integer(p);
 
-	if (n < 0 || n > 64)
-		tsdl_fail(p, "a floating point number must have 32 or 64 bits");
-	else
-		t->size = (uint8_t)(t->size + n);
+	if (n < 2 || n > TSDL_MANTISSA_MAX || t->size + n > TSDL_FLOAT_MAX) {
+		tsdl_fail(p, "a floating point number must have 4 to 128 bits (section 4.1.7)");
+		return;
+	}
+	t->size = (uint8_t)(t->size + n);
+	if (exponent)
+		t->exponent = (uint8_t)n;
+}
+
+/*
+ * Interchange formats, and the extended numbers of the x87, whose 64 bits of mant_dig have their
+ * leading 1; sizeof() counts the bytes after them, too: exp_dig = 16, 32 or 64.
+ */
+static bool is_float(const struct tsdl_type *t)
+{
+	unsigned int mantissa = t->size - t->exponent;
+
+	return t->exponent >= 2 && mantissa >= 2 &&
+	       (t->exponent <= 15 || (mantissa == 64 && (t->exponent == 16 || t->exponent == 32 ||
+							 t->exponent == 64)));
+}
+
+static void check_float(struct tsdl_parser *p, struct tsdl_type *t, bool aligned)
+{
+	if (!aligned)
+		t->align = t->size % 8 ? 1 : 8;
+	if (!is_float(t))
+		tsdl_fail(p, "exp_dig must be 2 to 15, or 16, 32 or 64 with mant_dig 64 (section "
+			  "4.1.7)");
 }
 
 static void read_attribute(struct tsdl_parser *p, struct tsdl_type *t, bool *aligned)
@@ -134,9 +161,10 @@ static void read_attribute(struct tsdl_parser *p, struct tsdl_type *t, bool *ali
 		tsdl_expect(p, "="), read_encoding(p, t);
 	else if (tsdl_take_name(p, "map"))
 		tsdl_expect(p, "="), read_map(p, t);
-	else if (t->kind == TSDL_FLOAT &&
-		 (tsdl_take_name(p, "exp_dig") || tsdl_take_name(p, "mant_dig")))
-		tsdl_expect(p, "="), read_float_size(p, t);
+	else if (t->kind == TSDL_FLOAT && tsdl_take_name(p, "exp_dig"))
+		tsdl_expect(p, "="), read_float_size(p, t, true);
+	else if (t->kind == TSDL_FLOAT && tsdl_take_name(p, "mant_dig"))
+		tsdl_expect(p, "="), read_float_size(p, t, false);
 	else
 		skip_value(p);
 	tsdl_expect(p, ";");
@@ -163,9 +191,63 @@ const struct tsdl_type *tsdl_scalar(struct tsdl_parser *p, enum tsdl_kind kind)
 		tsdl_fail(p, "expected the size of the integer");
 	if (kind == TSDL_INT && !aligned)
 		t->align = t->size % 8 ? 1 : 8;
-	if (kind == TSDL_FLOAT && !aligned)
-		t->align = 8;
-	if (kind == TSDL_FLOAT && t->size != 32 && t->size != 64)
-		tsdl_fail(p, "a floating point number must have 32 or 64 bits");
+	if (kind == TSDL_FLOAT)
+		check_float(p, t, aligned);
+	return p->failed ? NULL : t;
+}
+
+/* ---- types that need no definition ---- */
+
+/* "uint27_t": its number of bits; 0: the name is not of this form. */
+static unsigned int bits_of_name(const char *name)
+{
+	char *end;
+	unsigned long n;
+
+	if (*name < '1' || *name > '9')
+		return 0;
+	n = strtoul(name, &end, 10);
+	return n <= 64 && !strcmp(end, "_t") ? (unsigned int)n : 0;
+}
+
+static const struct tsdl_type *make_scalar(struct tsdl_parser *p, enum tsdl_kind kind,
+					   unsigned int bits, bool is_signed)
+{
+	struct tsdl_type *t = tsdl_new_type(p, kind);
+
+	if (!t)
+		return NULL;
+	t->size = (uint8_t)bits;
+	t->align = bits % 8 ? 1 : 8;
+	t->is_signed = is_signed;
+	t->exponent = bits == 32 ? 8 : 11;
 	return t;
+}
+
+/*
+ * The proposal uses uintN_t and the types of C in its examples. They are byte-packed (section
+ * 4.1.2); `long` has 64 bits.
+ */
+const struct tsdl_type *tsdl_builtin(struct tsdl_parser *p, const char *name)
+{
+	static const struct { const char *name; uint8_t kind, bits; bool is_signed; } types[] = {
+		{ "char", TSDL_INT, 8, true }, { "unsigned char", TSDL_INT, 8, false },
+		{ "short", TSDL_INT, 16, true }, { "unsigned short", TSDL_INT, 16, false },
+		{ "int", TSDL_INT, 32, true }, { "unsigned int", TSDL_INT, 32, false },
+		{ "unsigned", TSDL_INT, 32, false }, { "uint", TSDL_INT, 32, false },
+		{ "long", TSDL_INT, 64, true }, { "unsigned long", TSDL_INT, 64, false },
+		{ "long long", TSDL_INT, 64, true }, { "unsigned long long", TSDL_INT, 64, false },
+		{ "float", TSDL_FLOAT, 32, false }, { "double", TSDL_FLOAT, 64, false },
+	};
+	bool is_signed = !strncmp(name, "int", 3);
+	unsigned int bits = is_signed || !strncmp(name, "uint", 4)
+				    ? bits_of_name(name + (is_signed ? 3 : 4))
+				    : 0;
+
+	if (bits)
+		return make_scalar(p, TSDL_INT, bits, is_signed);
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (!strcmp(types[i].name, name))
+			return make_scalar(p, types[i].kind, types[i].bits, types[i].is_signed);
+	return NULL;
 }

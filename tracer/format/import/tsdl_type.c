@@ -21,7 +21,7 @@ static const struct tsdl_type *find_type(const struct tsdl_parser *p, const char
 	return NULL;
 }
 
-static void name_type(struct tsdl_parser *p, const char *name, const struct tsdl_type *type)
+void tsdl_name_type(struct tsdl_parser *p, const char *name, const struct tsdl_type *type)
 {
 	uint32_t hash = hash_name(name), *last = &p->named[hash % TSDL_BUCKETS];
 
@@ -96,18 +96,43 @@ static void read_mapping(struct tsdl_parser *p, struct tsdl_type *t, int64_t *ne
 		tsdl_fail(p, "the range of '%.60s' ends before it begins", m->label);
 }
 
-/* The integer type of an enumeration without one is `int`. */
-static const struct tsdl_type *read_container(struct tsdl_parser *p)
+/* The type of this name, as the metadata or the language has it. NULL: none. */
+static const struct tsdl_type *known_type(struct tsdl_parser *p, const char *name)
 {
-	const struct tsdl_type *t;
+	const struct tsdl_type *t = find_type(p, name);
 
-	if (tsdl_take(p, ":"))
+	return t ? t : tsdl_builtin(p, name);
+}
+
+/*
+ * The integer type of an enumeration: after its name in CTF 1.8, `enum name : type`; before it in
+ * the proposal, `enum <type> name`. Without one it is `int`.
+ */
+static const struct tsdl_type *read_container(struct tsdl_parser *p, const struct tsdl_type *first)
+{
+	const struct tsdl_type *t = first;
+
+	if (!t && tsdl_take(p, ":"))
 		t = tsdl_type(p);
-	else
-		t = find_type(p, "int");
+	else if (!t)
+		t = known_type(p, "int");
 	if (!p->failed && (!t || t->kind != TSDL_INT))
 		tsdl_fail(p, "expected the integer type of the enumeration");
 	return p->failed ? NULL : t;
+}
+
+/* `*` after a name, if they are a part of the name of a type. */
+static void read_stars(struct tsdl_parser *p, char *name, size_t size)
+{
+	char longer[600];
+
+	while (tsdl_is(p, "*") && strlen(name) + 3 < size) {
+		snprintf(longer, sizeof(longer), "%.590s *", name);
+		if (!find_type(p, longer))
+			break;
+		snprintf(name, size, "%s", longer);
+		tsdl_next(p);
+	}
 }
 
 /* A name of a type after `struct`, `enum` or `variant`; empty if there is none. */
@@ -116,14 +141,15 @@ static void read_tag(struct tsdl_parser *p, const char *kind, char *out, size_t 
 	*out = 0;
 	if (p->token != TOKEN_NAME)
 		return;
-	snprintf(out, size, "%s %.580s", kind, p->text);
+	snprintf(out, size, "%s %.560s", kind, p->text);
 	tsdl_next(p);
+	read_stars(p, out, size);
 }
 
 /* The type that has this name. */
 static const struct tsdl_type *get_named(struct tsdl_parser *p, const char *name)
 {
-	const struct tsdl_type *t = p->failed ? NULL : find_type(p, name);
+	const struct tsdl_type *t = p->failed ? NULL : known_type(p, name);
 
 	if (!t)
 		tsdl_fail(p, "there is no type '%.80s'", name);
@@ -132,15 +158,19 @@ static const struct tsdl_type *get_named(struct tsdl_parser *p, const char *name
 
 static const struct tsdl_type *read_enum(struct tsdl_parser *p)
 {
-	const struct tsdl_type *container;
+	const struct tsdl_type *container = NULL;
 	struct tsdl_type *t;
 	int64_t next = 0;
 	char name[600];
 
+	if (tsdl_take(p, "<")) {
+		container = tsdl_type(p);
+		tsdl_expect(p, ">");
+	}
 	read_tag(p, "enum", name, sizeof(name));
-	if (*name && !tsdl_is(p, "{") && !tsdl_is(p, ":"))
+	if (*name && !container && !tsdl_is(p, "{") && !tsdl_is(p, ":"))
 		return get_named(p, name);
-	container = read_container(p);
+	container = read_container(p, container);
 	t = tsdl_new_type(p, TSDL_ENUM);
 	if (p->failed)
 		return NULL;
@@ -155,34 +185,72 @@ static const struct tsdl_type *read_enum(struct tsdl_parser *p)
 	tsdl_expect(p, "}");
 	t->nodes += t->count / 8;
 	if (*name)
-		name_type(p, name, t);
+		tsdl_name_type(p, name, t);
 	return t;
 }
 
 /* ---- struct and variant ---- */
 
+/* `[8]`, `[length]`, or as in the proposal `[type]`: then a length of this type comes first. */
+struct dimension { const char *ref; const struct tsdl_type *length; uint64_t count; };
+
 static const struct tsdl_type *make_array(struct tsdl_parser *p, const struct tsdl_type *element,
-					  const char *ref, uint64_t count)
+					  const struct dimension *d)
 {
-	struct tsdl_type *t = tsdl_new_type(p, ref ? TSDL_SEQUENCE : TSDL_ARRAY);
+	struct tsdl_type *t = tsdl_new_type(p, d->ref || d->length ? TSDL_SEQUENCE : TSDL_ARRAY);
 
 	if (!t)
 		return NULL;
 	t->element = element;
-	t->ref = ref;
-	t->count = (uint32_t)count;
-	t->empty = ref || !count;
+	t->ref = d->ref;
+	t->length = d->length;
+	t->count = (uint32_t)d->count;
+	t->empty = d->ref || (!d->length && !d->count);
 	if (element->empty)
 		tsdl_fail(p, "the elements of an array may have no bits");
+	if (d->length)
+		contain(p, t, d->length);
 	contain(p, t, element);
 	return t;
 }
 
-/* `[8]`, `[length]`, several of them: the first is the outermost. */
-static const struct tsdl_type *read_dimensions(struct tsdl_parser *p, const struct tsdl_type *type)
+/* Whether the structure has a field of the current name, which is a length then, not a type. */
+static bool names_field(const struct tsdl_parser *p, const struct tsdl_type *in)
 {
-	const char *refs[TSDL_DEPTH_MAX];
-	uint64_t counts[TSDL_DEPTH_MAX];
+	for (uint32_t i = 0; in && i < in->count; i++)
+		if (tsdl_is_name(p, in->members[i].name))
+			return true;
+	return false;
+}
+
+static struct dimension read_dimension(struct tsdl_parser *p, const struct tsdl_type *in)
+{
+	struct dimension d = { .count = p->number };
+
+	if (p->token == TOKEN_NUMBER) {
+		tsdl_next(p);
+		if (d.count > 1u << 24)
+			tsdl_fail(p, "an array has more than 16777216 elements");
+		return d;
+	}
+	d.count = 0;
+	if (p->token == TOKEN_NAME && !names_field(p, in) &&
+	    (tsdl_is_name(p, "integer") || known_type(p, p->text) ||
+	     tsdl_is_name(p, "unsigned"))) {
+		d.length = tsdl_type(p);
+		if (!p->failed && d.length->kind != TSDL_INT)
+			tsdl_fail(p, "the type of a length must be an integer (section 4.2.3)");
+		return d;
+	}
+	d.ref = tsdl_path(p);
+	return d;
+}
+
+
+const struct tsdl_type *tsdl_dimensions(struct tsdl_parser *p, const struct tsdl_type *in,
+					const struct tsdl_type *type)
+{
+	struct dimension d[TSDL_DEPTH_MAX];
 	unsigned int n = 0;
 
 	while (!p->failed && tsdl_take(p, "[")) {
@@ -190,20 +258,29 @@ static const struct tsdl_type *read_dimensions(struct tsdl_parser *p, const stru
 			tsdl_fail(p, "an array has more than %u dimensions", TSDL_DEPTH_MAX);
 			break;
 		}
-		refs[n] = NULL;
-		counts[n] = p->number;
-		if (p->token == TOKEN_NUMBER)
-			tsdl_next(p);
-		else
-			refs[n] = tsdl_path(p);
-		if (!refs[n] && counts[n] > 1u << 24)
-			tsdl_fail(p, "an array has more than 16777216 elements");
-		n++;
+		d[n++] = read_dimension(p, in);
 		tsdl_expect(p, "]");
 	}
 	while (n-- && !p->failed)
-		type = make_array(p, type, refs[n], counts[n]);
+		type = make_array(p, type, &d[n]);
 	return type;
+}
+
+/* `type name:size`, a bit field of C (section 4.1.6), after the colon. */
+static const struct tsdl_type *read_bit_field(struct tsdl_parser *p, const struct tsdl_type *type)
+{
+	int64_t size = tsdl_integer(p);
+	struct tsdl_type *t = tsdl_new_type(p, TSDL_INT);
+
+	if (p->failed)
+		return NULL;
+	*t = *type;
+	t->size = (uint8_t)size;
+	t->unit = type->size;
+	if ((type->kind != TSDL_INT && type->kind != TSDL_ENUM) || size < 1 || size > type->size)
+		tsdl_fail(p, "a bit field must have an integer type, and 1 bit to all of them "
+			  "(section 4.1.6)");
+	return t;
 }
 
 static void add_member(struct tsdl_parser *p, struct tsdl_type *t, const char *name,
@@ -237,7 +314,7 @@ static void read_member(struct tsdl_parser *p, struct tsdl_type *t)
 			tsdl_fail(p, "expected the name of a field");
 		name = tsdl_copy(p, p->text);
 		tsdl_next(p);
-		of = read_dimensions(p, type);
+		of = tsdl_take(p, ":") ? read_bit_field(p, type) : tsdl_dimensions(p, t, type);
 		if (!p->failed)
 			add_member(p, t, name, of);
 	} while (!p->failed && tsdl_take(p, ","));
@@ -277,7 +354,7 @@ static const struct tsdl_type *read_struct(struct tsdl_parser *p)
 	if (align > t->align)
 		t->align = align;
 	if (*name)
-		name_type(p, name, t);
+		tsdl_name_type(p, name, t);
 	return t;
 }
 
@@ -312,7 +389,7 @@ static const struct tsdl_type *read_variant(struct tsdl_parser *p)
 	} else {
 		read_body(p, t);
 		if (*name)
-			name_type(p, name, t);
+			tsdl_name_type(p, name, t);
 	}
 	if (p->failed || !ref)
 		return t;
@@ -350,13 +427,15 @@ static const struct tsdl_type *read_words(struct tsdl_parser *p)
 				     *words ? " " : "", p->text);
 		if (n >= sizeof(longer))
 			break;
-		more = find_type(p, longer);
+		more = known_type(p, longer);
 		/* `unsigned` may be no type of its own. */
 		if (t && !more)
 			break;
 		memcpy(words, longer, n + 1);
 		t = more;
 		tsdl_next(p);
+		read_stars(p, words, sizeof(words));
+		t = words[n] ? find_type(p, words) : t;
 	}
 	if (!t)
 		tsdl_fail(p, "there is no type '%.80s'", words);
@@ -397,34 +476,4 @@ const struct tsdl_type *tsdl_type(struct tsdl_parser *p)
 	t = read_type(p);
 	p->nesting--;
 	return t;
-}
-
-void tsdl_typealias(struct tsdl_parser *p)
-{
-	const struct tsdl_type *t = tsdl_type(p);
-	char name[600] = "";
-	size_t n = 0;
-
-	tsdl_expect(p, ":=");
-	while (!p->failed && p->token == TOKEN_NAME && n + strlen(p->text) + 2 < sizeof(name)) {
-		n += (size_t)snprintf(name + n, sizeof(name) - n, "%s%s", n ? " " : "", p->text);
-		tsdl_next(p);
-	}
-	if (!n)
-		tsdl_fail(p, "expected the name of a type");
-	tsdl_expect(p, ";");
-	name_type(p, name, t);
-}
-
-void tsdl_typedef(struct tsdl_parser *p)
-{
-	const struct tsdl_type *t = tsdl_type(p);
-	const char *name = tsdl_copy(p, p->text);
-
-	if (p->token != TOKEN_NAME)
-		tsdl_fail(p, "expected the name of a type");
-	tsdl_next(p);
-	t = read_dimensions(p, t);
-	tsdl_expect(p, ";");
-	name_type(p, name, t);
 }

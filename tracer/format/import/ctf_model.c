@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Makes the model and the programs of a CTF trace of its metadata. */
+#include "tracer/format/import/ctf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail_model(const struct compiler *c, int ret, const char *what, const char *name)
+{
+	return tr_fail(c->err, ret,
+		       ret == -ENOMEM	? "out of memory"
+		       : ret == -EEXIST ? "%s: %s '%.80s': its id is used twice"
+					: "%s: %s '%.80s': two fields have one name, or a type is "
+					  "not supported",
+		       c->file, what, name);
+}
+
+/* Joins the fields of an event's own context and its payload; takes both over. */
+static struct md_field *join_fields(struct md_field *context, uint32_t n, struct md_field *fields,
+				    uint32_t count)
+{
+	struct md_field *all = realloc(context, (n + count + 1) * sizeof(*all));
+
+	if (!all)
+		return NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		all[n + i] = fields[i];
+		all[n + i].group = n && !i;
+	}
+	free(fields);
+	return all;
+}
+
+static int add_event(struct compiler *c, struct ctf_class *class, const struct tsdl_event *te,
+		     struct ctf_event *at)
+{
+	int level = te->loglevel >= 0 && te->loglevel <= 14 ? (int)te->loglevel : MD_LOGLEVEL_NONE;
+	struct md_field *context = NULL, *fields = NULL, *all;
+	struct md_event *e = md_event_create(te->name, level, 0);
+	size_t symbols = c->symbol_count;
+	uint32_t slots = c->slots, n = 0, count = 0;
+	int ret = e ? layout_compile(c, SCOPE_EVENT, te->context, &at->context, &context, &n)
+		    : -ENOMEM;
+
+	if (!ret)
+		ret = layout_compile(c, SCOPE_FIELDS, te->fields, &at->fields, &fields, &count);
+	layout_forget(c, symbols, slots);
+	all = ret ? NULL : join_fields(context, n, fields, count);
+	if (!all) {
+		layout_free_fields(context, n);
+		layout_free_fields(fields, count);
+		md_event_destroy(e);
+		return ret ? ret : tr_fail(c->err, -ENOMEM, "out of memory");
+	}
+	free(e->fields);
+	e->fields = all;
+	e->field_count = n + count;
+	e->id = at->id;
+	e->no_fields = !te->fields && !te->context;
+	ret = md_stream_add(class->md, e);
+	if (ret) {
+		md_event_destroy(e);
+		return fail_model(c, ret, "event", te->name);
+	}
+	return 0;
+}
+
+/* Whether the structure, or one in it, has a field that is the value of a clock. */
+static bool has_clock(const struct tsdl_type *t)
+{
+	bool found = t && t->clock;
+
+	for (uint32_t i = 0; t && (t->kind == TSDL_STRUCT || t->kind == TSDL_VARIANT) && !found &&
+			     i < t->count; i++)
+		found = has_clock(t->members[i].type);
+	return found;
+}
+
+static bool has_member(const struct tsdl_type *t, const char *name)
+{
+	for (uint32_t i = 0; t && i < t->count; i++)
+		if (!strcmp(t->members[i].name, name))
+			return true;
+	return false;
+}
+
+/* Whether the structure, or one in it, has an integer with the name of a time. */
+static bool has_timestamp(const struct tsdl_type *t)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; t && (t->kind == TSDL_STRUCT || t->kind == TSDL_VARIANT) && !found &&
+			     i < t->count; i++)
+		found = (t->members[i].type->kind == TSDL_INT &&
+			 !strcmp(t->members[i].name, "timestamp")) ||
+			has_timestamp(t->members[i].type);
+	return found;
+}
+
+/* Whether its events have times, of their own or of their packets. */
+static bool has_times(const struct tsdl_stream *ts)
+{
+	return has_clock(ts->event_header) || has_clock(ts->packet_context) ||
+	       has_timestamp(ts->event_header) ||
+	       has_member(ts->packet_context, "timestamp_begin") ||
+	       has_member(ts->packet_context, "timestamp_end");
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct ctf_event *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/*
+ * Sets the model's ids: those of the trace, but ids above the model's greatest get the least ones
+ * that no event has.
+ */
+static int number_events(struct compiler *c, struct ctf_class *class)
+{
+	uint32_t count = class->event_count, limit, next = 0;
+
+	qsort(class->events, count, sizeof(*class->events), compare_numbers);
+	for (uint32_t i = 0; i < count; i++)
+		if (i && class->events[i].number == class->events[i - 1].number)
+			return tr_fail(c->err, -EINVAL, "%s: the id %llu of an event is used twice",
+				       c->file, (unsigned long long)class->events[i].number);
+	for (limit = 0; limit < count && class->events[limit].number <= MD_EVENT_ID_MAX; limit++) {
+		class->events[limit].id = (uint32_t)class->events[limit].number;
+		class->by_number[class->events[limit].id] = limit + 1;
+	}
+	for (uint32_t i = limit; i < count; i++) {
+		while (class->by_number[next])
+			next++;
+		class->events[i].id = next++;
+	}
+	return 0;
+}
+
+static int add_events(struct compiler *c, struct ctf_class *class)
+{
+	const struct tsdl_event *e;
+	uint32_t count = 0;
+	int ret;
+
+	for (e = c->t->events; e; e = e->next)
+		count += e->stream_id == class->id;
+	if (count > MD_EVENT_ID_MAX)
+		return tr_fail(c->err, -EINVAL, "%s: a stream has more than %u events", c->file,
+			       MD_EVENT_ID_MAX);
+	layout_use_memory(c, (MD_EVENT_ID_MAX + 1) * sizeof(*class->by_number) +
+				     count * sizeof(*class->events));
+	if (c->failed)
+		return c->failed;
+	class->by_number = calloc(MD_EVENT_ID_MAX + 1, sizeof(*class->by_number));
+	class->events = calloc(count + 1, sizeof(*class->events));
+	if (!class->events || !class->by_number)
+		return tr_fail(c->err, -ENOMEM, "out of memory");
+	for (e = c->t->events; e; e = e->next)
+		if (e->stream_id == class->id)
+			class->events[class->event_count++].number = e->id;
+	ret = number_events(c, class);
+	for (e = c->t->events; e && !ret; e = e->next)
+		if (e->stream_id == class->id)
+			ret = add_event(c, class, e, (struct ctf_event *)ctf_event(class, e->id));
+	return ret;
+}
+
+const struct ctf_event *ctf_event(const struct ctf_class *class, uint64_t number)
+{
+	const struct ctf_event key = { .number = number };
+
+	if (number > MD_EVENT_ID_MAX)
+		return bsearch(&key, class->events, class->event_count, sizeof(key),
+			       compare_numbers);
+	return class->by_number[number] ? &class->events[class->by_number[number] - 1] : NULL;
+}
+
+/* The widths of the counters of packets: these wrap. */
+static void set_counters(const struct compiler *c, struct ctf_class *class)
+{
+	for (size_t i = class->packet_context; i < c->out->step_count; i++) {
+		const struct step *s = &c->out->steps[i];
+
+		if (s->code == STEP_INT && s->role == ROLE_DISCARDED)
+			class->discarded_bits = s->size;
+		else if (s->code == STEP_INT && s->role == ROLE_SEQUENCE)
+			class->sequence_bits = s->size;
+	}
+}
+
+/* Whether text shows more of the packet context than `cpu_id = N`, and its names are not in use. */
+static bool shows_packet(const struct md_field *packet, uint32_t shown,
+			 const struct md_field *context, uint32_t count)
+{
+	const struct md_type *only = &packet->type;
+
+	if (!shown || (shown == 1 && !strcmp(packet->name, "cpu_id") && only->kind == MD_INT &&
+		       only->base == 10 && !only->is_signed))
+		return false;
+	for (uint32_t i = 0; i < shown; i++)
+		for (uint32_t j = 0; j < count; j++)
+			if (!strcmp(packet[i].name, context[j].name))
+				return false;
+	return true;
+}
+
+/* Sets the contexts: of packets and of events. Takes all fields over. 0 or -errno. */
+static int set_context(struct compiler *c, struct ctf_class *class, struct md_field *packet,
+		       uint32_t shown, struct md_field *context, uint32_t count)
+{
+	struct md_field *all;
+	int ret = 0;
+
+	if (shows_packet(packet, shown, context, count)) {
+		class->shows_packet = class->md->cpu_in_context = true;
+		all = join_fields(packet, shown, context, count);
+		if (all) {
+			packet = NULL;
+			context = all;
+			count += shown;
+			shown = 0;
+		} else {
+			ret = tr_fail(c->err, -ENOMEM, "out of memory");
+		}
+	}
+	layout_free_fields(packet, shown);
+	if (!ret && count && (ret = md_stream_set_context(class->md, context, count)))
+		fail_model(c, ret, "the context of stream", "");
+	if (ret || !count)
+		layout_free_fields(context, count);
+	return ret;
+}
+
+static int add_class(struct compiler *c, struct ctf_class *class, struct md_trace *md,
+		     const struct tsdl_stream *ts)
+{
+	size_t symbols = c->symbol_count;
+	uint32_t slots = c->slots, count = 0, shown = 0;
+	struct md_field *context = NULL, *packet = NULL;
+	int ret;
+
+	if (ts->id > UINT32_MAX)
+		return tr_fail(c->err, -EINVAL, "%s: stream %llu: its id is above 4294967295",
+			       c->file, (unsigned long long)ts->id);
+	layout_use_memory(c, sizeof(*class) + 2 * sizeof(*class->md));
+	if (c->failed)
+		return c->failed;
+	class->id = ts->id;
+	class->md = md_stream_create((uint32_t)ts->id, MD_HEADER_LARGE);
+	ret = class->md ? md_trace_add(md, class->md) : -ENOMEM;
+	if (ret) {
+		md_stream_destroy(class->md);
+		class->md = NULL;
+		return fail_model(c, ret, "stream", "");
+	}
+	class->md->no_cpu = !has_member(ts->packet_context, "cpu_id");
+	class->md->no_time = !has_times(ts);
+	ret = layout_compile(c, SCOPE_PACKET, ts->packet_context, &class->packet_context, &packet,
+			     &shown);
+	set_counters(c, class);
+	if (!ret)
+		ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header,
+				     &class->event_header, NULL, NULL);
+	for (size_t i = class->event_header; i < c->out->step_count && !class->clock; i++)
+		class->clock = c->out->steps[i].clock;
+	if (!ret)
+		ret = layout_compile(c, SCOPE_STREAM_EVENT, ts->event_context,
+				     &class->event_context, &context, &count);
+	if (!ret)
+		ret = set_context(c, class, packet, shown, context, count);
+	else
+		layout_free_fields(context, count), layout_free_fields(packet, shown);
+	if (!ret)
+		ret = add_events(c, class);
+	layout_forget(c, symbols, slots);
+	return ret;
+}
+
+/* ns from the epoch to the clock's zero. */
+static int set_clock(const struct compiler *c, const struct tsdl_clock *t, struct clock_class *out)
+{
+	int64_t seconds;
+	uint64_t rest = t->offset % t->freq;
+
+	out->freq = t->freq;
+	if (t->freq != 1000000000)
+		rest = (uint64_t)(1e9 * (double)rest / (double)t->freq);
+	if (t->offset / t->freq > INT64_MAX / 2 ||
+	    __builtin_add_overflow(t->offset_s, (int64_t)(t->offset / t->freq), &seconds) ||
+	    __builtin_mul_overflow(seconds, INT64_C(1000000000), &out->base) ||
+	    __builtin_add_overflow(out->base, (int64_t)rest, &out->base))
+		return tr_fail(c->err, -EINVAL, "%s: clock '%.80s': its offset is out of range",
+			       c->file, t->name);
+	return 0;
+}
+
+int ctf_fill_model(struct compiler *c, struct ctf_trace *t, struct md_trace *md)
+{
+	const struct tsdl_stream *ts;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < c->t->env_count && !ret; i++) {
+		const struct tsdl_env *e = &c->t->env[i];
+
+		if (md_trace_env(md, e->name, e->text, e->number) == -ENOMEM)
+			ret = tr_fail(c->err, -ENOMEM, "out of memory");
+	}
+	t->layout.clocks[0].freq = 1000000000;  /* of timestamps without a clock */
+	for (uint32_t i = 0; i < c->t->clock_count && !ret; i++)
+		ret = set_clock(c, c->t->clocks[i], &t->layout.clocks[i]);
+	if (!ret)
+		ret = layout_compile(c, SCOPE_HEADER, c->t->packet_header, &t->layout.header, NULL,
+				     NULL);
+	for (ts = c->t->streams; ts; ts = ts->next)
+		t->class_count++;
+	t->classes = calloc(t->class_count + 1, sizeof(*t->classes));
+	if (!t->classes)
+		return tr_fail(c->err, -ENOMEM, "out of memory");
+	t->class_count = 0;
+	for (ts = c->t->streams; ts && !ret; ts = ts->next)
+		ret = add_class(c, &t->classes[t->class_count++], md, ts);
+	return ret;
+}
