@@ -185,6 +185,13 @@ static uint32_t put_provider(struct builder *b, const char *provider)
 	return b->provider_at;
 }
 
+/* By version; event_is_known() knows no other. */
+static const uint8_t refusals[] = {
+	[TRAIL__REFUSED] = TRAIL_REFUSED_ARGUMENTS,
+	[TRAIL__REFUSED_TYPE] = TRAIL_REFUSED_TYPE,
+	[TRAIL__REFUSED_VERSION] = TRAIL_REFUSED_VERSION,
+};
+
 static void put_event(struct builder *b, uint32_t i, const struct trail__event *e)
 {
 	struct trail_reg_event *out =
@@ -195,7 +202,7 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 	out->name = put_name(b, name, spelled_name(e->args, 0, name, sizeof(name)));
 	out->first_field = b->fields;
 	out->level = e->level;
-	out->refused = e->version == TRAIL__REFUSED ? TRAIL_REFUSED_ARGUMENTS : 0;
+	out->refused = refusals[e->version];
 	out->uri = e->uri ? put_text(b, e->uri, strlen(e->uri), TRAIL_URI_MAX) : TRAIL_NO_STRING;
 	out->field_count = (uint16_t)each_field(e, true, put_field, b);
 	widen_last((struct trail_reg_field *)(void *)(b->base + b->reg->field_offset) +
@@ -204,10 +211,19 @@ static void put_event(struct builder *b, uint32_t i, const struct trail__event *
 
 bool event_is_known(const struct trail__event *e)
 {
-	if (e->version == TRAIL__REFUSED)
-		debug_print("%s:%s is never recorded: its arguments are not those of its class",
-			    e->provider, e->args);
-	return e->version == 1 || e->version == TRAIL__REFUSED;
+	static const char *const why[] = {
+		[TRAIL__REFUSED] = "its arguments are not those of its class",
+		[TRAIL__REFUSED_TYPE] = "a field has a type that this library does not know",
+		[TRAIL__REFUSED_VERSION] =
+			"its provider has a version that this library does not know",
+	};
+
+	if (e->version == 1)
+		return true;
+	if (e->version < TRAIL__REFUSED || e->version > TRAIL__REFUSED_VERSION)
+		return false;
+	debug_print("%s:%s is never recorded: %s", e->provider, e->args, why[e->version]);
+	return true;
 }
 
 /* An upper bound. */

@@ -332,6 +332,16 @@ static bool check_event_fields(struct parse *p, const struct trail_reg_event *e)
 	return !used || fail(p, "a tracepoint ends within a byte");
 }
 
+static const char *why_refused(uint8_t why)
+{
+	switch (why) {
+	case TRAIL_REFUSED_ARGUMENTS: return "its arguments are not those of its class";
+	case TRAIL_REFUSED_TYPE: return "a field has a type that the library does not know";
+	case TRAIL_REFUSED_VERSION: return "its provider has a version that the library does not know";
+	default: return "the program refuses it";
+	}
+}
+
 static bool check_event(struct parse *p, const struct trail_reg_event *e)
 {
 	size_t provider = name_length(p, e->provider), name = name_length(p, e->name);
@@ -345,9 +355,7 @@ static bool check_event(struct parse *p, const struct trail_reg_event *e)
 		return fail(p, "its name has a blank, a quote, a backslash, a control character or "
 			       "no UTF-8, or its provider has a colon");
 	if (e->refused)
-		return fail(p, e->refused == TRAIL_REFUSED_ARGUMENTS
-				       ? "its arguments are not those of its class"
-				       : "the program refuses it");
+		return fail(p, why_refused(e->refused));
 	if (e->level >= LEVEL_COUNT)
 		return fail(p, "no such log level");
 	if (e->field_count > TRAIL_EVENT_FIELDS_MAX)

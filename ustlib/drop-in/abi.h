@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * abi.h - the structures that compiled programs share with LTTng-UST 2.13 (soname 1, provider
- * version 3.0), with names of our own. `size` is the sizeof() that the program was compiled with:
- * members may be added after those that are here.
+ * abi.h - the structures that compiled programs share with LTTng-UST 2.13 to 2.16 (soname 1,
+ * provider versions 3 and 4: 4 has blobs), with names of our own. `size` is the sizeof() that the
+ * program was compiled with: members may be added after those that are here.
  */
 #ifndef USTLIB_DROP_IN_ABI_H
 #define USTLIB_DROP_IN_ABI_H
@@ -26,7 +26,7 @@ struct ust_tracepoint {                 /* a call site */
 
 enum ust_type {
 	UST_INTEGER, UST_STRING, UST_FLOAT, UST_DYNAMIC, UST_ENUM, UST_ARRAY, UST_SEQUENCE,
-	UST_STRUCT
+	UST_STRUCT, UST_FIXED_BLOB, UST_VARIABLE_BLOB
 };
 
 struct ust_type_common {
@@ -85,6 +85,18 @@ struct ust_sequence {                   /* its length is the field before */
 	const struct ust_type_common *element;
 	unsigned int alignment;
 	int encoding;
+};
+
+struct ust_fixed_blob {
+	struct ust_type_common common;
+	unsigned long length;           /* bytes */
+	const char *media_type;         /* or NULL */
+};
+
+struct ust_variable_blob {              /* its length is the field before */
+	struct ust_type_common common;
+	const char *length_name;
+	const char *media_type;         /* or NULL */
 };
 
 struct ust_field {

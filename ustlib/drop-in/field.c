@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The description of a compiled field. */
 #include <float.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "ustlib/drop-in/drop_in.h"
@@ -116,6 +117,19 @@ bool field_describe(const struct ust_field *f, const struct ust_field *before,
 		if (!length)
 			return false;
 		out->code |= out->code ? TRAIL__SIZE(length) << 24 : 0;
+		break;
+	/* CTF 1.8 has no blobs: bytes in base 16, as LTTng writes them. */
+	case UST_FIXED_BLOB:
+		if (((const struct ust_fixed_blob *)type)->length > UINT_MAX)
+			return false;
+		out->code = TRAIL__CODE_OF(TRAIL__ARRAY_OF, TRAIL__HEX, 1);
+		out->count = (unsigned int)((const struct ust_fixed_blob *)type)->length;
+		break;
+	case UST_VARIABLE_BLOB:
+		if (!length)
+			return false;
+		out->code = TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, TRAIL__HEX, 1) |
+			    TRAIL__SIZE(length) << 24;
 		break;
 	default:
 		break;

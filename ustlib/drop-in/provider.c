@@ -13,7 +13,10 @@
 #include "ustlib/lttng/lttng/ust-api-compat.h"
 #include "ustlib/lttng/lttng/trail-fields.h"
 
-#define MAJOR 3                         /* of the interface to providers */
+/* Of the interface to providers. 4: LTTng-UST 2.16, with blobs. */
+#define MAJOR_FIRST 3
+#define MAJOR_LAST 4
+
 #define ROOM 1024                       /* bytes of an event that is put together on the stack */
 
 struct event {
@@ -28,7 +31,8 @@ struct event {
 
 struct provider {
 	struct memory *memory;
-	struct event *events;
+	struct event *events;   /* those with a probe, then the refused ones */
+	size_t probed;
 	struct trail__tp **list;
 	size_t count;
 };
@@ -151,7 +155,13 @@ static void hit(const struct ust_notifier *notifier, const char *stack,
 
 static uint16_t stack_size(const struct ust_field *f)
 {
-	return f->type->type == UST_ARRAY || f->type->type == UST_SEQUENCE ? 16 : 8;
+	switch (f->type->type) {
+	case UST_ARRAY:
+	case UST_SEQUENCE:
+	case UST_FIXED_BLOB:
+	case UST_VARIABLE_BLOB: return 16;
+	default: return 8;
+	}
 }
 
 /*
@@ -180,6 +190,15 @@ static bool describe_fields(struct event *e, const struct ust_class *class, bool
 		at = (uint16_t)(at + stack_size(f));
 	}
 	return true;
+}
+
+/* An event that is shown, but never recorded. */
+static void describe_refused(struct event *e, const char *provider, const char *name,
+			     unsigned char why)
+{
+	*e = (struct event){ .desc = { .provider = provider, .args = name, .version = why } };
+	e->tp.state = &e->tp.off;
+	e->tp.event = &e->desc;
 }
 
 static bool describe_event(struct event *e, const struct ust_provider_desc *provider,
@@ -225,16 +244,33 @@ static bool describe_event(struct event *e, const struct ust_provider_desc *prov
 
 static void describe(struct provider *p, const struct ust_provider_desc *desc)
 {
+	size_t end = desc->count;
+
 	p->events = memory_alloc(&p->memory, desc->count, sizeof(*p->events));
 	p->list = memory_alloc(&p->memory, desc->count, sizeof(*p->list));
 	for (unsigned int i = 0; p->events && p->list && i < desc->count; i++) {
-		struct event *e = &p->events[p->count];
+		struct event *e = &p->events[p->probed];
 
-		if (describe_event(e, desc, desc->events[i], &p->memory))
-			p->list[p->count++] = &e->tp;
-		else
+		if (describe_event(e, desc, desc->events[i], &p->memory)) {
+			p->probed++;
+		} else {
 			memset(e, 0, sizeof(*e));
+			e = &p->events[--end];
+			describe_refused(e, desc->name, desc->events[i]->name, TRAIL__REFUSED_TYPE);
+		}
+		p->list[p->count++] = &e->tp;
 	}
+}
+
+/* Of another version nothing is known but its name. */
+static void describe_unknown(struct provider *p, const struct ust_provider_desc *desc)
+{
+	p->events = memory_alloc(&p->memory, 1, sizeof(*p->events));
+	p->list = memory_alloc(&p->memory, 1, sizeof(*p->list));
+	if (!p->events || !p->list)
+		return;
+	describe_refused(&p->events[0], desc->name, "*", TRAIL__REFUSED_VERSION);
+	p->list[p->count++] = &p->events[0].tp;
 }
 
 /*
@@ -244,16 +280,19 @@ TRAIL_EXPORT struct provider *lttng_ust_probe_register(const struct ust_provider
 TRAIL_EXPORT struct provider *lttng_ust_probe_register(const struct ust_provider_desc *desc)
 {
 	static struct provider untraced;
-	struct provider *p = desc->major == MAJOR ? calloc(1, sizeof(*p)) : NULL;
+	struct provider *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return &untraced;
-	describe(p, desc);
+	if (desc->major >= MAJOR_FIRST && desc->major <= MAJOR_LAST)
+		describe(p, desc);
+	else
+		describe_unknown(p, desc);
 	trail__register_within(p->list, p->list + p->count, desc);
-	for (size_t i = 0; i < p->count; i++)
+	for (size_t i = 0; i < p->probed; i++)
 		p->events[i].probe.word = p->events[i].tp.state;
-	if (p->count)
-		probes_add(&p->events[0].probe, p->count, sizeof(*p->events));
+	if (p->probed)
+		probes_add(&p->events[0].probe, p->probed, sizeof(*p->events));
 	watcher_wake();
 	return p;
 }
@@ -263,8 +302,8 @@ TRAIL_EXPORT void lttng_ust_probe_unregister(struct provider *p)
 {
 	if (!p || !p->memory)
 		return;
-	if (p->count)
-		probes_remove(&p->events[0].probe, p->count, sizeof(*p->events));
+	if (p->probed)
+		probes_remove(&p->events[0].probe, p->probed, sizeof(*p->events));
 	trail__unregister(p->list, p->list + p->count);
 	memory_free(&p->memory);
 	free(p);

@@ -177,15 +177,18 @@ struct trail__event {
 	const struct trail__field *fields;
 	unsigned short field_count;
 	unsigned char level;
-	unsigned char version;  /* 1; or TRAIL__REFUSED */
+	unsigned char version;  /* 1; or TRAIL__REFUSED… */
 	const char *uri;        /* of the model, or null */
 };
 
 /*
- * Version of an event that is described, but never recorded: the types of its arguments are not
- * those of its class. Libraries that do not know it ignore the event.
+ * Versions of an event that is described, but never recorded: the types of its arguments are not
+ * those of its class; a field has a type that the library does not know; the provider is of a
+ * version that it does not know. Libraries that do not know the version ignore the event.
  */
 #define TRAIL__REFUSED 2
+#define TRAIL__REFUSED_TYPE 3
+#define TRAIL__REFUSED_VERSION 4
 
 /* A trace point. The library's but for state, which the call site tests. */
 struct trail__tp {
