@@ -337,7 +337,7 @@ static const char *why_refused(uint8_t why)
 	switch (why) {
 	case TRAIL_REFUSED_ARGUMENTS: return "its arguments are not those of its class";
 	case TRAIL_REFUSED_TYPE: return "a field has a type that the library does not know";
-	case TRAIL_REFUSED_VERSION: return "its provider has a version that the library does not know";
+	case TRAIL_REFUSED_VERSION: return "its provider has a version that is not known";
 	default: return "the program refuses it";
 	}
 }
