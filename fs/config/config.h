@@ -18,6 +18,12 @@
 #include "fs/base/base.h"
 #include "tracer/face/tracer.h"
 
+/*
+ * Of apps_size: for the usual state directory of root, as big as is usual and as memory allows; for
+ * another one, none.
+ */
+#define APPS_SIZE_DEFAULT UINT64_MAX
+
 struct options {
 	/* Command line only. */
 	char *mountpoint;       /* as given */
@@ -32,6 +38,7 @@ struct options {
 	bool allow_other;
 	bool keep;              /* a signal leaves the sessions to the next daemon */
 	uint64_t max_frozen;
+	uint64_t apps_size;
 	uint32_t max_sessions;
 	uint32_t wait_ms, relay_timeout_ms;
 	struct user_limit limit;        /* of each user */

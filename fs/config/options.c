@@ -32,6 +32,8 @@ static const struct option options[] = {
 	  "[=0]           SIGTERM leaves the sessions to the next daemon; an unmount ends them" },
 	{ "max_frozen", SIZE, AT(max_frozen),
 	  "=SIZE   bytes that trace images may hold in all (default 512M)" },
+	{ "apps_size", SIZE, AT(apps_size),
+	  "=SIZE    of the file system for registrations (default 128M for root; 0: none)" },
 	{ "max_sessions", COUNT, AT(max_sessions),
 	  "=N    how many sessions there may be (default 0: no limit)" },
 	{ "user_sessions", COUNT, AT(limit.max_sessions),
@@ -388,6 +390,7 @@ int options_init(struct options *o)
 	*o = (struct options){
 		.allow_other = !getuid(),
 		.max_frozen = 512ull << 20,
+		.apps_size = APPS_SIZE_DEFAULT,
 		.limit = { .max_sessions = 1000, .max_frozen = 256ull << 20 },
 		.log_level = SAY_INFO,
 		.mount_options = strdup(""),

@@ -109,11 +109,25 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+#define APPS_SIZE (128ull << 20) /* half of it is what the daemon accepts of one user */
+
+static uint64_t apps_size(const struct options *o)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (o->apps_size != APPS_SIZE_DEFAULT)
+		return o->apps_size;
+	if (strcmp(o->state, "/run/trailfs"))
+		return 0;
+	return memory / 8 < APPS_SIZE ? memory / 8 : APPS_SIZE;
+}
+
 static int open_tracer(const struct options *o)
 {
 	struct tracer_config config = {
 		.state_dir = o->state,
 		.max_frozen = o->max_frozen,
+		.apps_size = apps_size(o),
 		.max_sessions = o->max_sessions,
 		.wait_ms = o->wait_ms,
 		.relay_timeout_ms = o->relay_timeout_ms,

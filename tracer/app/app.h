@@ -8,7 +8,7 @@
  *	selection.c       which events of a layout the sessions want
  *	layout.c          what registration files declare, parsed once for equal files
  *	table.c           registrations by name, by process and by file, and what each user has
- *	junk.c            what users put beside registrations
+ *	directories.c     where registrations are, and what users put beside them
  *	registration.c    one registration file: opened, watched, switched
  *	parse.c           reads it
  *	plugin_clock.c    what it says of a clock plug-in
@@ -94,7 +94,18 @@ void app_retry(struct tracer *t, struct app *a);
 void app_apply(struct tracer *t, struct app *a, bool again);
 void apps_scan(struct tracer *t);
 /*
- * junk.c. Removes an entry of a directory of registrations that can be none: true if it is such an
+ * directories.c. apps_fds[0] is open. Root's daemon mounts a file system of config.apps_size on it,
+ * if it can; apps_fds[1] is then what is below. For other daemons, that one is the system's.
+ */
+void apps_open(struct tracer *t);
+/* Without keep, unmounts what apps_open() has mounted, if no process has a file there. */
+void apps_close(struct tracer *t, bool keep);
+/* Something was mounted or unmounted. True: tracer.apps_fds[1] is another directory now. */
+bool apps_look_again(struct tracer *t);
+/* Puts it into the root's `error` when there is no room any more. */
+void apps_check_room(struct tracer *t);
+/*
+ * Removes an entry of a directory of registrations that can be none: true if it is such an
  * entry. What takes long is continued by the next scan.
  */
 bool app_junk(struct tracer *t, int dir, const char *name);

@@ -32,10 +32,6 @@
 #define LATE_READS 16 /* of connections that are to be dropped, at once */
 #define RETRY_BATCH 64 /* at once: as many as can be answered before they give up */
 
-#if !defined(SO_PASSRIGHTS) && SO_BINDTODEVICE == 25 /* Linux 6.16; numbers as on most machines */
-#define SO_PASSRIGHTS 83
-#endif
-
 void server_arm(struct server *sv, int64_t ms)
 {
 	struct itimerspec when, now;
@@ -155,6 +151,7 @@ static void follow_directories(struct server *sv)
 
 	pthread_mutex_lock(&t->lock);
 	take_changes(sv);
+	apps_check_room(t);
 	if (apps_check_closed(t))
 		server_arm(sv, CLOSED_AGAIN);
 	if (t->rescan_pending || !cds_list_empty(&t->retries))
@@ -258,6 +255,56 @@ static void wake_event(struct server *sv)
 	follow_directories(sv);
 }
 
+static int watch_fd(struct server *sv, int *fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = fd };
+
+	return *fd < 0 || epoll_ctl(sv->epoll, EPOLL_CTL_ADD, *fd, &ev) < 0 ? -errno : 0;
+}
+
+/* Files in a directory that was watched before and has no descriptor any more stay watched. */
+static int watch_directories(struct server *sv)
+{
+	char path[64];
+
+	for (int i = 0; i < 2; i++) {
+		if (sv->tracer->apps_fds[i] < 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", sv->tracer->apps_fds[i]);
+		if (inotify_add_watch(sv->inotify, path,
+				      IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE |
+					      IN_ONLYDIR | IN_EXCL_UNLINK) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Root's daemon mounts the system's directory when it starts, which may be later than we did. */
+static void mounts_event(struct server *sv)
+{
+	struct tracer *t = sv->tracer;
+
+	pthread_mutex_lock(&t->lock);
+	if (apps_look_again(t)) {
+		watch_directories(sv);
+		apps_scan(t);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Without it, the directory stays the one that was found at the start. */
+static void watch_mounts(struct server *sv)
+{
+	struct epoll_event ev = { .events = EPOLLPRI, .data.ptr = &sv->mounts };
+
+	if (sv->tracer->lane == TRAIL_LANE_ROOT)
+		return;
+	/* poll(2) says that the table has changed (proc(5)). */
+	sv->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (sv->mounts >= 0)
+		epoll_ctl(sv->epoll, EPOLL_CTL_ADD, sv->mounts, &ev);
+}
+
 static void *serve(void *arg)
 {
 	struct server *sv = arg;
@@ -291,6 +338,8 @@ static void *serve(void *arg)
 				timer_event(sv);
 			else if (what == &sv->wake)
 				wake_event(sv);
+			else if (what == &sv->mounts)
+				mounts_event(sv);
 			else
 				queue_serve(sv, what);
 		}
@@ -309,106 +358,10 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/*
- * Questions have no descriptors. One that is sent all the same is closed by the thread that takes
- * or drops the message, and the last close of a TCP socket may last as long as its sender likes
- * (SO_LINGER). Kernels before 6.16 cannot refuse them.
- */
-static void refuse_descriptors(int listener)
-{
-#ifdef SO_PASSRIGHTS
-	const int off = 0;
-
-	setsockopt(listener, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
-#else
-	(void)listener;
-#endif
-}
-
-int listen_at(const char *path, uid_t owner, mode_t mode)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int fd, err;
-
-	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >=
-	    (int)sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	refuse_descriptors(fd);
-	unlink(addr.sun_path);
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
-	    chmod(addr.sun_path, mode) == 0 &&
-	    (owner == geteuid() || chown(addr.sun_path, owner, (gid_t)-1) == 0) &&
-	    listen(fd, 4096) == 0)
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
-/* The socket that each application can connect to. */
-static int listen_to_all(const struct tracer *t)
-{
-	char path[sizeof(t->state_dir) + 8];
-
-	snprintf(path, sizeof(path), "%s/socket", t->state_dir);
-	return listen_at(path, geteuid(), t->lane == TRAIL_LANE_ROOT ? 0666 : 0600);
-}
-
-/*
- * The address that a process reaches from any root directory: the path of `socket` after a NUL. It
- * has no mode, so connection_create() looks at the peer. Fails if another process has it: only
- * processes after chroot(2) miss it, and they count what they miss.
- */
-static int listen_without_path(const struct tracer *t)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "%s/socket", t->state_dir);
-	int fd;
-
-	if (n < 0 || n >= (int)sizeof(addr.sun_path) - 1)
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	refuse_descriptors(fd);
-	if (bind(fd, (struct sockaddr *)&addr,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 &&
-	    listen(fd, 4096) == 0)
-		return fd;
-	n = -errno;
-	close(fd);
-	return n;
-}
-
-static int watch_fd(struct server *sv, int *fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = fd };
-
-	return *fd < 0 || epoll_ctl(sv->epoll, EPOLL_CTL_ADD, *fd, &ev) < 0 ? -errno : 0;
-}
-
-static int watch_directories(struct server *sv)
-{
-	char path[64];
-
-	for (int i = 0; i < 2; i++) {
-		if (sv->tracer->apps_fds[i] < 0)
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", sv->tracer->apps_fds[i]);
-		if (inotify_add_watch(sv->inotify, path,
-				      IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE |
-					      IN_ONLYDIR | IN_EXCL_UNLINK) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 static void server_free(struct server *sv)
 {
-	int fds[] = { sv->epoll, sv->listener, sv->pathless, sv->inotify, sv->timer, sv->wake };
+	int fds[] = { sv->epoll, sv->listener, sv->pathless, sv->inotify,
+		      sv->timer, sv->wake,     sv->mounts };
 
 	pulse_destroy(sv->pulse);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -429,6 +382,7 @@ int server_start(struct tracer *t)
 	CDS_INIT_LIST_HEAD(&sv->dropped);
 	CDS_INIT_LIST_HEAD(&sv->queues);
 	sv->tracer = t;
+	sv->mounts = -1;
 	sv->epoll = epoll_create1(EPOLL_CLOEXEC);
 	sv->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	err = sv->inotify < 0 ? -errno : 0;
@@ -448,6 +402,8 @@ int server_start(struct tracer *t)
 		err = watch_fd(sv, &sv->wake);
 	if (!err)
 		err = watch_directories(sv);
+	if (!err)
+		watch_mounts(sv);
 	if (!err && t->lane == TRAIL_LANE_ROOT)
 		sockets_prepare(t);
 	if (!err)

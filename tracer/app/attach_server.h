@@ -49,6 +49,7 @@ struct server {
 	pthread_t thread;
 	struct pulse *pulse;
 	int epoll, listener, inotify, timer, wake;
+	int mounts;     /* the table of mounts; -1: not watched */
 	int pathless;   /* listens at an abstract address, for peers after chroot(2); -1: none */
 	bool stop;                      /* atomic; set before wake is written */
 	/* Only the thread's own: */
@@ -90,8 +91,9 @@ void connections_accept(struct server *sv, int listener, uint32_t max);
 /* Switches the listening sockets on or off in epoll. */
 void connections_listen(struct server *sv, bool on);
 
-/* -errno, or a socket that listens at this path, which replaces what was there. */
-int listen_at(const char *path, uid_t owner, mode_t mode);
+/* -errno, or a socket that listens. */
+int listen_to_all(const struct tracer *t);
+int listen_without_path(const struct tracer *t);
 
 /* Makes the directory of the users' sockets, and removes those of an earlier daemon. */
 void sockets_prepare(const struct tracer *t);

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The users' turns, and their own sockets `sockets/UID` in the state directory. The kernel's queue
- * of the common socket is first come, first served: a user who fills it keeps all others from
- * connecting. So each user who has registered an application gets a socket that other users cannot
- * connect to. An application without one uses the common socket.
+ * The sockets that applications connect to, and the users' turns. Users have sockets of their own,
+ * `sockets/UID` in the state directory: the kernel's queue of the common socket is first come,
+ * first served, and a user who fills it keeps all others from connecting. So each user who has
+ * registered an application gets a socket that other users cannot connect to. An application
+ * without one uses the common socket.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "tracer/app/app.h"
@@ -19,6 +23,85 @@
 #define TURNS 8 /* events of one user, before the next user's */
 #define ACCEPTS_OF_USER 8u
 #define SOCKETS_MAX 512u /* descriptors; above that, users who are gone lose theirs */
+
+#if !defined(SO_PASSRIGHTS) && SO_BINDTODEVICE == 25 /* Linux 6.16; numbers as on most machines */
+#define SO_PASSRIGHTS 83
+#endif
+
+/*
+ * Questions have no descriptors. One that is sent all the same is closed by the thread that takes
+ * or drops the message, and the last close of a TCP socket may last as long as its sender likes
+ * (SO_LINGER). Kernels before 6.16 cannot refuse them.
+ */
+static void refuse_descriptors(int listener)
+{
+#ifdef SO_PASSRIGHTS
+	const int off = 0;
+
+	setsockopt(listener, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+#else
+	(void)listener;
+#endif
+}
+
+/* -errno, or a socket that listens at this path, which replaces what was there. */
+static int listen_at(const char *path, uid_t owner, mode_t mode)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >=
+	    (int)sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	refuse_descriptors(fd);
+	unlink(addr.sun_path);
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0 &&
+	    chmod(addr.sun_path, mode) == 0 &&
+	    (owner == geteuid() || chown(addr.sun_path, owner, (gid_t)-1) == 0) &&
+	    listen(fd, 4096) == 0)
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* The socket that each application can connect to. */
+int listen_to_all(const struct tracer *t)
+{
+	char path[sizeof(t->state_dir) + 8];
+
+	snprintf(path, sizeof(path), "%s/socket", t->state_dir);
+	return listen_at(path, geteuid(), t->lane == TRAIL_LANE_ROOT ? 0666 : 0600);
+}
+
+/*
+ * The address that a process reaches from any root directory: the path of `socket` after a NUL. It
+ * has no mode, so connection_create() looks at the peer. Fails if another process has it: only
+ * processes after chroot(2) miss it, and they count what they miss.
+ */
+int listen_without_path(const struct tracer *t)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int n = snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1, "%s/socket", t->state_dir);
+	int fd;
+
+	if (n < 0 || n >= (int)sizeof(addr.sun_path) - 1)
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	refuse_descriptors(fd);
+	if (bind(fd, (struct sockaddr *)&addr,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)) == 0 &&
+	    listen(fd, 4096) == 0)
+		return fd;
+	n = -errno;
+	close(fd);
+	return n;
+}
 
 static bool socket_path(const struct server *sv, uid_t uid, char *path, size_t size)
 {

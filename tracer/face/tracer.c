@@ -40,7 +40,6 @@ static const struct session_part *const session_parts[] = {
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 
 #define SYNC_SECONDS 10         /* for which a clean end waits for disks */
-#define SYSTEM_APPS "/run/trailfs/apps"
 
 static uint32_t possible_cpus(void)
 {
@@ -133,9 +132,7 @@ static int open_state(struct tracer *t, struct tr_err *err)
 	if (t->sessions_fd < 0 || t->apps_fds[0] < 0)
 		return tr_fail(err, t->sessions_fd < 0 ? t->sessions_fd : t->apps_fds[0],
 			       "the state directory %s cannot be written", t->state_dir);
-	/* Applications register in the system's directory. A private directory is for tests. */
-	if (!root && !getenv("TRAIL_RUNTIME_DIR"))
-		t->apps_fds[1] = open(SYSTEM_APPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	apps_open(t);
 	return 0;
 }
 
@@ -264,9 +261,19 @@ static const struct trigger_verbs trigger_verbs = {
 	.control = session_control, .halt = session_halt, .halted = session_halted,
 };
 
-int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err)
+/* One descriptor per registration and per buffer is needed. */
+static void raise_file_limit(void)
 {
 	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err)
+{
 	struct tracer *t;
 	int ret, found = 0;
 
@@ -276,11 +283,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	t = tracer_new(config);
 	if (!t)
 		return tr_fail(err, -ENOMEM, "out of memory");
-	/* One descriptor per registration and per buffer is needed. */
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	raise_file_limit();
 	slice_shorten();        /* before any thread is created */
 	ret = open_state(t, err);
 	if (ret)
@@ -321,6 +324,7 @@ fail_keeper:
 	kernel_close(t);
 	keeper_close(t->keeper, 0);
 fail:
+	apps_close(t, false);
 	tracer_free(t);
 	return ret;
 }
@@ -379,6 +383,7 @@ void tracer_close(struct tracer *t, bool keep)
 	keeper_close(t->keeper, !keep);
 	if (!keep)
 		unlinkat(t->state_fd, "socket", 0);
+	apps_close(t, keep);
 	/*
 	 * The thread of an output that waits for a slow disk still has its session, which refers to
 	 * the tracer: both stay until the process ends.

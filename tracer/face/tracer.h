@@ -39,9 +39,9 @@ struct user_limit {
 struct tracer_config {
 	const char *state_dir;          /* /run/trailfs; made if it is missing */
 	uint64_t max_frozen;            /* bytes in memory that all views together may hold */
+	uint64_t apps_size;             /* app.h, apps_open(); 0: no file system of its own */
 	uint32_t max_sessions;          /* 0: no limit */
-	/* of each user except the daemon's own and those in the list that follows */
-	struct user_limit limit;
+	struct user_limit limit;        /* of users that are not the daemon's own nor listed: */
 	const struct user_limit *user_limits;
 	size_t user_limit_count;
 	uint32_t wait_ms;               /* for which a verb waits for files; 0: VERB_WAIT_MS */

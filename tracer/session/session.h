@@ -114,7 +114,8 @@ struct tracer {
 	struct tracer_config config;
 	char state_dir[256];
 	int state_fd, sessions_fd;              /* directories */
-	int apps_fds[2];	/* [1]: the system's, for a user's daemon; -1: none */
+	int apps_fds[2];	/* [1]: see apps_open(); -1: none */
+	bool apps_mounted, apps_full;           /* app/directories.c */
 	int lock_fd;                            /* flocked: one daemon per state directory */
 	struct keeper *keeper;
 	struct keeper_guard *keeper_guard;      /* keeper_guard.h; NULL: does not run */
