@@ -13,15 +13,35 @@ function wrong(text) {
 	print "data/seeds:" FNR ": " text >"/dev/stderr"
 	bad = 1
 }
-# The text of a test and of what stands beside it under its name, read once
-function source(name,    base, command, line, text) {
-	if (name in sources) return sources[name]
-	base = "tests/" name
-	sub(/\.sh$/, "", base)
-	command = "cat " base ".* " base "/* 2>/dev/null"
+function read_all(command,    line, text) {
 	while ((command | getline line) > 0) text = text line "\n"
 	close(command)
+	return text
+}
+# The text of a test, read once
+function source(name,    file, line, text) {
+	if (name in sources) return sources[name]
+	file = "tests/" name
+	if (file !~ /\.sh$/) file = file ".c"
+	while ((getline line <file) > 0) text = text line "\n"
+	close(file)
 	return sources[name] = text
+}
+# What stands beside the test under its name, and what it uses of tests/lib, read once
+function beside(name,    base, text, rest, file) {
+	if (name in others) return others[name]
+	base = "tests/" name
+	sub(/\.sh$/, "", base)
+	rest = text = source(name) read_all("cat " base ".* " base "/* 2>/dev/null")
+	while (match(rest, /lib\/[a-z0-9_]+(\.(py|h|sh))?/)) {
+		file = substr(rest, RSTART, RLENGTH)
+		rest = substr(rest, RSTART + RLENGTH)
+		if (file ~ /lib\/(mount|test)\./) continue
+		if (file !~ /\./) file = file ".c"
+		if (!(file in libs)) libs[file] = read_all("cat tests/" file " 2>/dev/null")
+		if (!index(text, libs[file])) text = text libs[file]
+	}
+	return others[name] = text
 }
 # The names of the tests in a row, for the table: each is `NAME: WORDS`, with && between them.
 function named(field,    n, i, part, name, words, at, list) {
@@ -32,7 +52,7 @@ function named(field,    n, i, part, name, words, at, list) {
 		words = at ? substr(part[i], at + 2) : ""
 		if (!(name in known)) wrong("tests/run has no test \047" name "\047")
 		else if (words == "") wrong("no words of the test " name)
-		else if (!index(source(name), words))
+		else if (!index(source(name), words) && !index(beside(name), words))
 			wrong("the test " name " does not have the words \047" words "\047")
 		if (!index(list ", ", name ", ")) list = list (list == "" ? "" : ", ") name
 	}

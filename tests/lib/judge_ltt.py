@@ -113,8 +113,12 @@ def value(kind, b):
     return {"value": number, "label": ", ".join(labels) if labels else None}
 
 
+# Whose names begin so are in trace files of their own.
+SETS = {"interrupts": ("irq_", "softirq_", "lttng_statedump_interrupt"), "modules": ("module_",),
+        "processes": ("sched_process_",)}
 facilities = {}
 beats = 0
+sets = {}
 definitions = {}
 for name in os.listdir(directory + "/eventdefs"):
     d = definition(directory + "/eventdefs/" + name)
@@ -173,6 +177,12 @@ def tracefile(path, cpu, sequence):
             else:
                 ns = sec * 10**9 + usec * 1000 + now - start
                 sequence.append((ns, cpu) + event(facility, number, b))
+                kind = re.search(r"control/(\w+)_", path)
+                for own, names in SETS.items():
+                    if sequence[-1][2].startswith(names) or (kind and kind[1] == own):
+                        assert kind and kind[1] == own and sequence[-1][2].startswith(names), (
+                            path, sequence[-1])
+                        sets[own] = sets.get(own, 0) + 1
             assert length in (b.at - begin_data, 0xFFFF), (path, length, b.at - begin_data)
             assert length != 0xFFFF or b.at - begin_data >= 0xFFFF, path
         assert now == end, path
@@ -218,4 +228,4 @@ for r, w in zip(read, want):
         sys.exit(f"read {r}\nwant {w}")
 if len(read) != len(want):
     sys.exit(f"{len(read)} events, not {len(want)}")
-print(len(want), beats)
+print(len(want), beats, *sorted(sets))

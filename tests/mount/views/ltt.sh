@@ -21,7 +21,7 @@ judge() {
 	cat "$1/export/json" >"$work/json" || fail "json"
 	python3 "$top/tests/lib/judge_ltt.py" "$work/ltt" "$work/json" >"$work/judged" 2>&1 ||
 		fail "$(head -c 3000 "$work/judged")"
-	read -r events beats <"$work/judged"
+	read -r events beats sets <"$work/judged"
 	is "events" "$2" "$events"
 	same_import "$1"
 }
@@ -100,6 +100,10 @@ if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; th
 	echo text >"$work/some" && rm "$work/some"
 	put stop "$k/control"
 	copy_image "$k/export/ltt" "$work/ltt.kernel"
+	cat "$k/export/json" >"$work/json" || fail "json"
+	python3 "$top/tests/lib/judge_ltt.py" "$work/ltt.kernel" "$work/json" >"$work/judged" 2>&1 ||
+		fail "kernel: $(head -c 3000 "$work/judged")"
+	has "$(cat "$work/judged")" ' processes$'
 	mv "$work/ltt" "$work/ltt.user"
 	mv "$work/ltt.kernel" "$work/ltt"
 	same_import "$k"
@@ -116,6 +120,10 @@ is "format" "LTT 0.x" "$(sed -n 's/^input_format //p' "$old/status")"
 # What the events of the facility core say.
 has "$(cat "$old/status")" '^facility [a-z_]* id [1-9][0-9]* checksum [0-9]* cycle [0-9]*$'
 is "events in counts" "$events" "$(awk '$3 == "*" { n += $4 } END { print n }' "$old/counts")"
+# (A viewer's marks are no part of the trace.)
+echo '<bookmarks>' >"$work/ltt/bookmarks.xml"
+put "$work/ltt" "$old/input"
+is "events beside bookmarks.xml" "$events" "$(wc -l <"$old/text")"
 mkdir "$work/all"
 mv "$work/ltt" "$work/all/one"
 file=$(cd "$work/all" && ls one/cpu_* | head -n 1)

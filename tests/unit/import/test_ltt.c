@@ -166,6 +166,38 @@ static void overwritten_load(void)
 	md_buf_deinit(&got);
 }
 
+/* A facility that was loaded before the state dump; an unload; a heartbeat before all else. */
+static void other_core_events(void)
+{
+	struct ltt_form f = { .heartbeat = true, .minor = 7, .align = 4 };
+	const uint32_t values[] = { 12345, 5, 4, 8, 8, 8, 4 };
+	struct md_buf got = MD_BUF_INIT;
+	struct ltt_writer w = { .form = f }, cpu = { .form = f };
+
+	add_definitions();
+	ltt_begin_block(&w);
+	ltt_event(&w, 1000, 0, 3);      /* state_dump_facility_load_per_trace */
+	md_buf_put(&w.file, "fac", 4);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		ltt_value(&w, values[i], 4);
+	ltt_end_event(&w, true);
+	ltt_event(&w, 9000, 0, 1);      /* facility_unload */
+	ltt_value(&w, 5, 4);
+	ltt_end_event(&w, true);
+	ltt_end_block(&w, 512);
+	ltt_add_bytes(&files, "control/facilities_0", w.file.data, w.file.len);
+	ltt_begin_block(&cpu);
+	ltt_beat(&cpu, 1500);
+	ltt_plain(&cpu, 2000, 5, 6, true);
+	ltt_end_block(&cpu, 512);
+	ltt_add_bytes(&files, "cpu_0", cpu.file.data, cpu.file.len);
+	CHECK(strstr(print_files(&got), "fac:plain: { cpu_id = 0 }, { a = 6,") != NULL);
+	ltt_close_files(&files);
+	md_buf_deinit(&w.file);
+	md_buf_deinit(&cpu.file);
+	md_buf_deinit(&got);
+}
+
 /* One byte of cpu_0 is another: the sentence has file, offset and what was expected. */
 static void mistakes(void)
 {
@@ -241,6 +273,7 @@ int main(void)
 	tzset();
 	CASE(forms);
 	CASE(overwritten_load);
+	CASE(other_core_events);
 	CASE(mistakes);
 	CASE(bad_definitions);
 	return test_summary();
