@@ -253,7 +253,7 @@ $(call objects,$(wildcard ustlib/preload/*.c)): $B/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(PRELOAD_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
-$B/libtrail-dl.so: $(addprefix $B/ustlib/preload/,loaded.o elf.o runpath.o)
+$B/libtrail-dl.so: $(addprefix $B/ustlib/preload/,dump.o loaded.o elf.o runpath.o)
 
 $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 	$(made)
@@ -264,6 +264,8 @@ $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 # helpers. Each directory with it has libtrail.so.0, too: the run path is that of the name it was found by. ----
 
 DROP_IN_OBJ := $(call objects,$(wildcard ustlib/drop-in/*.c))
+# What it shares with libtrail-dl.so
+DROP_IN_SHARED = $(addprefix $B/ustlib/preload/,dump.o loaded.o elf.o)
 DROP_IN = liblttng-ust.so.1
 DROP_IN_NAMES = liblttng-ust-tracepoint.so.1 liblttng-ust-common.so.1
 DROP_IN_HELPERS = $(foreach h,$(LTTNG_HELPERS),liblttng-ust-$(subst =,.so.1=,$(h)))
@@ -280,11 +282,11 @@ $B/lttng: $B/lttng/$(DROP_IN)
 	@$(call drop_in_links,..,$@)
 	@touch $@
 
-$B/lttng/$(DROP_IN): $(DROP_IN_OBJ) $B/libtrail.so
+$B/lttng/$(DROP_IN): $(DROP_IN_OBJ) $(DROP_IN_SHARED) $B/libtrail.so
 	$(made)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(DROP_IN) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
-		$(DROP_IN_OBJ) -L$B -ltrail -lpthread
+		$(DROP_IN_OBJ) $(DROP_IN_SHARED) -L$B -ltrail -ldl -lpthread
 
 # ---- the appender of Log4j 2, for LTTng's classes of Java agents: only by `make java` ----
 

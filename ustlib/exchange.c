@@ -22,7 +22,6 @@
 #include "ustlib/exchange.h"
 #include "ustlib/lib.h"
 
-#define HIGH_FD_MIN 512 /* see fd_move_up() */
 #define SIGNS_AT_ONCE 16 /* of life: the daemon sends no second one before the first is read */
 
 /* A question without an answer. */
@@ -399,23 +398,16 @@ enum outcome exchange_look(unsigned int lane)
 	return outcome;
 }
 
-int fd_move_up(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD_MIN);
-
-	if (high < 0) /* RLIMIT_NOFILE may be below */
-		high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	if (high < 0 && fd > 2)
-		return fd;
-	close(fd);
-	return high;
-}
-
 /* Leaves the question open for later hits, if that can be. */
 static enum outcome leave_open(struct question *q)
 {
 	struct stat st;
 
+	/* Other threads would have no such descriptor. */
+	if (thread_state.private_files) {
+		close(q->fd);
+		return FAILED;
+	}
 	q->fd = fd_move_up(q->fd);
 	if (q->fd < 0)
 		return FAILED;

@@ -225,6 +225,7 @@ struct thread_state {
 	/* by other means than fork(3): to be made good at the next hit */
 	bool forked;
 	bool holds;                     /* the registration lock */
+	bool private_files;             /* a table of descriptors of its own */
 	struct {
 		/* reading it would be SIGSEGV: `shift` keeps the fast path away */
 		bool without_tsc;

@@ -10,6 +10,7 @@
  * asks who it is.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 #include "ustlib/lib.h"
 #include "tracer/abi/ring_write.h"
+#include "trail/site.h"
 
 #define RSEQ_SIGNATURE 0x53053053
 
@@ -114,6 +116,27 @@ void thread_mark_forked(void)
 	thread_state.owner = 0;
 	thread_state.forked = true;
 	leave_fast_path();
+}
+
+/* ---- descriptors ---- */
+
+#define HIGH_FD_MIN 512
+
+TRAIL_EXPORT void trail__files_are_private(void)
+{
+	thread_state.private_files = true;
+}
+
+int fd_move_up(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD_MIN);
+
+	if (high < 0) /* RLIMIT_NOFILE may be below */
+		high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (high < 0 && fd > 2)
+		return fd;
+	close(fd);
+	return high;
 }
 
 bool thread_is_foreign(void)

@@ -97,10 +97,6 @@ TRAIL_EXPORT const char *lttng_ust_strerror(int code)
 	return strerror(code < 0 ? -code : code);
 }
 
-/* Objects that were loaded: their tracepoints register themselves. */
-TRAIL_EXPORT void lttng_ust_dl_update(void *ip);
-TRAIL_EXPORT void lttng_ust_dl_update(void *ip) { (void)ip; }
-
 /* ---- descriptors: there are none to protect, the watcher's are in a table of its own ---- */
 
 TRAIL_EXPORT int lttng_ust_add_fd_to_tracker(int fd);

@@ -11,6 +11,7 @@
  *	rcu.c           the read-side of RCU, which call sites enter, and grace periods
  *	watcher.c       the thread that switches call sites when the daemon writes state words
  *	log.c           tracef and tracelog
+ *	objects.c       what is loaded: lttng_ust_statedump and lttng_ust_lib
  *	context.c       contexts of the application
  *	compat.c        exported functions that have little to do here
  *
@@ -88,7 +89,18 @@ void TRAIL_HIDDEN rcu_wait(void);
 
 /* There are other registration files now: starts the thread, or wakes it. */
 void TRAIL_HIDDEN watcher_wake(void);
+void TRAIL_HIDDEN watcher_poke(void);   /* wakes it, if it runs; async-signal-safe */
 void TRAIL_HIDDEN watcher_forked(void); /* in a child, with the drop-in lock held */
+
+/* ---- objects.c ---- */
+
+/* The trace points that it hits. */
+void TRAIL_HIDDEN objects_points(struct trail__tp *const **begin, struct trail__tp *const **end);
+/*
+ * Records what was loaded and unloaded, as called at ip, and the state dump that is due, if a
+ * session wants it. For constructors and the watcher; caller does not hold the drop-in lock.
+ */
+void TRAIL_HIDDEN objects_look(void *ip);
 
 /* ---- log.c ---- */
 

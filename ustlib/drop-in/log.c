@@ -89,7 +89,10 @@ void log_refresh(void)
 
 void log_init(void)
 {
-	words = trail__log_use();
+	struct trail__tp *const *begin, *const *end;
+
+	objects_points(&begin, &end);
+	words = trail__log_use_beside(begin, end);
 }
 
 /* The last of this library: its file need not wait for the daemon to notice the process's end. */

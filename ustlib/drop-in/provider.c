@@ -294,6 +294,7 @@ TRAIL_EXPORT struct provider *lttng_ust_probe_register(const struct ust_provider
 	if (p->probed)
 		probes_add(&p->events[0].probe, p->probed, sizeof(*p->events));
 	watcher_wake();
+	objects_look(__builtin_return_address(0));
 	return p;
 }
 

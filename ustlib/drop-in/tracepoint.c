@@ -287,6 +287,7 @@ TRAIL_EXPORT int lttng_ust_tracepoint_module_register(struct ust_tracepoint *con
 	refresh();
 	free_replaced();
 	drop_in_unlock();
+	objects_look(__builtin_return_address(0));
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The thread that copies state words to call sites. It waits for writes to the registration files
- * with inotify(7), in a table of descriptors of its own: a program that closes all descriptors, or
- * counts them, does not meet the thread's. A signal that only this thread gets, and that it blocks
- * as all others, says that there are new files. Where inotify cannot be had the thread looks ten
- * times a second.
+ * The thread that copies state words to call sites, and records what is loaded when that is due.
+ * It waits for writes to the registration files with inotify(7), in a table of descriptors of its
+ * own: a program that closes all descriptors, or counts them, does not meet the thread's. A signal
+ * that only this thread gets, and that it blocks as all others, says that there are new files, or
+ * that a dump is due. Where inotify cannot be had the thread looks ten times a second.
  */
 #include <linux/close_range.h>
 #include <poll.h>
@@ -23,9 +23,8 @@
 #define LOOK_MS 100
 #define STACK (256 * 1024)
 
-/* Guarded by the drop-in lock. */
-static bool started;
-static int thread;              /* its id; 0: it does not run yet */
+static bool started;            /* guarded by the drop-in lock */
+static int thread;              /* atomic; its id; 0: it does not run yet */
 
 static void wake_mask(sigset_t *set)
 {
@@ -42,6 +41,12 @@ static void drain(int fd)
 		;
 }
 
+static void look_at_all(void)
+{
+	tracepoints_refresh();
+	objects_look(NULL);
+}
+
 static void watch(int files, int signals)
 {
 	struct pollfd fds[] = { { .fd = files, .events = POLLIN },
@@ -51,7 +56,7 @@ static void watch(int files, int signals)
 		/* Watches first: what is written after the refresh is an event. */
 		bool all = trail__watch_words(files);
 
-		tracepoints_refresh();
+		look_at_all();
 		poll(fds, 2, all ? -1 : LOOK_MS);
 		drain(files);
 		drain(signals);
@@ -65,7 +70,7 @@ static void look(void)
 
 	wake_mask(&set);
 	for (;;) {
-		tracepoints_refresh();
+		look_at_all();
 		sigtimedwait(&set, NULL, &wait);
 	}
 }
@@ -77,12 +82,12 @@ static void *run(void *unused)
 
 	(void)unused;
 	prctl(PR_SET_NAME, "trail-watcher");
-	drop_in_lock();
-	thread = (int)syscall(SYS_gettid);
-	drop_in_unlock();
+	/* Pairs with watcher_poke: what is due before it sees 0 is seen by the first look. */
+	__atomic_store_n(&thread, (int)syscall(SYS_gettid), __ATOMIC_SEQ_CST);
 	/* A table of its own, without the program's descriptors. */
 	if (syscall(SYS_close_range, 0, ~0u, CLOSE_RANGE_UNSHARE) < 0)
 		look();
+	trail__files_are_private();
 	wake_mask(&set);
 	files = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -124,14 +129,22 @@ void watcher_wake(void)
 	drop_in_lock();
 	if (!started)
 		start();
-	else if (thread)        /* else it will look at all files when it begins */
-		syscall(SYS_tgkill, getpid(), thread, WAKE);
+	else
+		watcher_poke();
 	drop_in_unlock();
+}
+
+void watcher_poke(void)
+{
+	int id = __atomic_load_n(&thread, __ATOMIC_SEQ_CST);
+
+	if (id)         /* else it will look at all files when it begins */
+		syscall(SYS_tgkill, getpid(), id, WAKE);
 }
 
 void watcher_forked(void)
 {
-	thread = 0;
+	__atomic_store_n(&thread, 0, __ATOMIC_SEQ_CST);
 	if (started)
 		start();
 }

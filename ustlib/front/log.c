@@ -38,24 +38,36 @@ static const struct trail__event events[TRAIL__LOG_COUNT] = {
 
 /* What follows is filled in at the first use. */
 static struct trail__tp tps[TRAIL__LOG_COUNT];
-static struct trail__tp *list[TRAIL__LOG_COUNT];
+static struct trail__tp *list[TRAIL__LOG_COUNT + TRAIL__LOG_BESIDE];
+static unsigned int listed;     /* of the list */
 static const unsigned int *words[TRAIL__LOG_COUNT];
 /* objects that use them; as these are loaded and unloaded, so under the dynamic linker's lock */
 static unsigned int users;
 
-TRAIL_EXPORT const unsigned int *const *trail__log_use(void)
+TRAIL_EXPORT const unsigned int *const *trail__log_use_beside(struct trail__tp *const *begin,
+							     struct trail__tp *const *end)
 {
-	if (users++)
+	if (users++) {
+		trail__register(begin, end);
 		return words;
+	}
 	for (int i = 0; i < TRAIL__LOG_COUNT; i++) {
 		tps[i].event = &events[i];
 		tps[i].state = &tps[i].off;
 		list[i] = &tps[i];
 	}
-	trail__register(list, list + TRAIL__LOG_COUNT);
+	listed = TRAIL__LOG_COUNT;
+	for (; begin < end && listed < sizeof(list) / sizeof(list[0]); begin++)
+		list[listed++] = *begin;
+	trail__register(list, list + listed);
 	for (int i = 0; i < TRAIL__LOG_COUNT; i++)
 		words[i] = tps[i].state;
 	return words;
+}
+
+TRAIL_EXPORT const unsigned int *const *trail__log_use(void)
+{
+	return trail__log_use_beside(NULL, NULL);
 }
 
 TRAIL_EXPORT void trail__log_unuse(void)
@@ -64,7 +76,7 @@ TRAIL_EXPORT void trail__log_unuse(void)
 		return;
 	for (int i = 0; i < TRAIL__LOG_COUNT; i++)
 		words[i] = &tps[i].off;
-	trail__unregister(list, list + TRAIL__LOG_COUNT);
+	trail__unregister(list, list + listed);
 }
 
 struct place {

@@ -32,6 +32,14 @@ extern "C" {
 
 /* The events' state words, one pointer for each; until as many unuse. Null: not to be had. */
 const unsigned int *const *trail__log_use(void);
+/*
+ * The same, for a library with trace points of its own, which are registered with the events: each
+ * registration may ask the daemon. If there are more than TRAIL__LOG_BESIDE, the others are not.
+ */
+struct trail__tp;
+#define TRAIL__LOG_BESIDE 16
+const unsigned int *const *trail__log_use_beside(struct trail__tp *const *begin,
+						 struct trail__tp *const *end);
 void trail__log_unuse(void);
 
 void trail__tracef(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -91,6 +91,8 @@ void trail__register_within(struct trail__tp *const *begin, struct trail__tp *co
  * True: for all. An event other than IN_MODIFY says that there may be other files now.
  */
 int trail__watch_words(int inotify);
+/* The calling thread has a table of descriptors of its own: it leaves none for other threads. */
+void trail__files_are_private(void);
 /*
  * Who has the values of all contexts `name`:NAME that are not registered by trail_context_register.
  * get and put are called as that one's function, with "name:NAME"; put writes an enum trail_dynamic
