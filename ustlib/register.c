@@ -59,15 +59,26 @@ static void before_fork(void) { objects_lock(); }
 static void after_fork(void) { objects_unlock(); }
 static uid_t first_euid;
 
+/* The directory that the environment names; 0 bytes: none. LTTng's may name several: the first. */
+static size_t named_dir(const char **dir)
+{
+	size_t len;
+
+	*dir = secure_getenv("TRAIL_RUNTIME_DIR");
+	len = *dir ? strlen(*dir) : 0;
+	if (!*dir && (*dir = secure_getenv("LTTNG_UST_APP_PATH")))
+		len = strcspn(*dir, ":");
+	return len && **dir == '/' && len < sizeof(runtime_dir[0]) ? len : 0;
+}
+
 static void set_dirs(void)
 {
-	const char *dir = secure_getenv("TRAIL_RUNTIME_DIR"),
-		   *xdg = secure_getenv("XDG_RUNTIME_DIR");
-	size_t n = 0;
+	const char *dir, *xdg = secure_getenv("XDG_RUNTIME_DIR");
+	size_t n = 0, len = named_dir(&dir);
 
-	if (dir && *dir == '/' && strlen(dir) < sizeof(runtime_dir[0])) {
-		strcpy(runtime_dir[TRAIL_LANE_ROOT], dir);
-		strcpy(runtime_dir[TRAIL_LANE_USER], dir);
+	if (len) {
+		memcpy(runtime_dir[TRAIL_LANE_ROOT], dir, len);
+		memcpy(runtime_dir[TRAIL_LANE_USER], dir, len);
 	} else {
 		strcpy(runtime_dir[TRAIL_LANE_ROOT], "/run/trailfs");
 		if (xdg && *xdg == '/' && strlen(xdg) < sizeof(runtime_dir[0]) - 10)

@@ -24,9 +24,13 @@ says '.*waited for 60000 ms$' LTTNG_UST_REGISTER_TIMEOUT=-1
 says '.*waited for 10 ms$' LTTNG_UST_REGISTER_TIMEOUT=soon
 says '.*waited for 7 ms$' LTTNG_UST_REGISTER_TIMEOUT=250 TRAIL_ATTACH_TIMEOUT=7
 says '.*/ticker: 1 tracepoints, not registered: ' TRAIL_RUNTIME_DIR=/proc
+says "the directories are /proc and /proc;.*" LTTNG_UST_APP_PATH=/sys TRAIL_RUNTIME_DIR=/proc
+says "the directories are /sys and /sys;.*" -u TRAIL_RUNTIME_DIR LTTNG_UST_APP_PATH=/sys:/proc
 
 mount_tree
 says '.*/ticker: 1 tracepoints, registered$'
+says '.*/ticker: 1 tracepoints, registered$' -u TRAIL_RUNTIME_DIR \
+	LTTNG_UST_APP_PATH="$TRAIL_RUNTIME_DIR"
 grep answered "$work/err" && fail "it asked without a session: $(cat "$work/err")"
 mkdir "$S/s" && put 'tick:*' "$S/s/user/events" && put start "$S/s/control" || fail "session"
 says "the daemon of $TRAIL_RUNTIME_DIR answered\$" LTTNG_UST_REGISTER_TIMEOUT=-1
