@@ -27,19 +27,23 @@ function source(name,    file, line, text) {
 	close(file)
 	return sources[name] = text
 }
-# What stands beside the test under its name, and what it uses of tests/lib, read once
-function beside(name,    base, text, rest, file) {
+# The texts of what stands beside the test under its name, and of the files that it names, in
+# tests/lib, tests/vm or its own directory; and of those that they name. Read once
+function beside(name,    base, dir, text, rest, file, seen) {
 	if (name in others) return others[name]
-	base = "tests/" name
+	base = dir = "tests/" name
 	sub(/\.sh$/, "", base)
+	sub(/\/[^\/]*$/, "", dir)
 	rest = text = source(name) read_all("cat " base ".* " base "/* 2>/dev/null")
-	while (match(rest, /lib\/[a-z0-9_]+(\.(py|h|sh))?/)) {
+	while (match(rest, /(lib|vm)\/[a-z0-9_]+(\.(py|h|sh))?|"\$0"\)\/[a-z0-9_]+(\.sh)?/)) {
 		file = substr(rest, RSTART, RLENGTH)
 		rest = substr(rest, RSTART + RLENGTH)
-		if (file ~ /lib\/(mount|test)\./) continue
-		if (file !~ /\./) file = file ".c"
-		if (!(file in libs)) libs[file] = read_all("cat tests/" file " 2>/dev/null")
-		if (!index(text, libs[file])) text = text libs[file]
+		file = file ~ /^"/ ? dir substr(file, 6) : "tests/" file
+		if (file in seen || file ~ /lib\/(mount|test|tool)(\.|$)/) continue
+		seen[file] = 1
+		if (!(file in files)) files[file] = read_all("cat " file " " file ".c 2>/dev/null")
+		text = text files[file]
+		rest = rest files[file]
 	}
 	return others[name] = text
 }
