@@ -14,16 +14,20 @@ function wrong(text) {
 	bad = 1
 }
 function read_all(command,    line, text) {
-	while ((command | getline line) > 0) text = text line "\n"
+	while ((command | getline line) > 0) if (!comment(line)) text = text line "\n"
 	close(command)
 	return text
 }
-# The text of a test, read once
+# Whether a line is a comment: what it says proves nothing.
+function comment(line) {
+	return line ~ /^[ \t]*(#[^i]|\/?\*)/
+}
+# The text of a test, without comments, read once
 function source(name,    file, line, text) {
 	if (name in sources) return sources[name]
 	file = "tests/" name
 	if (file !~ /\.sh$/) file = file ".c"
-	while ((getline line <file) > 0) text = text line "\n"
+	while ((getline line <file) > 0) if (!comment(line)) text = text line "\n"
 	close(file)
 	return sources[name] = text
 }
