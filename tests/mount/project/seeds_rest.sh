@@ -29,6 +29,38 @@ is "events lost beside a process that loses" "$lost" "$(key events_discarded "$s
 is "events beside a process that loses" 5003 "$(($(wc -l <"$s/text") + lost))"
 rmdir "$s"
 
+# An event is in the buffer of its CPU.
+fresh cpus
+put 'tick:*' "$c/events"
+put start "$s/control"
+cpus=$(awk '/^Cpus_allowed_list/ { n = split($2, c, "[-,]"); print c[1], c[n] }' /proc/self/status)
+n=0
+for cpu in $cpus; do
+	n=$((n + 3))
+	taskset -c "$cpu" "$ticker" 3 0 || fail "ticker on CPU $cpu"
+	stream=$(ls "$s/trace/ust/uid/$(id -u)"/*-bit/c_"$cpu") || fail "no stream of CPU $cpu"
+	[ "$cpu" = "${cpus% *}" ] || n=3
+	is "events of CPU $cpu" $n "$(grep -c "cpu_id = $cpu }" "$s/text")"
+done
+put stop "$s/control"
+
+# The times of a packet's begin and end are around those of its events.
+if command -v babeltrace2 >/dev/null; then
+	put start "$s/control"
+	"$ticker" 2000 10 2 || fail ticker
+	put stop "$s/control"
+	babeltrace2 "$s/trace" -c sink.text.details >"$work/details" 2>/dev/null ||
+		fail "babeltrace2"
+	is "packets and events outside of their packets" "0 0" "$(awk '
+		/^\[/ { gsub(/[][,]/, ""); time = $3 + 0 }
+		/^[{]/ { stream = $0 }
+		/^Packet beginning/ { begin[stream] = time; packets++ }
+		/^Event/ { early += time < begin[stream]; last[stream] = time; events += time > 0 }
+		/^Packet end/ { late += time < last[stream] }
+		END { print packets < 4 || events < 100, early + late + 0 }' "$work/details")"
+fi
+rmdir "$s"
+
 # The state dump of the kernel names each block device.
 if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; then
 	s=$S/dump
