@@ -75,7 +75,7 @@ pkg = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
 PKG_CFLAGS := $(call pkg,--cflags $(PACKAGES))
 # Optional: without it there is no export/trace.sqlite (tracer.h looks for its header, too).
 SQLITE_LIBS := $(or $(call pkg,--libs sqlite3),$(if $(wildcard /usr/include/sqlite3.h),-lsqlite3))
-CORE_LIBS := $(or $(call pkg,--libs liburcu uuid zlib liblzma),-lurcu -luuid -lz -llzma) $(SQLITE_LIBS) -lpthread
+CORE_LIBS := $(or $(call pkg,--libs liburcu uuid zlib liblzma),-lurcu -luuid -lz -llzma) $(SQLITE_LIBS) -ldl -lpthread
 FS_LIBS := $(or $(call pkg,--libs fuse3 inih),-lfuse3 -linih)
 LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)

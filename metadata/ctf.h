@@ -69,8 +69,10 @@ struct md_packet {
 #define MD_PACKET_HEADER sizeof(struct md_packet)      /* 84 bytes */
 
 /* Values of the schemes, as the CTF proposal (1.6, section 5) numbers them */
-enum { MD_COMPRESSION_NONE = 0, MD_COMPRESSION_GZIP = 2, MD_COMPRESSION_XZ = 3 };
-enum { MD_CHECKSUM_NONE = 0, MD_CHECKSUM_CRC32 = 3 };
+enum {
+	MD_COMPRESSION_NONE, MD_COMPRESSION_BZIP2, MD_COMPRESSION_GZIP, MD_COMPRESSION_XZ
+};
+enum { MD_CHECKSUM_NONE, MD_CHECKSUM_MD5, MD_CHECKSUM_SHA1, MD_CHECKSUM_CRC32 };
 
 /*
  * Makes the UUID of a trace whose packets are sealed of that of the trace, or back. Readers take

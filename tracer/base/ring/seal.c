@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/base/ring/seal.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <lzma.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -50,6 +52,24 @@ int seal_file_checksum(int fd, uint64_t offset, uint64_t len, uint32_t *out)
 	return 0;
 }
 
+int seal_file_digest(int fd, uint64_t offset, uint64_t len, bool sha1, uint8_t out[DIGEST_MAX])
+{
+	uint8_t buf[PIECE];
+	struct digest d;
+
+	digest_begin(&d, sha1);
+	while (len) {
+		ssize_t n = read_some(fd, offset, buf, len);
+
+		if (n < 0)
+			return (int)n;
+		digest_add(&d, buf, (size_t)n);
+		offset += (uint64_t)n;
+		len -= (uint64_t)n;
+	}
+	return (int)digest_end(&d, out);
+}
+
 static size_t compress_gzip(const void *in, size_t n, void *out)
 {
 	z_stream z = { .next_in = (Bytef *)in, .avail_in = (uInt)n,
@@ -85,15 +105,83 @@ size_t seal_compress(unsigned int scheme, const void *in, size_t n, void *out)
 	return len < n ? len : 0;
 }
 
-/* One of both libraries, with the same steps. */
+/* ---- bzip2, which only other writers use: its library is loaded if it is needed and there ---- */
+
+struct bz_stream {              /* of bzlib.h, whose layout its soname stands for */
+	const char *next_in;
+	unsigned int avail_in, total_in[2];
+	char *next_out;
+	unsigned int avail_out, total_out[2];
+	void *state, *(*alloc)(void *, int, int);
+	void (*free)(void *, void *);
+	void *opaque;
+};
+
+#define BZ_STREAM_END 4
+#define BZ_MEM_ERROR (-3)
+
+static struct {
+	int (*begin)(struct bz_stream *z, int verbosity, int small);
+	int (*run)(struct bz_stream *z);
+	int (*end)(struct bz_stream *z);
+} bzip2;
+
+static void load_bzip2(void)
+{
+	/* The same interface; distributions do not agree on the name. */
+	void *lib = dlopen("libbz2.so.1.0", RTLD_NOW | RTLD_LOCAL);
+
+	if (!lib)
+		lib = dlopen("libbz2.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!lib)
+		return;
+	*(void **)&bzip2.run = dlsym(lib, "BZ2_bzDecompress");
+	*(void **)&bzip2.end = dlsym(lib, "BZ2_bzDecompressEnd");
+	if (bzip2.run && bzip2.end)
+		*(void **)&bzip2.begin = dlsym(lib, "BZ2_bzDecompressInit");
+}
+
+static int begin_bzip2(struct bz_stream *z)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, load_bzip2);
+	if (!bzip2.begin)
+		return -ENOTSUP;
+	return bzip2.begin(z, 0, 0) ? -ENOMEM : 0;
+}
+
+static int run_bzip2(struct bz_stream *z, const uint8_t **in, size_t *n, uint8_t **out,
+		     size_t *room)
+{
+	int ret;
+
+	z->next_in = (const char *)*in;
+	z->avail_in = (unsigned int)*n;
+	z->next_out = (char *)*out;
+	z->avail_out = (unsigned int)(*room < INT_MAX ? *room : INT_MAX);
+	ret = bzip2.run(z);
+	*in = (const uint8_t *)z->next_in;
+	*n = z->avail_in;
+	*room -= (size_t)((uint8_t *)z->next_out - *out);
+	*out = (uint8_t *)z->next_out;
+	return ret == BZ_STREAM_END ? 1 : ret == BZ_MEM_ERROR ? -ENOMEM : ret ? -EBADMSG : 0;
+}
+
+/* ---- decompression ---- */
+
+/* One of the libraries, with the same steps. */
 struct codec {
 	unsigned int scheme;
 	z_stream z;
 	lzma_stream xz;
+	struct bz_stream bz;
 };
 
 static int codec_begin(struct codec *c)
 {
+	if (c->scheme == MD_COMPRESSION_BZIP2)
+		return begin_bzip2(&c->bz);
 	if (c->scheme == MD_COMPRESSION_GZIP)
 		return inflateInit2(&c->z, GZIP_WINDOW) == Z_OK ? 0 : -ENOMEM;
 	if (c->scheme == MD_COMPRESSION_XZ)
@@ -105,6 +193,8 @@ static void codec_end(struct codec *c)
 {
 	if (c->scheme == MD_COMPRESSION_GZIP)
 		inflateEnd(&c->z);
+	else if (c->scheme == MD_COMPRESSION_BZIP2)
+		bzip2.end(&c->bz);
 	else
 		lzma_end(&c->xz);
 }
@@ -116,6 +206,8 @@ static int codec_run(struct codec *c, const uint8_t **in, size_t *n, uint8_t **o
 {
 	int ret;
 
+	if (c->scheme == MD_COMPRESSION_BZIP2)
+		return run_bzip2(&c->bz, in, n, out, room);
 	if (c->scheme == MD_COMPRESSION_GZIP) {
 		c->z.next_in = (Bytef *)*in;
 		c->z.avail_in = (uInt)*n;

@@ -24,6 +24,8 @@ struct ctf_class {              /* a stream class */
 	uint32_t event_count;
 	uint32_t *by_number;    /* 1 + the place of each number below 65536; 0: none; owned */
 	bool shows_packet;      /* text has members of the packet context, as contexts */
+	uint8_t checksum_bits;  /* of an integer */
+	bool checksum_big;
 	uint8_t discarded_bits, sequence_bits;  /* of the counters of packets; 0: there is none */
 };
 
@@ -82,9 +84,9 @@ const struct ctf_event *ctf_event(const struct ctf_class *class, uint64_t number
 /* The functions of ring/input.h. */
 int ctf_read(const struct input *in, struct input_place *at, size_t want, struct md_buf *out,
 	     uint32_t *cpu);
+/* … in ctf_loss.c */
 bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
 		 void *arg);
-/* ctf_loss.c */
 void ctf_losses(const struct input *in, struct input_losses *out);
 void ctf_free_losses(struct ctf_losses *l);     /* NULL is allowed */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a trace says of events and packets that it does not have: counters of discarded events, and
- * gaps of sequence numbers, as babeltrace2 warns of them; and packets of another trace. Section 5
- * of the CTF proposal (1.6).
+ * Walks the headers of packets. Lists packets, and what the trace says of events and packets that
+ * it does not have: counters of discarded events, and gaps of sequence numbers, as babeltrace2
+ * warns of them; and packets of another trace. Section 5 of the CTF proposal (1.6).
  */
 #include "tracer/format/import/ctf.h"
 
@@ -201,4 +201,49 @@ void ctf_losses(const struct input *in, struct input_losses *out)
 	}
 	if (l)
 		*out = (struct input_losses){ l->events, l->packets, md_buf_str(&l->lines) };
+}
+
+/* ---- packets ---- */
+
+/* Describes the packet at `offset`. False: it does not say its times, or cannot be read. */
+static bool describe_packet(const struct ctf_stream *s, const struct import_file *f,
+			    uint64_t offset, struct input_packet *to, uint64_t *size)
+{
+	const unsigned int times = 1u << ROLE_BEGIN | 1u << ROLE_END;
+	struct tr_err err = TR_ERR_INIT;
+	struct ctf_packet p;
+	bool done = !ctf_read_header(s->trace, &err, f, offset, &p) && p.class == s->class &&
+		    (p.r.have & times) == times &&
+		    ctf_time(&p.r, p.r.cycles, &to->begin_ts) &&
+		    ctf_time(&p.r, p.r.roles[ROLE_END], &to->end_ts);
+
+	if (done) {
+		to->bytes = p.content / 8;
+		*size = p.size / 8;
+	}
+	ctf_free_packet(&p);
+	return done;
+}
+
+bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
+		 void *arg)
+{
+	const struct ctf_stream *s = (const struct ctf_stream *)in;
+
+	if (s->trace->early)
+		return false;
+	for (uint64_t part = 0; part < s->part_count; part++) {
+		const struct import_file *f = s->parts[part].file;
+		uint64_t offset = 0, size;
+
+		for (; offset < f->size; offset += size) {
+			struct input_packet p = {
+				.at.packet = part << CTF_OFFSET_BITS | offset
+			};
+
+			if (!describe_packet(s, f, offset, &p, &size) || !add(arg, &p))
+				return false;
+		}
+	}
+	return true;
 }

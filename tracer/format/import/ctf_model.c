@@ -188,6 +188,8 @@ static void set_counters(const struct compiler *c, struct ctf_class *class)
 			class->discarded_bits = s->size;
 		else if (s->code == STEP_INT && s->role == ROLE_SEQUENCE)
 			class->sequence_bits = s->size;
+		else if (s->code == STEP_INT && s->role == ROLE_CHECKSUM)
+			class->checksum_bits = s->size, class->checksum_big = s->big_endian;
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "tracer/format/import/ctf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,34 +73,104 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	if (r->roles[ROLE_ENCRYPTION])
 		return import_fail(t->im, err, f, offset, "the packet is encrypted");
 	if (p->compression && (p->start % 8 || p->content - p->start > 8 * SEAL_CONTENT_MAX ||
-			       (p->compression != MD_COMPRESSION_GZIP &&
-				p->compression != MD_COMPRESSION_XZ)))
+			       p->compression > MD_COMPRESSION_XZ))
 		return import_fail(t->im, err, f, offset,
-				   "expected a packet of 64 MiB that is not compressed, or by gzip "
-				   "or xz, found compression_scheme %u", p->compression);
+				   "expected a packet of 64 MiB that is not compressed, or by "
+				   "bzip2, gzip or xz, found compression_scheme %u",
+				   p->compression);
 	return 0;
 }
 
-/* The checksum of a packet, if it has one that is known. 0 or -errno. */
+/* A checksum as its bytes; md5 and sha1 may be cut to those that a field has. */
+struct sum { uint8_t bytes[32]; size_t n; };
+
+/* What the header says. */
+static struct sum wanted_sum(const struct ctf_packet *p)
+{
+	const struct ctf_class *class = p->class;
+	bool big = class->checksum_big && p->r.roles[ROLE_CHECKSUM_SCHEME] != MD_CHECKSUM_CRC32;
+	struct sum s = { .n = p->r.checksum_size };
+
+	memcpy(s.bytes, p->r.checksum, sizeof(s.bytes));
+	if (s.n)
+		return s;
+	s.n = class->checksum_bits / 8;
+	for (size_t i = 0; i < s.n; i++)
+		s.bytes[i] = (uint8_t)(p->r.roles[ROLE_CHECKSUM] >> 8 * (big ? s.n - 1 - i : i));
+	return s;
+}
+
+/* Of `len` bytes of the file; a crc32 with its lowest byte first, as wanted_sum has it. */
+static int find_sum(uint64_t scheme, const struct import_file *f, uint64_t from, uint64_t len,
+		    struct sum *s)
+{
+	uint32_t crc = 0;
+	int ret;
+
+	if (scheme != MD_CHECKSUM_CRC32) {
+		ret = seal_file_digest(f->fd, from, len, scheme == MD_CHECKSUM_SHA1, s->bytes);
+		s->n = ret > 0 ? (size_t)ret : 0;
+		return ret < 0 ? ret : 0;
+	}
+	ret = seal_file_checksum(f->fd, from, len, &crc);
+	s->n = sizeof(crc);
+	for (size_t i = 0; i < s->n; i++)
+		s->bytes[i] = (uint8_t)(crc >> 8 * i);
+	return ret;
+}
+
+static bool is_same_sum(const struct sum *wanted, const struct sum *found)
+{
+	size_t n = wanted->n < found->n ? wanted->n : found->n;
+
+	return n && !memcmp(wanted->bytes, found->bytes, n);
+}
+
+static int fail_sum(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
+		    const struct sum *wanted, const struct sum *found, bool crc)
+{
+	char text[2][80] = { "", "" };
+
+	for (size_t i = 0; i < found->n && i < wanted->n; i++) {
+		size_t at = crc ? found->n - 1 - i : i;
+
+		snprintf(text[0] + 2 * i, 3, "%02x", wanted->bytes[at]);
+		snprintf(text[1] + 2 * i, 3, "%02x", found->bytes[at]);
+	}
+	return import_fail(s->trace->im, NULL, f, offset,
+			   "expected a content with the checksum %s, found %s", text[0], text[1]);
+}
+
+/*
+ * The checksum of a packet, if it has one that is known. 0 or -errno. The proposal (section 5) says
+ * that it is of the content; we write it of all that follows the header.
+ */
 static int check_sum(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
 		     const struct ctf_packet *p)
 {
-	uint64_t start = p->start / 8;
-	uint32_t sum, wanted = (uint32_t)p->r.roles[ROLE_CHECKSUM];
+	uint64_t start = p->start / 8, scheme = p->r.roles[ROLE_CHECKSUM_SCHEME];
+	struct sum wanted, found = { .n = 0 };
 	int ret;
 
-	if (p->r.roles[ROLE_CHECKSUM_SCHEME] != MD_CHECKSUM_CRC32 || p->start % 8)
+	if (!scheme || scheme > MD_CHECKSUM_CRC32 || p->start % 8 ||
+	    !(p->r.have & 1u << ROLE_CHECKSUM))
 		return 0;
-	ret = seal_file_checksum(f->fd, offset + start, p->size / 8 - start, &sum);
-	if (!ret && sum == wanted)
+	wanted = wanted_sum(p);
+	ret = find_sum(scheme, f, offset + start, p->size / 8 - start, &found);
+	if (!ret && is_same_sum(&wanted, &found))
 		return 0;
+	if (!ret && !p->compression && p->content < p->size) {
+		ret = find_sum(scheme, f, offset + start, (p->content + 7) / 8 - start, &found);
+		if (!ret && is_same_sum(&wanted, &found))
+			return 0;
+	}
 	/* If the file has changed, that is the error to report. */
 	if (import_read(s->trace->im, NULL, f, offset, NULL, 0))
 		return -ESTALE;
+	if (!ret)
+		return fail_sum(s, f, offset, &wanted, &found, scheme == MD_CHECKSUM_CRC32);
 	return import_fail(s->trace->im, NULL, f, offset,
-			   ret ? "the content of the packet cannot be read"
-			       : "expected a content with the checksum %08x, found %08x",
-			   (unsigned int)wanted, (unsigned int)sum);
+			   "the content of the packet cannot be read");
 }
 
 /* Runs the programs of header and context. As layout_run; LAYOUT_BAD has a reason. */
@@ -158,6 +229,7 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 			break;
 		p->r.bits = (struct bits){ .data = data, .end = 8 * n };
 		p->r.have = 0;
+		p->r.checksum_size = 0;
 		p->r.cycles = p->r.work = 0;
 		p->r.clock = NULL;
 		ret = run_header(t, p);
@@ -262,7 +334,8 @@ static int decompress_piece(const struct ctf_stream *s, const struct import_file
 	if (!ret)
 		return 0;
 	import_fail(s->trace->im, NULL, f, offset,
-		    "the content of the packet cannot be decompressed");
+		    ret == -ENOTSUP ? "the packet is compressed by bzip2, and there is no libbz2"
+				    : "the content of the packet cannot be decompressed");
 	return -EBADMSG;
 }
 
@@ -385,47 +458,4 @@ int ctf_read(const struct input *in, struct input_place *at, size_t want, struct
 		*cpu = p.cpu;
 	}
 	return ret;
-}
-
-/* Describes the packet at `offset`. False: it does not say its times, or cannot be read. */
-static bool describe_packet(const struct ctf_stream *s, const struct import_file *f,
-			    uint64_t offset, struct input_packet *to, uint64_t *size)
-{
-	const unsigned int times = 1u << ROLE_BEGIN | 1u << ROLE_END;
-	struct tr_err err = TR_ERR_INIT;
-	struct ctf_packet p;
-	bool done = !ctf_read_header(s->trace, &err, f, offset, &p) && p.class == s->class &&
-		    (p.r.have & times) == times &&
-		    ctf_time(&p.r, p.r.cycles, &to->begin_ts) &&
-		    ctf_time(&p.r, p.r.roles[ROLE_END], &to->end_ts);
-
-	if (done) {
-		to->bytes = p.content / 8;
-		*size = p.size / 8;
-	}
-	ctf_free_packet(&p);
-	return done;
-}
-
-bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
-		 void *arg)
-{
-	const struct ctf_stream *s = (const struct ctf_stream *)in;
-
-	if (s->trace->early)
-		return false;
-	for (uint64_t part = 0; part < s->part_count; part++) {
-		const struct import_file *f = s->parts[part].file;
-		uint64_t offset = 0, size;
-
-		for (; offset < f->size; offset += size) {
-			struct input_packet p = {
-				.at.packet = part << CTF_OFFSET_BITS | offset
-			};
-
-			if (!describe_packet(s, f, offset, &p, &size) || !add(arg, &p))
-				return false;
-		}
-	}
-	return true;
 }

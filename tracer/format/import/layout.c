@@ -191,7 +191,7 @@ static bool is_member(struct compiler *c, const char *name)
 static void compile_array(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
 	struct step s = { .code = is_byte(t->element) ? STEP_BYTES : STEP_LOOP, .count = t->count,
-			  .align = t->align, .slot = NO_SLOT };
+			  .align = t->align, .slot = NO_SLOT, .hidden = c->hidden };
 	const struct symbol *length = t->ref ? find_symbol(c, t->ref) : NULL;
 	bool sequence = t->kind == TSDL_SEQUENCE;
 	uint32_t at;
@@ -207,6 +207,9 @@ static void compile_array(struct compiler *c, const struct tsdl_type *t, struct 
 	else if (!sequence && s.code == STEP_BYTES && s.count == 16 && c->scope == SCOPE_HEADER &&
 		 is_member(c, "uuid"))
 		s.role = ROLE_UUID;
+	else if (!sequence && s.code == STEP_BYTES && s.count <= 32 && c->scope == SCOPE_PACKET &&
+		 is_member(c, "checksum"))
+		s.role = ROLE_CHECKSUM;
 	*to = (struct md_type){ .kind = sequence ? MD_SEQUENCE : MD_ARRAY, .count = t->count,
 				.quiet = sequence, .length_size = sequence ? 4 : 0 };
 	to->element = calloc(1, sizeof(*to->element));
@@ -235,7 +238,9 @@ static bool is_hidden(struct compiler *c, const struct tsdl_member *m)
 	enum role role = layout_role(c, m->name);
 
 	return c->scope == SCOPE_PACKET && c->path.len == strlen(scope_names[SCOPE_PACKET]) &&
-	       (m->type->kind == TSDL_INT || m->type->kind == TSDL_ENUM) &&
+	       (m->type->kind == TSDL_INT || m->type->kind == TSDL_ENUM ||
+		(role == ROLE_CHECKSUM && m->type->kind == TSDL_ARRAY &&
+		 is_byte(m->type->element))) &&
 	       (role == ROLE_BEGIN || role == ROLE_END || role == ROLE_CONTENT ||
 		role == ROLE_PACKET || role == ROLE_DISCARDED || role == ROLE_CHECKSUM ||
 		role == ROLE_CHECKSUM_SCHEME || role == ROLE_COMPRESSION ||

@@ -35,6 +35,7 @@ struct step {
 	uint8_t unit;           /* STEP_INT: it lies in one unit of so many bits; 0: anywhere */
 	uint8_t bytes;          /* STEP_INT: bytes written: 1, 2, 4 or 8; 0: of a hidden field */
 	bool is_signed, big_endian;
+	bool hidden;            /* STEP_BYTES: they are not written */
 	uint32_t align;         /* bits, from the start of the packet */
 	/* STEP_INT: its value is kept here; STEP_LOOP, _BYTES: slot of the count; or NO_SLOT */
 	uint32_t slot;
@@ -147,6 +148,8 @@ struct run {
 	uint64_t cycles;        /* of that clock, extended */
 	uint64_t roles[ROLES];  /* values */
 	uint8_t uuid[16];       /* the value of ROLE_UUID */
+	uint8_t checksum[32];   /* that of ROLE_CHECKSUM, if it is bytes; … */
+	uint8_t checksum_size;  /* … so many; 0: it is an integer */
 	uint32_t have;          /* bit ROLE_…: it has a value */
 	uint64_t *slots;        /* layout.slot_count */
 	uint64_t work;          /* since the caller set it to 0 */

@@ -208,8 +208,12 @@ static int run_bytes(struct run *r, const struct step *s)
 	if (s->role == ROLE_UUID) {
 		memcpy(r->uuid, p, sizeof(r->uuid));
 		r->have |= 1u << ROLE_UUID;
+	} else if (s->role == ROLE_CHECKSUM) {
+		memcpy(r->checksum, p, n);
+		r->checksum_size = (uint8_t)n;
+		r->have |= 1u << ROLE_CHECKSUM;
 	}
-	return put(r, p, n);
+	return s->hidden ? 0 : put(r, p, n);
 }
 
 static int run_steps(struct run *r, const struct step *s);
