@@ -81,7 +81,7 @@ const char readme[] =
 	"      jul/, log4j/, log4j2/, python/\n"
 	"                          events (loggers), contexts: what programs log\n"
 	"      kernel/             the same for the kernel (root and group `tracing`):\n"
-	"                          events, rules, contexts (pid tid procname cpu_id;\n"
+	"                          events, rules, contexts (pid tid ppid procname cpu_id;\n"
 	"                          with the module all of available/kernel/contexts),\n"
 	"                          track/pid (with children; with the module vpid uid\n"
 	"                          vuid gid vgid, too), channels/NAME with streams/cpuN,\n"

@@ -99,7 +99,8 @@ static struct kevent *find_event(struct kchannel *kc, uint32_t id)
 static uint64_t list_known_contexts(const struct kchannel *kc)
 {
 	uint64_t kinds = 1ull << TRAIL_CONTEXT_PID | 1ull << TRAIL_CONTEXT_TID |
-			 1ull << TRAIL_CONTEXT_PROCNAME | 1ull << TRAIL_CONTEXT_CPU_ID;
+			 1ull << TRAIL_CONTEXT_PPID | 1ull << TRAIL_CONTEXT_PROCNAME |
+			 1ull << TRAIL_CONTEXT_CPU_ID;
 
 	for (uint32_t i = 0; i < kc->context_count; i++)
 		kinds |= 1ull << kc->contexts[i];

@@ -5,7 +5,6 @@
  * threads for the whole daemon. It is read up to a record's time before the record is processed.
  */
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,7 @@ struct thread_record {
 	uint64_t time;
 	enum what what;
 	int32_t tid, maker;
-	bool thread;
+	uint64_t flags;                 /* of clone(2) */
 	char comm[KTHREAD_COMM], after[KTHREAD_COMM];
 };
 
@@ -104,7 +103,6 @@ static void queue_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	struct follower *f = arg;
 	const struct clock *clock = &f->tracer->clock;
 	struct thread_record *t;
-	uint64_t flags = 0;
 	int what = 0;
 
 	while (what < KINDS &&
@@ -127,11 +125,9 @@ static void queue_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	memcpy(t->comm, bytes + f->layouts[what].comm, KTHREAD_COMM);
 	if (what == RENAMED)
 		memcpy(t->after, bytes + f->layouts[what].other, KTHREAD_COMM);
-	if (what == BORN) {
-		memcpy(&flags, bytes + f->layouts[what].other,
+	if (what == BORN)
+		memcpy(&t->flags, bytes + f->layouts[what].other,
 		       f->layouts[what].other_size < 8 ? f->layouts[what].other_size : 8);
-		t->thread = flags & CLONE_THREAD;
-	}
 }
 
 static void note_missed(void *arg, uint64_t events)
@@ -157,7 +153,7 @@ static void apply_records(struct follower *f)
 		const struct thread_record *t = &f->records[i];
 
 		if (t->what == BORN)
-			kthreads_born(f->threads, t->time, t->tid, t->maker, t->thread, t->comm);
+			kthreads_born(f->threads, t->time, t->tid, t->maker, t->flags, t->comm);
 		else if (t->what == RENAMED)
 			kthreads_renamed(f->threads, t->time, t->tid, t->comm, t->after);
 		else
@@ -186,7 +182,7 @@ void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread 
 {
 	struct follower *f = k->follower;
 
-	*out = (struct kthread){ .pid = tid ? -1 : 0 };
+	*out = (struct kthread){ .pid = tid ? -1 : 0, .ppid = tid ? -1 : 0 };
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
@@ -239,8 +235,10 @@ static size_t put_context(struct event_origin *w, uint32_t kind, uint8_t *at)
 	}
 	value = kind == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu
 		: kind == TRAIL_CONTEXT_PID  ? find_thread(w)->pid
+		: kind == TRAIL_CONTEXT_PPID ? find_thread(w)->ppid
 					     : w->tid;
-	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID || kind == TRAIL_CONTEXT_TID)
+	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID ||
+	    kind == TRAIL_CONTEXT_TID || kind == TRAIL_CONTEXT_PPID)
 		memcpy(at, &value, sizeof(value));
 	return size;
 }
@@ -277,6 +275,9 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 		return true;
 	case TRAIL_CONTEXT_PID:
 		out->i = find_thread(w)->pid;
+		return out->i >= 0;
+	case TRAIL_CONTEXT_PPID:
+		out->i = find_thread(w)->ppid;
 		return out->i >= 0;
 	case TRAIL_CONTEXT_PROCNAME:
 		*out = (struct filter_value){ .type = FILTER_STRING,

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct state {                  /* holds until the next state begins */
 	uint64_t from;
 	struct kthread is;
 	bool guess;             /* from /proc, of an unknown time */
+	bool orphan;            /* /proc was asked since the parent ended */
 };
 
 struct entry {                  /* all states of one thread id */
@@ -94,6 +96,8 @@ void kthreads_destroy(struct kthreads *k)
 
 /* ---- /proc ---- */
 
+static const struct kthread unknown = { .pid = -1, .ppid = -1 };
+
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -123,16 +127,28 @@ static void strip_worker(char *comm)
 		comm[strcspn(comm, "+-")] = '\0';
 }
 
+/* Sets process and parent, by the numbers of /proc. False: the thread does not exist. */
+static bool read_status(int32_t number, struct kthread *t)
+{
+	char path[48], text[1024], *pid, *ppid;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", number);
+	if (read_file(path, text, sizeof(text)) <= 0 || !(pid = strstr(text, "\nTgid:")) ||
+	    !(ppid = strstr(text, "\nPPid:")))
+		return false;
+	t->pid = (int32_t)strtol(pid + 6, NULL, 10);
+	t->ppid = (int32_t)strtol(ppid + 6, NULL, 10);
+	return true;
+}
+
 /* What /proc says about a thread; pid -1 if it does not exist. */
 static struct kthread read_proc(int32_t tid)
 {
-	struct kthread t = { .pid = -1 };
-	char path[48], text[1024], *at;
+	struct kthread t = unknown;
+	char path[48], text[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (read_file(path, text, sizeof(text)) <= 0 || !(at = strstr(text, "\nTgid:")))
+	if (!read_status(tid, &t))
 		return t;
-	t.pid = (int32_t)strtol(at + 6, NULL, 10);
 	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
 	if (read_file(path, text, sizeof(text)) > 0) {
 		text[strlen(text) - 1] = '\0';  /* the newline */
@@ -169,13 +185,15 @@ static int refresh_list(struct kthreads *k, struct tr_err *err)
 static struct kthread find_listed(struct kthreads *k, int32_t tid)
 {
 	struct task key = { .tid = tid };
-	struct kthread t = { .pid = -1 };
+	struct kthread t = unknown;
 	const struct task *found;
 
 	refresh_list(k, NULL);
 	found = k->list.count ? bsearch(&key, k->list.items, k->list.count, sizeof(key),
 					compare_tids) : NULL;
 	if (found) {
+		if (read_status(found->number, &t))
+			t.ppid = tasks_translate(&k->list, t.ppid);
 		t.pid = found->pid;
 		set_comm(&t, found->comm);
 	}
@@ -185,8 +203,6 @@ static struct kthread find_listed(struct kthreads *k, int32_t tid)
 /* What is known about a thread now; pid -1 if it does not exist. */
 static struct kthread ask(struct kthreads *k, int32_t tid)
 {
-	struct kthread unknown = { .pid = -1 };
-
 	return k->source == KTHREADS_PROC   ? read_proc(tid)
 	       : k->source == KTHREADS_LIST ? find_listed(k, tid)
 					    : unknown;
@@ -301,18 +317,20 @@ int kthreads_scan(struct kthreads *k, struct tr_err *err)
 
 /* ---- records of the kernel ---- */
 
-void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker, bool thread,
+void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker, uint64_t flags,
 		   const char *comm)
 {
-	struct kthread is = { .pid = tid }, unknown = { .pid = -1 };
+	struct kthread is;
 	struct entry *e;
 
-	if (thread) {
-		kthreads_at(k, time, maker, &is);
-		/* The parent may have ended; the child exists. */
-		if (is.pid < 0)
-			is = ask(k, tid);
-	}
+	kthreads_at(k, time, maker, &is);
+	/* The parent may have ended; the child exists. */
+	if (is.pid < 0)
+		is = ask(k, tid);
+	else if (!(flags & (CLONE_THREAD | CLONE_PARENT)))
+		is.ppid = is.pid;
+	if (!(flags & CLONE_THREAD))
+		is.pid = tid;
 	set_comm(&is, comm);
 	e = get_entry(k, tid, &unknown);
 	if (!e)
@@ -366,16 +384,37 @@ void kthreads_missed(struct kthreads *k, uint64_t since)
 	k->missed = since;
 }
 
+/*
+ * The state of a process whose parent has ended: another one if /proc has another parent now. It is
+ * the last one of e.
+ */
+static const struct kthread *find_orphan(struct kthreads *k, struct entry *e, uint64_t time)
+{
+	struct entry *parent = *find_slot(k, last_of(e)->is.ppid);
+	struct kthread is = last_of(e)->is, now;
+
+	if (last_of(e)->orphan || is.ppid <= 0 || !parent || !parent->ended ||
+	    parent->ended > time)
+		return &last_of(e)->is;
+	now = ask(k, e->tid);
+	if (now.pid == is.pid && now.ppid != is.ppid) {
+		is.ppid = now.ppid;
+		append_state(e, parent->ended, &is, last_of(e)->guess);
+	}
+	last_of(e)->orphan = true;
+	return &last_of(e)->is;
+}
+
 void kthreads_at(struct kthreads *k, uint64_t time, int32_t tid, struct kthread *out)
 {
 	struct entry *e = tid ? find_or_ask(k, tid) : NULL;
 	uint32_t i;
 
-	*out = (struct kthread){ .pid = tid ? -1 : 0 };
+	*out = tid ? unknown : (struct kthread){ 0 };
 	if (!e)
 		return;
 	for (i = e->count; i-- && e->states[i].from > time;)
 		;
 	if (i < e->count)
-		*out = e->states[i].is;
+		*out = i == e->count - 1 ? *find_orphan(k, e, time) : e->states[i].is;
 }

@@ -22,11 +22,11 @@ static const struct known {
 } known[] = {
 	{ "pid", TRAIL_CONTEXT_PID, SIGNED, 4, true },
 	{ "tid", TRAIL_CONTEXT_TID, SIGNED, 4, true },
+	{ "ppid", TRAIL_CONTEXT_PPID, SIGNED, 4, true },
 	{ "procname", TRAIL_CONTEXT_PROCNAME, TEXT, 16, true },
 	{ "cpu_id", TRAIL_CONTEXT_CPU_ID, SIGNED, 4, true },
 	{ "vpid", TRAIL_CONTEXT_VPID, SIGNED, 4, false },
 	{ "vtid", TRAIL_CONTEXT_VTID, SIGNED, 4, false },
-	{ "ppid", TRAIL_CONTEXT_PPID, SIGNED, 4, false },
 	{ "vppid", TRAIL_CONTEXT_VPPID, SIGNED, 4, false },
 	{ "prio", TRAIL_CONTEXT_PRIO, SIGNED, 4, false },
 	{ "nice", TRAIL_CONTEXT_NICE, SIGNED, 4, false },
@@ -94,8 +94,8 @@ bool kcontext_counters(bool any)
 
 const char *kcontext_refusal(void)
 {
-	return "it needs the kernel module trail.ko; without it there are pid, tid, procname and "
-	       "cpu_id";
+	return "it needs the kernel module trail.ko; without it there are pid, tid, ppid, "
+	       "procname and cpu_id";
 }
 
 void kcontext_available(struct md_buf *out)

@@ -15,7 +15,7 @@
 #include "tracer/abi/filter_bytecode.h"
 
 /*
- * all: the backend records every context; else only pid, tid, procname and cpu_id. Called once,
+ * all: the backend records all; else only pid, tid, ppid, procname and cpu_id. Called once,
  * before the other functions.
  */
 void kcontext_have_all(bool all);
