@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/rule/hook.h"
 #include "tracer/kernel/kernel.h"
 
 struct rule_preparation {
@@ -169,9 +170,19 @@ static int kernel_watch(struct session *s, int epoll)
 	return visit_channels(s, watch_channel, epoll);
 }
 
+/* The data that LKET has with every event of a hook */
+static const char *rule_contexts(const struct rule_list *rules)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		if (hook_is_rule(rules->rules[i].pattern))
+			return "tid pid ppid";
+	return NULL;
+}
+
 const struct domain_ops kernel_domain = {
 	.name = "kernel",
 	.check_rules = check_rules,
+	.rule_contexts = rule_contexts,
 	.each_match = each_match,
 	.prepare_rules = prepare_rules,
 	.end_rules = end_rules,

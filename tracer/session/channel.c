@@ -250,6 +250,26 @@ int contexts_show(struct session *s, enum domain domain, const char *channel, st
 }
 
 /*
+ * Gives a channel that has no contexts, and was not started, those of its new rules. Caller holds
+ * session.lock.
+ */
+static int add_rule_contexts(struct channel *c, enum domain domain, const struct rule_list *rules,
+			     struct tr_err *err)
+{
+	const struct domain_ops *ops = channel_ops(c);
+	const char *names = ops->rule_contexts ? ops->rule_contexts(rules) : NULL;
+	struct context_list contexts = { 0 };
+	int ret;
+
+	if (!names || c->started || c->contexts.count || ops->rule_contexts(&c->rules))
+		return 0;
+	ret = context_list_apply(&c->contexts, domain, names, true, true, &contexts, err);
+	if (!ret)
+		c->contexts = contexts;
+	return ret;
+}
+
+/*
  * Caller holds session.lock and tracer.lock. -EAGAIN: call prepare_rules without them, and retry.
  */
 static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text,
@@ -273,6 +293,8 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 		fresh = c != NULL;
 		ret = c ? 0 : tr_fail(err, -ENOMEM, "out of memory");
 	}
+	if (!ret)
+		ret = add_rule_contexts(c, domain, &rules, err);
 	if (!ret && s->active)
 		ret = channel_start(c, err);
 	if (ret) {

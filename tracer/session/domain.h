@@ -51,6 +51,12 @@ struct domain_ops {
 			 struct tr_err *err);
 
 	/*
+	 * The contexts that a channel without contexts gets with its first rules like these; NULL:
+	 * none. Any thread.
+	 */
+	const char *(*rule_contexts)(const struct rule_list *rules);
+
+	/*
 	 * Session locked; may release tracer.lock. Calls fn for each event that exists and that one
 	 * of the rules matches, until it returns true. fields NULL: its fields are unknown.
 	 */
