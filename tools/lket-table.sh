@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 2
 sed '/^## /,$d' docs/lket.md
 # How many hooks each kernel records, tests fire, and have values that are compared
 awk '
-/^#/ || /^unfired/ { next }
+/^#/ || /^(unfired|empty|passes)/ { next }
 $1 == "kernel" {
 	for (n = 2; n <= NF; n++) title[n] = $n
 	next
@@ -89,13 +89,21 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 		gone = key = fields = ""
 	}
 	function value() { sub(/^[^=]*= ?/, ""); return $0 }
-	# Patterns, and perhaps `with` extra data
-	function patterns(text,    at, with) {
+	# Patterns, and perhaps `with` extra data, and `as` what fills the fields
+	function patterns(text,    at, with, as, rest) {
+		if (match(text, / as [A-Za-z0-9_]+=/)) {
+			as = " as `" substr(text, RSTART + 4) "`"
+			text = substr(text, 1, RSTART - 1)
+		}
+		if (at = index(text, " and ")) {
+			rest = patterns(substr(text, at + 5))
+			return patterns(substr(text, 1, at - 1)) " and " rest as
+		}
 		at = index(text, " with ")
 		with = at ? " with `" substr(text, at + 6) "`" : ""
 		text = at ? substr(text, 1, at - 1) : text
 		gsub(/[^ ]+/, "`&`", text)
-		return text with
+		return text with as
 	}
 	/^; LKET group/ {
 		sub(/^; LKET group /, "")
@@ -115,4 +123,36 @@ for f in $(grep -H '^group = ' data/groups/*.ini | sed 's/:group = / /' | sort -
 	/^(record|entry|return) =/ { key = $1; ways[key] = patterns(value()) }
 	/^ / { sub(/^ */, ""); ways[key] = ways[key] ", else " patterns($0) }
 	END { flush_all(); print "" }' "$f"
-done | sed '$d'
+done
+cat <<'END'
+## Fields that are empty
+
+No record of these hooks has another value than 0 or the empty string in these
+fields of LKET: of all kernels, or of the kernel that the reason begins with.
+`*` is any name. All other fields are filled; `tests/mount/kernel/hooks.sh` and
+`tests/vm/hook_values` decode the records and check it.
+
+| hooks | fields | reason |
+|---|---|---|
+END
+sed -n 's/^empty \([^ ]*\) \([^:]*\): \(.*\)/| `@\1` | \2 | \3 |/p' data/lket-kernels.txt
+cat <<'END'
+
+## What passes the hooks
+
+M is a directory of an NFS server on the same machine, M3 and M4 the same by NFS
+3 and 4; D is a SCSI disk, as `modprobe scsi_debug` makes one. `PY` is short for
+`python3 -c 'import fcntl, mmap, os, signal, socket, threading; f =
+os.open("M/f", os.O_RDWR); …'`. `tests/lib/hook_calls.c` and
+`tests/vm/nfs_calls.py` do all of it.
+
+| hooks | command |
+|---|---|
+END
+awk '/^passes / {
+	at = index($0, ": ")
+	n = split(substr($0, 8, at - 8), hook, " ")
+	text = ""
+	for (i = 1; i <= n; i++) text = text (i > 1 ? ", " : "") "`@" hook[i] "`"
+	print "| " text " | " substr($0, at + 2) " |"
+}' data/lket-kernels.txt

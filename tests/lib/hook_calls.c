@@ -64,7 +64,7 @@ pair(const char *hook, long result, const char *format, ...)
 	say_list(name, format, values);
 	va_end(values);
 	snprintf(name, sizeof(name), "%s.return", hook);
-	say(name, "ret:%ld,", code);
+	say(name, "return:%ld,", code);
 }
 
 static void call_files(const char *path)
@@ -78,29 +78,30 @@ static void call_files(const char *path)
 	pair("iosyscall.open", fd, "filename:\\(%s\\|0x%lx\\),flags:%d,mode:%d,", path, at(path),
 	     O_RDWR | O_CREAT | O_TRUNC, 0640);
 	r = write(fd, buffer, 4321);
-	pair("iosyscall.write", r, "fd:%d,buf:%ld,count:4321,", fd, at(buffer));
-	r = lseek(fd, 7, SEEK_SET);
-	pair("iosyscall.lseek", r, "fd:%d,offset:7,whence:%d,", fd, SEEK_SET);
+	pair("iosyscall.write", r, "fd:%d,buf_addr:%ld,count:4321,", fd, at(buffer));
+	r = lseek(fd, 7 - 4321, SEEK_END);
+	pair("iosyscall.lseek", r, "fd:%d,offset:%d,whence:%d,", fd, 7 - 4321, SEEK_END);
 	r = read(fd, buffer, 1234);
-	pair("iosyscall.read", r, "fd:%d,buf:%ld,count:1234,", fd, at(buffer));
+	pair("iosyscall.read", r, "fd:%d,buf_addr:%ld,count:1234,", fd, at(buffer));
 	r = readv(fd, v, 3);
-	pair("iosyscall.readv", r, "fd:%d,vec:%ld,vlen:3,", fd, at(v));
+	pair("iosyscall.readv", r, "fd:%d,vector_addr:%ld,count:3,", fd, at(v));
 	r = writev(fd, v, 2);
-	pair("iosyscall.writev", r, "fd:%d,vec:%ld,vlen:2,", fd, at(v));
+	pair("iosyscall.writev", r, "fd:%d,vector_addr:%ld,count:2,", fd, at(v));
 	r = pread(fd, buffer, 321, 77);
-	pair("iosyscall.pread64", r, "fd:%d,buf:%ld,count:321,pos:77,", fd, at(buffer));
+	pair("iosyscall.pread64", r, "fd:%d,buff_addr:%ld,count:321,offset:77,", fd, at(buffer));
 	r = pwrite(fd, buffer, 322, 78);
-	pair("iosyscall.pwrite64", r, "fd:%d,buf:%ld,count:322,pos:78,", fd, at(buffer));
+	pair("iosyscall.pwrite64", r, "fd:%d,buff_addr:%ld,count:322,offset:78,", fd, at(buffer));
 	r = readahead(fd, 4096, 8192);
 	pair("iosyscall.readahead", r, "fd:%d,offset:4096,count:8192,", fd);
 	r = sendfile(fd, fd, &from, 3);
-	pair("iosyscall.sendfile", r, "out_fd:%d,in_fd:%d,offset:%ld,count:3,", fd, fd, at(&from));
+	pair("iosyscall.sendfile", r, "out_fd:%d,in_fd:%d,offset_uaddr:%ld,count:3,", fd, fd,
+	     at(&from));
 	r = fsync(fd);
 	pair("iosyscall.fsync", r, "fd:%d,", fd);
 	r = fdatasync(fd);
 	pair("iosyscall.fdatasync", r, "fd:%d,", fd);
 	r = flock(fd, LOCK_SH);
-	pair("iosyscall.flock", r, "fd:%d,cmd:%d,", fd, LOCK_SH);
+	pair("iosyscall.flock", r, "fd:%d,operation:%d,", fd, LOCK_SH);
 	sync();
 	pair("iosyscall.sync", 0, "%s", "");
 }
@@ -108,7 +109,8 @@ static void call_files(const char *path)
 static void call_aio(void)
 {
 	aio_context_t ctx = 0;
-	struct iocb one = { .aio_fildes = (uint32_t)fd, .aio_lio_opcode = IOCB_CMD_PREAD,
+	struct iocb one = { .aio_fildes = (uint32_t)fd, .aio_lio_opcode = IOCB_CMD_PWRITE,
+			    .aio_reqprio = 2 << 13 | 4, .aio_flags = IOCB_FLAG_IOPRIO,
 			    .aio_buf = (uintptr_t)buffer, .aio_nbytes = 100, .aio_offset = 33 };
 	struct iocb *list[1] = { &one };
 	struct timespec wait = { 60, 0 };
@@ -116,18 +118,19 @@ static void call_aio(void)
 	long r;
 
 	r = syscall(SYS_io_setup, 9, &ctx);
-	pair("aio.io_setup", r, "nr_events:9,ctxp:%ld,", at(&ctx));
+	pair("aio.io_setup", r, "nr_events:9,ctxp_uaddr:%ld,", at(&ctx));
 	r = syscall(SYS_io_submit, ctx, 1, list);
-	pair("aio.io_submit", r, "ctx_id:%lu,nr:1,iocbpp:%ld,", ctx, at(list));
+	pair("aio.io_submit", r, "ctx_id:%lu,nr:1,iocbpp_uaddr:%ld,", ctx, at(list));
 	pair("aio.io_submit_one", 0,
-	     "ctx:%lu,user_iocb_uaddr:%ld,aio_lio_opcode:%d,aio_reqprio:0,aio_fildes:%d,"
+	     "ctx:%lu,user_iocb_uaddr:%ld,aio_lio_opcode:%d,aio_reqprio:%d,aio_fildes:%d,"
 	     "aio_buf:%ld,aio_nbytes:100,aio_offset:33,",
-	     ctx, at(&one), IOCB_CMD_PREAD, fd, at(buffer));
+	     ctx, at(&one), IOCB_CMD_PWRITE, one.aio_reqprio, fd, at(buffer));
 	r = syscall(SYS_io_getevents, ctx, 1, 1, &event, &wait);
-	pair("aio.io_getevents", r, "ctx_id:%lu,min_nr:1,nr:1,events:%ld,timeout:%ld,", ctx,
+	pair("aio.io_getevents", r, "ctx_id:%lu,min_nr:1,nr:1,events_uaddr:%ld,timeout:%ld,", ctx,
 	     at(&event), at(&wait));
 	r = syscall(SYS_io_cancel, ctx, &one, &event);
-	pair("aio.io_cancel", r, "ctx_id:%lu,iocb:%ld,result:%ld,", ctx, at(&one), at(&event));
+	pair("aio.io_cancel", r, "ctx_id:%lu,iocb_uaddr:%ld,result_uaddr:%ld,", ctx, at(&one),
+	     at(&event));
 	r = syscall(SYS_io_destroy, ctx);
 	pair("aio.io_destroy", r, "ctx:%lu,", ctx);
 }
@@ -147,21 +150,37 @@ static void call_signals(void)
 	sigaction(SIGUSR1, &action, NULL);
 	syscall(SYS_rt_sigaction, SIGUSR1, NULL, kernel_action, sizeof(set));
 	r = syscall(SYS_rt_sigaction, SIGUSR1, kernel_action, kernel_action, sizeof(set));
-	pair("signal.do_action", r, "sig:%d,act:%ld,oact:%ld,sigsetsize:8,", SIGUSR1,
-	     at(kernel_action), at(kernel_action));
+	pair("signal.do_action", r, "sig:%d,\\(handler:%ld\\|act:%ld,oact:%ld,sigsetsize:8\\),",
+	     SIGUSR1, (long)(intptr_t)on_signal, at(kernel_action), at(kernel_action));
 	r = kill((pid_t)pid, SIGUSR1);
 	pair("signal.syskill", r, "pid:%ld,sig:%d,", pid, SIGUSR1);
-	say("signal.send.entry", "sig:%d,errno:0,code:%d,comm:hook_calls,pid:%ld,group:1,result:0,",
-	    SIGUSR1, SI_USER, pid);
+	say("signal.send.entry", "sig:%d,shared:1,pid:%ld,errno:0,code:%d,comm:hook_calls,"
+	    "result:0,", SIGUSR1, pid, SI_USER);
 	r = syscall(SYS_tgkill, pid, tid, SIGUSR1);
-	pair("signal.systgkill", r, "tgid:%ld,pid:%ld,sig:%d,", pid, tid, SIGUSR1);
+	pair("signal.systgkill", r, "tid:%ld,pid:%ld,sig:%d,", tid, pid, SIGUSR1);
 	r = syscall(SYS_tkill, tid, SIGUSR1);
 	pair("signal.systkill", r, "pid:%ld,sig:%d,", tid, SIGUSR1);
-	r = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &old, sizeof(set));
-	pair("signal.procmask", r, "how:%d,nset:%ld,oset:%ld,sigsetsize:8,", SIG_BLOCK, at(&set),
-	     at(&old));
+	r = syscall(SYS_rt_sigprocmask, SIG_SETMASK, &set, &old, sizeof(set));
+	pair("signal.procmask", r, "how:%d,sigset:%ld,oset:%ld,sigsetsize:8,", SIG_SETMASK,
+	     at(&set), at(&old));
 	r = syscall(SYS_rt_sigpending, &set, sizeof(set));
-	pair("signal.pending", r, "uset:%ld,sigsetsize:8,", at(&set));
+	pair("signal.pending", r, "sigset_addr:%ld,setsize:8,", at(&set));
+}
+
+/* The same calls fail: their results are not 0. */
+static void call_wrongly(void)
+{
+	static const long calls[][5] = {
+		{ SYS_close, -1 }, { SYS_fsync, -1 }, { SYS_fdatasync, -1 }, { SYS_flock, -1 },
+		{ SYS_readahead, -1 }, { SYS_kill, 1, 999 }, { SYS_tgkill, 1, 1, 999 },
+		{ SYS_tkill, 1, 999 }, { SYS_rt_sigpending, 0, 999 }, { SYS_rt_sigaction, 999 },
+		{ SYS_rt_sigprocmask, 0, 0, 0, 999 }, { SYS_io_setup, 0, 0 },
+		{ SYS_io_submit, 1 }, { SYS_io_getevents, 1 }, { SYS_io_destroy, 1 },
+		{ SYS_io_cancel, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		syscall(calls[i][0], calls[i][1], calls[i][2], calls[i][3], calls[i][4]);
 }
 
 static void call_processes(char *program)
@@ -173,9 +192,10 @@ static void call_processes(char *program)
 		_exit(1);
 	}
 	waitpid(child, NULL, 0);
-	say("process.fork", "parent_comm:hook_calls,parent_tid:%d,child_comm:hook_calls,"
-	    "child_tid:%d,.*child_pid:%d,", getpid(), child, child);
-	say("process.execve", "filename:%s,tid:%d,old_tid:%d,", program, child, child);
+	say("process.fork", "new_tid:%d,new_pid:%d,ppid:%d,parent_comm:hook_calls,parent_tid:%d,"
+	    "child_comm:hook_calls,", child, child, getpid(), getpid());
+	say("process.execve", "tid:%d,pid:%d,ppid:%d,new_process_name:%s,old_tid:%d,", child, child,
+	    getpid(), program, child);
 }
 
 static void call_memory(void)
@@ -186,7 +206,7 @@ static void call_memory(void)
 		return;
 	/* (A user's write to a page that is not there) */
 	*p = 1;
-	say("pagefault", "address:%ld,ip:[1-9][0-9]*,error_code:6,", at(p));
+	say("pagefault", "memory_address:%ld,write_access:1,ip:[1-9][0-9]*,error_code:6,", at(p));
 }
 
 /* A datagram of 777 bytes: 805 with the headers of IP and UDP, 819 with that of Ethernet. */
@@ -199,8 +219,9 @@ static void call_network(void)
 	if (s < 0 || sendto(s, buffer, 777, 0, (struct sockaddr *)&to, sizeof(to)) != 777)
 		return;
 	close(s);
-	say("netdev.transmit", "len:%d,name:lo,", 819);
-	say("netdev.receive", "len:%d,name:lo,", 805);
+	say("netdev.transmit", "netdev_name:lo,data_length:%d,protocol:2048,", 819);
+	say("netdev.receive", "netdev_name:lo,data_length:%d,protocol:2048,buffer_length:[1-9]",
+	    805);
 }
 
 int main(int argc, char **argv)
@@ -215,6 +236,7 @@ int main(int argc, char **argv)
 	call_files(path);
 	call_aio();
 	call_signals();
+	call_wrongly();
 	call_processes(argv[0]);
 	call_memory();
 	call_network();
@@ -223,9 +245,10 @@ int main(int argc, char **argv)
 	usleep(1000);
 	/* (System calls that no other hook has, with arguments) */
 	r = dup2(0, 777);
-	say("syscall.entry", "oldfd:%d,newfd:%ld,", 0, r);
-	say("syscall.return", "ret:%ld,", r);
-	say("tskdispatch.ctxswitch", "prev_comm:hook_calls,prev_tid:%d,", getpid());
+	say("syscall.entry", "syscall_name:dup2,oldfd:%d,newfd:%ld,", 0, r);
+	say("syscall.return", "syscall_name:dup2,ret:%ld,", r);
+	say("tskdispatch.ctxswitch",
+	    "prev_pid:%d,next_pid:[0-9]*,prev_state:[^,]*,prev_comm:hook_calls,", getpid());
 	printf("%ld\n", (long)getpid());
 	return fflush(stdout) != 0;
 }

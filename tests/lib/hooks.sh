@@ -6,11 +6,27 @@
 hook_session() {
 	mkdir "$S/$1" && mkdir "$S/$1/kernel/channels/channel0" || fail "no session $1"
 	echo 4M >"$S/$1/kernel/channels/channel0/subbuf_size"
-	echo 'tid pid procname' >"$S/$1/kernel/contexts"
 	hook_session=$1
 	shift
 	printf '%s\n' "$@" >"$S/$hook_session/kernel/events" ||
 		fail "$*: $(cat "$S/$hook_session/error")"
+	is "contexts of hooks" "tid pid ppid " "$(tr '\n' ' ' <"$S/$hook_session/kernel/contexts")"
+	echo procname >>"$S/$hook_session/kernel/contexts"
+}
+
+# hook_fields: after fire_hooks, in $work/fields, which of LKET's fields the records have; those that
+# this kernel can fill must be filled.
+hook_fields() {
+	kernel=$(uname -r | sed 's/^\([0-9]*[.][0-9]*\).*/\1/')
+	python3 "$top/tests/lib/lket_fields.py" "$top/data/lket-kernels.txt" "$kernel" \
+		"$work/fields" "$work/lket of one" "$work/lket of all" >"$work/empty" 2>&1 ||
+		fail "lket_fields.py: $(cat "$work/empty")"
+	tail -n 1 "$work/empty"
+	! grep -q "^kernel .*\<$kernel\>" "$top/data/lket-kernels.txt" ||
+		is "fields that nothing fills" "" "$(sed '$d' "$work/empty")"
+	# (The idle threads have the number 0.)
+	is "records of threads without a process or a parent" "1 0 0" "$(tail -n 1 "$work/empty" |
+		awk '{ print ($(NF - 3) > 0), $(NF - 3) - $(NF - 2), $(NF - 3) - $(NF - 1) }')"
 }
 
 # fire_hooks NAME [COMMAND]: two sessions record hooks while hook_calls does what they stand for, and
@@ -31,6 +47,8 @@ fire_hooks() {
 	echo stop >"$S/$1/control"
 	[ -z "${2-}" ] || $2 >"$work/more"
 	echo stop >"$S/$1b/control"
+	cp -r "$S/$1/export/lket" "$work/lket of one" && cp -r "$S/$1b/export/lket" "$work/lket of all" ||
+		fail "export/lket"
 	cat "$S/$1/export/lket.txt" "$S/$1b/export/lket.txt" >"$work/lines" || fail "lket.txt"
 	# The lines of each hook in a file of its name: to look for each in all takes a guest minutes.
 	mkdir "$work/lines of"

@@ -108,7 +108,7 @@ def main():
     con = sqlite3.connect(":memory:")
     with open(sys.argv[2], encoding="utf-8", newline="") as f:
         con.executescript(f.read())
-    if con.execute("SELECT * FROM trace_header").fetchall() != [(1, 1, 0, 2, 64)]:
+    if con.execute("SELECT * FROM trace_header").fetchall() != [(1, 1, 0, 3, 64)]:
         sys.exit("trace_header")
     by_name, counts, sums = defaultdict(list), defaultdict(int), {}
     for event in events:

@@ -78,7 +78,7 @@ lket=$(cat "$s/export/lket.txt")
 is "lines of lket-b2a" "$(wc -l <"$work/text")" "$(echo "$lket" | wc -l)"
 has "$lket" '^[0-9]*[.][0-9]\{6\} CPU:[0-9]* TID:[0-9]*, PID:-, PPID:-, APPNAME:- EVT_NAME:iosyscall.fsync.entry fd:[0-9]*,$'
 has "$lket" ' EVT_NAME:process.fork '
-has "$lket" " TID:$pid, .* EVT_NAME:process.execve filename:.*tests/lib/calls,"
+has "$lket" " TID:$pid, .* EVT_NAME:process.execve tid:$pid,.*new_process_name:[^,]*tests/lib/calls,"
 
 cp -r "$s/export/ltt" "$work/ltt"
 cat "$s/export/json" >"$work/json"
@@ -87,8 +87,43 @@ is "LKET's files" "$(wc -l <"$work/text")" "$(python3 "$top/tests/lib/judge_lket
 	"$s/export/lket" "$work/json" "$work/lket.txt" 2>&1)"
 is "the LTT trace" "$(wc -l <"$work/text")" "$(python3 "$top/tests/lib/judge_ltt.py" "$work/ltt" "$work/json" 2>&1 | sed 's/ .*//')"
 
+# The database has LKET's columns beside these: those of the lines, and the entry of each return.
+cat "$s/export/sql" >"$work/sql"
+is "LKET's columns" "2 of 2 fsync" "$(python3 - "$work/sql" "$work/lket.txt" 2>&1 <<'END'
+import re
+import sqlite3
+import sys
+
+con = sqlite3.connect(":memory:")
+with open(sys.argv[1], encoding="utf-8", newline="") as f:
+    con.executescript(f.read())
+assert con.execute("SELECT Timing_Method FROM trace_header").fetchone() == (3,)
+columns = [c[1] for c in con.execute("PRAGMA table_info(syscall_exit_fsync)")]
+assert columns[:10] == ["time", "host", "cpu", "groupid", "hookid", "usec", "thread_id", "process_id",
+                        "parentprocess_id", "entry_usec"], columns
+events = {}
+with open(sys.argv[2], encoding="utf-8") as f:
+    for line in f:
+        found = re.match(r"(\d+)[.](\d+) .* TID:(\d+), .* EVT_NAME:iosyscall.fsync.(\S+) ", line)
+        if found:
+            events[found.group(4)] = (int(found.group(1)) * 1000000 + int(found.group(2)),
+                                      int(found.group(3)))
+at, thread = events["entry"]
+good = 0
+for table, hook, when, entry in (("syscall_entry_fsync", 27, at, None),
+                                 ("syscall_exit_fsync", 28, events["return"][0], at)):
+    row = con.execute("SELECT groupid, hookid, usec, thread_id, process_id, parentprocess_id, "
+                      "entry_usec FROM " + table).fetchone()
+    assert row == (9, hook, when, thread, None, None, entry), row
+    good += 1
+assert "groupid" not in [c[1] for c in con.execute("PRAGMA table_info(syscall_entry_getppid)")]
+print(good, "of 2 fsync")
+END
+)"
+
 # --- all that this kernel has of what one program can do, with the values that it says
 fire_hooks "f$mark"
+hook_fields
 [ "$(wc -l <"$work/fired")" -ge 55 ] || fail "only $(wc -l <"$work/fired") hooks were fired"
 
 # --- removing the rule removes all of it

@@ -116,6 +116,69 @@ static void extra_data(void)
 	CHECK(krule_match("@disk.data", "kprobe:do_a") && krule_match("@disk.data", "kprobe:do_b"));
 }
 
+static const struct hook *find_hook(const char *name)
+{
+	for (size_t i = 0; i < hooks_count(); i++)
+		if (!strcmp(hook_at(i)->name, name))
+			return hook_at(i);
+	return NULL;
+}
+
+/* `as`: what fills LKET's fields, for each alternative. */
+static void sources(void)
+{
+	static const struct {
+		const char *field, *name;
+		enum hook_value value;
+		uint64_t number;
+		int first, last;
+	} want[] = {
+		{ "tid", "pid", HOOK_FIELD, 0, 0, 0 },
+		{ "pid", "tgid", HOOK_NEGATIVE, 0, 0, 0 },
+		{ "major", "dev", HOOK_MAJOR, 0, 1, 2 },
+		{ "minor", "dev", HOOK_MINOR, 0, 1, 2 },
+		{ "write", "code", HOOK_BITS, 0xf0, 1, 2 },
+		{ "tid", NULL, HOOK_NAME, 0, 1, 2 },
+		{ "ip", "a", HOOK_IP, 0, 3, 3 },
+		{ "pid", NULL, HOOK_PPID, 0, 3, 3 },
+		{ "port", NULL, HOOK_NUMBER, 7, 3, 3 },
+		{ "major", "b", HOOK_PORT, 0, 3, 3 },
+	};
+	struct hook_section s = { .name = "as" };
+	struct tr_err err = TR_ERR_INIT;
+	const struct hook *h;
+
+	CHECK(!hook_item(&s, "as", "fields", "tid:INT32 pid:INT32 major:INT8 minor:INT8 "
+			 "write:INT8 ip:INT32 port:INT16", &err));
+	CHECK(!hook_item(&s, "as", "record", "syscall:entry:tgkill as tid=pid, pid=-tgid", &err));
+	CHECK(!hook_item(&s, "as", "record", "kprobe:do_b with $arg1:s32 as tid, $arg2 as dev as "
+			 "major=major(dev), minor=minor(dev),write=code&0xf0, tid=$name", &err));
+	CHECK(!hook_item(&s, "as", "record", "a:b as ip=ip(a), pid=$ppid, port=7, major=port(b)",
+			 &err));
+	CHECK(!hook_item(&s, "as", "record", "kprobe:c with $arg1:s32 as n and kprobe:d kprobe:e "
+			 "with $arg2:s32 as n as pid=n", &err));
+	h = find_hook("as");
+	CHECK(h && h->count == 10 && h->source_count == 11);
+	for (int i = 4; h && i < 10; i++) {
+		CHECK(h->patterns[i].way == (i < 7 ? 4 : 5) && h->patterns[i].bare == (i >= 7));
+		CHECK(!strchr(h->patterns[i].key, '\t') == (i >= 7));
+	}
+	CHECK(h && strstr(h->patterns[4].key, "c\t$arg1"));
+	CHECK(h && strstr(h->patterns[6].key, "e\t$arg2"));
+	CHECK(h && h->sources[10].first == 4 && h->sources[10].last == 5);
+	CHECK(h && h->patterns[3].way == 3);
+	for (size_t i = 0; h && i < sizeof(want) / sizeof(want[0]); i++) {
+		const struct hook_source *is = &h->sources[i];
+
+		CHECK_STR(is->field, want[i].field);
+		CHECK_STR(is->name ? is->name : "", want[i].name ? want[i].name : "");
+		CHECK(is->value == want[i].value && is->first == want[i].first &&
+		      is->last == want[i].last);
+		CHECK(is->value == HOOK_FIELD || is->number == want[i].number);
+	}
+	CHECK(h && !strcmp(h->patterns[1].key, "kprobe:do_b\t$arg1:s32 as tid, $arg2 as dev"));
+}
+
 static void mistakes(void)
 {
 	static const char *const wrong[][3] = {
@@ -123,12 +186,16 @@ static void mistakes(void)
 		{ "x", "record", "@disk" },             { "x", "id", "256" },
 		{ "x", "record", "kprobe:" },           { "x", "what", "1" },
 		{ "x", "record", "a:b with c" },        { "x", "record", "kprobe:a with b-c" },
-		{ "x", "record", "kprobe:a with " },
+		{ "x", "record", "kprobe:a with " },    { "x", "record", "a:b as none=c" },
+		{ "x", "record", "a:b as f=" },         { "x", "record", "a:b as f=1x" },
+		{ "x", "record", "a:b as f=c&0" },      { "x", "record", "a:b as f=c d=e" },
+		{ "x", "record", "a:b as f=major(c" },  { "x", "record", "a:b as f=$what" },
+		{ "x", "record", "a:b as f=c," },       { "x", "record", "a:b as f=-c&1" },
 	};
 	struct tr_err err = TR_ERR_INIT;
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		struct hook_section s = { .name = "x" };
+		struct hook_section s = { .name = "x", .fields = "f:INT8" };
 
 		CHECK(hook_item(&s, wrong[i][0], wrong[i][1], wrong[i][2], &err) == -EINVAL);
 		CHECK(*err.sentence);
@@ -143,6 +210,7 @@ int main(void)
 {
 	CASE(choices);
 	CASE(extra_data);
+	CASE(sources);
 	CASE(mistakes);
 	hooks_free();
 	CHECK(hooks_count() == 0);

@@ -242,6 +242,18 @@ int hook_explain(const char *pattern, const char *text, struct tr_err *err)
 	return ret;
 }
 
+/* with: the extra data of the pattern before, which has the same or other data; returns its own. */
+static const char *print_chosen(const struct hook_pattern *p, const char *with, struct md_buf *out)
+{
+	const char *own = strchr(p->key, EXTRA_MARK);
+
+	own = own ? own + 1 : NULL;
+	if (with && (!own || strcmp(own, with) != 0))
+		md_buf_printf(out, " with %s and", with);
+	md_buf_printf(out, " %s", p->text);
+	return own;
+}
+
 void hooks_print(struct md_buf *out)
 {
 	const char *with;
@@ -252,12 +264,10 @@ void hooks_print(struct md_buf *out)
 		md_buf_printf(out, "%s %u.%u", h->name, h->group, h->id);
 		with = NULL;
 		for (size_t n = 0; n < h->count; n++)
-			if (is_chosen(h, &h->patterns[n])) {
-				md_buf_printf(out, " %s", h->patterns[n].text);
-				with = strchr(h->patterns[n].key, EXTRA_MARK);
-			}
+			if (is_chosen(h, &h->patterns[n]))
+				with = print_chosen(&h->patterns[n], with, out);
 		if (with)
-			md_buf_printf(out, " with %s", with + 1);
+			md_buf_printf(out, " with %s", with);
 		if (h->chosen < 0) {
 			md_buf_puts(out, " - ");
 			print_reason(h, out);

@@ -5,9 +5,13 @@
  *	@NAME       one hook, or all hooks of a group: @process.execve, @nfs, @nfs.fop, @*
  *
  * What a hook stands for is data (data/groups/): alternatives in order of preference, each of
- * one or more patterns of kernel_pattern.h, and perhaps `with` extra data (probe/extra.h) of each
- * of its probes. A rule @NAME records the first alternative that this kernel has, of each of its
- * hooks. If none can be recorded as it is, probes are recorded without their extra data.
+ * one or more patterns of kernel_pattern.h, perhaps with extra data (probe/extra.h) of its probes,
+ * and with what fills LKET's fields:
+ *
+ *	PATTERN… [with EXPR…] [and PATTERN… [with EXPR…]]… [as FIELD=SOURCE, …]
+ *
+ * A rule @NAME records the first alternative that this kernel has, of each of its hooks. If none
+ * can be recorded as it is, probes are recorded without their extra data.
  *
  * The table is filled before the program has threads, and never shrinks or moves afterwards. What
  * changes later are the choices, which are atomic words. Any thread may read the table.
@@ -17,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
@@ -32,6 +37,26 @@ struct hook_pattern {
 	bool refused;           /* atomic: the kernel refuses such a probe */
 };
 
+/* What fills a field of LKET: a value of the event that records the hook. */
+enum hook_value {
+	HOOK_FIELD,             /* NAME: the field of that name */
+	HOOK_NEGATIVE,          /* -NAME: the field with the other sign */
+	HOOK_BITS,              /* NAME&MASK: the bits of the mask, shifted to the right */
+	HOOK_MAJOR, HOOK_MINOR, /* major(NAME), minor(NAME): of a device number of the kernel */
+	HOOK_IP, HOOK_PORT,     /* ip(NAME), port(NAME): of an address of IPv4 */
+	HOOK_NAME,              /* $name: the event's name, or that of its system call */
+	HOOK_TID, HOOK_PID, HOOK_PPID,  /* $tid, $pid, $ppid: of the thread that makes the event */
+	HOOK_NUMBER,            /* a number */
+};
+
+struct hook_source {
+	char *field;            /* LKET's; owned */
+	char *name;             /* NAME; owned; NULL: it needs none */
+	enum hook_value value;
+	uint64_t number;        /* the number, or the mask */
+	int first, last;        /* the alternatives that it is for */
+};
+
 struct hook {
 	char *name;             /* `nfs.fop.read.entry` */
 	unsigned int group, id; /* LKET's numbers; 0: none */
@@ -39,6 +64,8 @@ struct hook {
 	char *gone;             /* why nothing records it, and what replaces it; NULL */
 	struct hook_pattern *patterns;
 	size_t count;
+	struct hook_source *sources;
+	size_t source_count;
 	int chosen;             /* atomic: the alternative that is recorded; -1: none */
 };
 

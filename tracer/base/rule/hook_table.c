@@ -33,6 +33,7 @@ static void empty(struct hook *h)
 		free(h->patterns[i].text);
 	}
 	free(h->patterns);
+	hook_sources_free(h);
 	free(h->fields);
 	free(h->gone);
 	*h = (struct hook){ .name = h->name, .chosen = -1 };
@@ -153,11 +154,16 @@ static int add_pattern(struct hook *h, const char *text, size_t len, const char 
 	return set_key(p, with, err);
 }
 
+static int last_way(const struct hook *h)
+{
+	return h->count ? h->patterns[h->count - 1].way : -1;
+}
+
 /* Patterns separated by blanks, up to `end`. */
 static int add_patterns(struct hook *h, const char *text, const char *end, const char *with,
-			bool bare, struct tr_err *err)
+			int way, bool bare, struct tr_err *err)
 {
-	int way = h->count ? h->patterns[h->count - 1].way + 1 : 0, ret = 0;
+	int ret = 0;
 
 	while (!ret && (text += strspn(text, " \t")) < end) {
 		size_t len = strcspn(text, " \t");
@@ -168,13 +174,49 @@ static int add_patterns(struct hook *h, const char *text, const char *end, const
 	return ret;
 }
 
-/* One alternative: PATTERN… [with EXPR…]; with extra data, there is one without it, too. */
-static int add_way(struct hook *h, const char *text, struct tr_err *err)
+/*
+ * The parts of an alternative, PATTERN… [with EXPR…] with ` and ` between them; without their extra
+ * data if bare. Sets *extra if one has any. Cuts text.
+ */
+static int add_parts(struct hook *h, char *text, bool bare, bool *extra, struct tr_err *err)
 {
-	const char *with = strstr(text, " with "), *end = with ? with : text + strlen(text);
-	int ret = with ? add_patterns(h, text, end, with + 6, false, err) : 0;
+	int way = last_way(h) + 1, ret = 0;
 
-	return ret ? ret : add_patterns(h, text, end, NULL, with, err);
+	for (char *next; !ret && text; text = next) {
+		char *with = strstr(text, " with ");
+
+		next = strstr(text, " and ");
+		if (next) {
+			*next = '\0';
+			with = with && with < next ? with : NULL;
+			next += 5;
+		}
+		*extra |= with != NULL;
+		ret = add_patterns(h, text, with ? with : text + strlen(text),
+				   with && !bare ? with + 6 : NULL, way, bare && with, err);
+	}
+	return ret;
+}
+
+/*
+ * One alternative: PATTERN… [with EXPR…] [and …] [as FIELD=SOURCE…]; with extra data, there is one
+ * without it, too.
+ */
+static int add_way(struct hook *h, const char *line, struct tr_err *err)
+{
+	const char *as = hook_sources_begin(line);
+	size_t len = (size_t)(as - line);
+	char *text = strndup(line, len), *again = strndup(line, len);
+	int first = last_way(h) + 1, ret = text && again ? 0 : -ENOMEM;
+	bool extra = false;
+
+	if (!ret)
+		ret = add_parts(h, text, false, &extra, err);
+	if (!ret && extra)
+		ret = add_parts(h, again, true, &extra, err);
+	free(text);
+	free(again);
+	return ret ? ret : hook_sources_add(h, as, first, last_way(h), err);
 }
 
 static int set_number(unsigned int *out, const char *value, struct tr_err *err)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events as lket-b2a prints them, one per line:
+ * Events as lket-b2a prints them, one per line, and the columns of its database:
  *
  *   SEC.USEC CPU:n TID:n, PID:n, PPID:n, APPNAME:x EVT_NAME:iosyscall.read.entry name:value,…,
  *
- * The name is that of the hook (rule/hook.h) that stands for the event, or the event's own. Threads
- * and processes are those of the contexts; `-` where a channel does not have the context. Strings
- * have the escapes of JSON.
+ * The name is that of the hook (rule/hook.h) that stands for the event, and LKET's fields come
+ * first; or it is the event's own. Threads and processes are those of the contexts; `-` where a
+ * channel does not have the context. Strings have the escapes of JSON.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +14,13 @@
 
 #include "metadata/json.h"
 #include "tracer/base/base.h"
+#include "tracer/base/hash.h"
 #include "tracer/format/export/lket.h"
 #include "tracer/kernel/kevent/kevent.h"
 
 struct lket {
 	struct maker *m;
+	struct lket_kinds kinds;
 	struct md_buf text;     /* scratch */
 };
 
@@ -46,7 +48,7 @@ static bool is_name_of(const char *pattern, const char *event)
 	return false;
 }
 
-const struct hook *lket_find_hook(const struct md_event *class)
+const struct hook *lket_find_hook(const struct md_event *class, int *way)
 {
 	const char *event = class->name;
 
@@ -59,22 +61,12 @@ const struct hook *lket_find_hook(const struct md_event *class)
 			for (size_t n = 0; n < hook_at(i)->count; n++) {
 				const char *text = hook_at(i)->patterns[n].text;
 
-				if (!strchr(text, '*') == !star && is_name_of(text, event))
+				if (!strchr(text, '*') == !star && is_name_of(text, event)) {
+					*way = hook_at(i)->patterns[n].way;
 					return hook_at(i);
+				}
 			}
 	return NULL;
-}
-
-/* What the row's event class is called: the row's state. NULL: no memory. */
-static const char *find_title(const struct row *r)
-{
-	const struct hook *hook;
-
-	if (!*r->state) {
-		hook = lket_find_hook(r->class);
-		*r->state = strdup(hook ? hook->name : r->class->name);
-	}
-	return *r->state;
 }
 
 /* The value, of a string without quotes. */
@@ -109,24 +101,43 @@ static void put_context(struct lket *l, const struct row *r, const char *label,
 	put_value(l, i < 0 || r->torn ? NULL : &r->context[i]);
 }
 
+static void put_cell(struct lket *l, const struct lket_column *column, const struct lket_cell *c)
+{
+	struct md_buf *out = &l->m->out;
+
+	md_buf_puts(out, column->name);
+	md_buf_putc(out, ':');
+	if (c->value)
+		put_value(l, c->value);
+	else if (c->text)
+		md_json_escape_put(c->text, c->len, out);
+	else
+		md_buf_printf(out, "%lld", (long long)c->number);
+	md_buf_putc(out, ',');
+}
+
 static void add_line(void *arg, const struct row *r)
 {
 	struct lket *l = arg;
 	struct md_buf *out = &l->m->out;
-	const char *title = find_title(r);
+	const struct lket_shape *s = lket_shape_of(&l->kinds, r, &l->m->err);
+	struct lket_cell cell;
 
-	if (!title) {
-		l->m->err = -ENOMEM;
+	if (!s)
 		return;
-	}
 	md_buf_printf(out, "%llu.%06u CPU:%u", (unsigned long long)(r->time / 1000000000),
 		      (unsigned int)(r->time / 1000 % 1000000), r->cpu);
 	put_context(l, r, " TID:", "tid", "vtid");
 	put_context(l, r, ", PID:", "pid", "vpid");
 	put_context(l, r, ", PPID:", "ppid", "vppid");
 	put_context(l, r, ", APPNAME:", "procname", NULL);
-	md_buf_printf(out, " EVT_NAME:%s ", title);
+	md_buf_printf(out, " EVT_NAME:%s ", s->kind->name);
+	for (uint32_t i = 0; i < s->kind->system; i++)
+		if (lket_cell_of(s, r, i, &cell))
+			put_cell(l, &s->kind->columns[i], &cell);
 	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++) {
+		if (s->shown[i])
+			continue;
 		md_buf_puts(out, r->names[r->stream->context_count + i].p);
 		md_buf_putc(out, ':');
 		put_value(l, &r->fields[i]);
@@ -135,10 +146,120 @@ static void add_line(void *arg, const struct row *r)
 	md_buf_putc(out, '\n');
 }
 
+/* ---- the database ---- */
+
+const char *const lket_columns[][2] = {
+	{ "groupid", "TINYINT UNSIGNED" }, { "hookid", "TINYINT UNSIGNED" },
+	{ "usec", "BIGINT" },              { "thread_id", "INT" },
+	{ "process_id", "INT" },           { "parentprocess_id", "INT" },
+	{ "entry_usec", "BIGINT" },
+};
+
+struct lket_entry {
+	int32_t tid;
+	unsigned int kind;      /* group << 8 | hook; 0: free */
+	uint64_t usec;          /* 0: it has returned */
+};
+
+struct lket_common lket_common_of(const struct row *r)
+{
+	int way;
+	const struct hook *h = lket_find_hook(r->class, &way);
+	struct lket_common c = { .tid = lket_find_context(r, "tid", "vtid"),
+				 .pid = lket_find_context(r, "pid", "vpid"),
+				 .ppid = lket_find_context(r, "ppid", "vppid") };
+
+	if (h) {
+		c.group = h->group;
+		c.hook = h->id;
+	}
+	return c;
+}
+
+static struct lket_entry *place_of(const struct lket_entries *e, int32_t tid, unsigned int kind)
+{
+	uint64_t h = hash_step(hash_step(HASH_START, (uint64_t)tid), kind);
+
+	for (;; h++) {
+		struct lket_entry *at = &e->list[h & (e->size - 1)];
+
+		if (!at->kind || (at->tid == tid && at->kind == kind))
+			return at;
+	}
+}
+
+static bool grow(struct lket_entries *e)
+{
+	struct lket_entries old = *e;
+
+	e->size = old.size ? 2 * old.size : 64;
+	e->list = calloc(e->size, sizeof(*e->list));
+	if (!e->list) {
+		*e = old;
+		return false;
+	}
+	for (size_t i = 0; i < old.size; i++)
+		if (old.list[i].kind)
+			*place_of(e, old.list[i].tid, old.list[i].kind) = old.list[i];
+	free(old.list);
+	return true;
+}
+
+/* Sets *entry to the time of the thread's entry, if the event is its return; 0: unknown. */
+static bool pair_entry(const struct lket_common *c, uint64_t usec, int32_t tid,
+		       struct lket_entries *e, uint64_t *entry)
+{
+	struct lket_entry *at;
+	/* A return has the number after its entry, which is odd. */
+	bool returns = !(c->hook & 1);
+
+	if (2 * e->count >= e->size && !grow(e))
+		return false;
+	at = place_of(e, tid, c->group << 8 | (c->hook - returns));
+	e->count += !at->kind;
+	*entry = returns && at->kind ? at->usec : 0;
+	*at = (struct lket_entry){ tid, c->group << 8 | (c->hook - returns), returns ? 0 : usec };
+	return true;
+}
+
+static void put_id(const struct row *r, int context, struct md_buf *out)
+{
+	uint64_t n;
+
+	if (context >= 0 && !r->torn && md_value_integer(&r->context[context], &n))
+		md_buf_printf(out, ",%lld", (long long)n);
+	else
+		md_buf_puts(out, ",NULL");
+}
+
+bool lket_common_put(const struct lket_common *c, const struct row *r, struct lket_entries *e,
+		     struct md_buf *out)
+{
+	uint64_t usec = r->time / 1000, entry = 0, tid = 0;
+
+	if (!c->group) {        /* another event of the same name */
+		md_buf_puts(out, ",NULL,NULL,NULL,NULL,NULL,NULL,NULL");
+		return true;
+	}
+	if (c->tid >= 0 && !r->torn && md_value_integer(&r->context[c->tid], &tid) &&
+	    !pair_entry(c, usec, (int32_t)tid, e, &entry))
+		return false;
+	md_buf_printf(out, ",%u,%u,%llu", c->group, c->hook, (unsigned long long)usec);
+	put_id(r, c->tid, out);
+	put_id(r, c->pid, out);
+	put_id(r, c->ppid, out);
+	if (entry)
+		md_buf_printf(out, ",%llu", (unsigned long long)entry);
+	else
+		md_buf_puts(out, ",NULL");
+	return true;
+}
+
 void lket_make(struct maker *m)
 {
 	struct lket l = { .m = m };
 
 	maker_run(m, ROW_VALUES, add_line, &l);
+	lket_kinds_deinit(&l.kinds);
 	md_buf_deinit(&l.text);
 }

@@ -24,8 +24,29 @@
 
 /* ---- lket.c ---- */
 
-/* The hook that stands for the event; NULL. */
-const struct hook *lket_find_hook(const struct md_event *class);
+/* The hook that stands for the event, and which of its alternatives; NULL. */
+const struct hook *lket_find_hook(const struct md_event *class, int *way);
+
+/* The columns that LKET's database has for each event of a hook, with their types of SQL. */
+extern const char *const lket_columns[][2];
+#define LKET_COLUMNS 7u
+
+/* Where their values are: of events with two classes. */
+struct lket_common {
+	unsigned int group, hook;       /* 0: no hook stands for the event */
+	int tid, pid, ppid;             /* contexts; -1: none */
+};
+
+/* When threads made the entries of their system calls and functions. All zero at first. */
+struct lket_entries {
+	struct lket_entry *list;        /* open addressing; owned */
+	size_t count, size;             /* size: a power of two */
+};
+
+struct lket_common lket_common_of(const struct row *r);
+/* Appends the values with a comma before each. False: no memory. */
+bool lket_common_put(const struct lket_common *c, const struct row *r, struct lket_entries *e,
+		     struct md_buf *out);
 
 /* ---- lket_files.c ---- */
 
@@ -53,14 +74,36 @@ struct lket_kinds {
 	unsigned int next;      /* group << 8 | hook of the last kind without a number; 0: none */
 };
 
+/* What fills a column of the row's event. */
+struct lket_source {
+	int32_t from;           /* a context, or a field after them; -1: none */
+	enum hook_value value;
+	uint64_t number;
+};
+
 /* Where the values of events with two classes are: the row's state. */
 struct lket_shape {
 	const struct lket_kind *kind;
 	int tid, pid, ppid;     /* contexts; -1: none */
+	const char *event;      /* the event's name, without `syscall_entry_` and the like */
+	const bool *shown;      /* by field: it fills a system column as it is */
 	uint32_t count;
-	int32_t from[];         /* by column: a context, or a field after them; -1: no value */
+	struct lket_source from[];      /* by column */
 };
 
+/* A value for a column: an integer, or text. */
+struct lket_cell {
+	const struct md_value *value;   /* as the event has it; NULL: */
+	const char *text;               /* … text; NULL: the number */
+	size_t len;
+	uint64_t number;
+};
+
+/* False: the row has no value for the column. */
+bool lket_cell_of(const struct lket_shape *s, const struct row *r, uint32_t column,
+		  struct lket_cell *out);
+/* The context that has one of two names; -1: none. */
+int lket_find_context(const struct row *r, const char *kernel, const char *user);
 /* The shape of the row, made if need be. NULL: *err says why. */
 const struct lket_shape *lket_shape_of(struct lket_kinds *k, const struct row *r, int *err);
 /* Bytes of a number; 0: a string. */

@@ -174,14 +174,19 @@ static void count_row(void *arg, const struct row *r)
 		add_cpu(t, r->cpu);
 }
 
-static void put_string(struct lket_files *t, const struct md_value *v)
+/* c NULL: it is empty. */
+static void put_string(struct lket_files *t, const struct lket_cell *c)
 {
-	size_t room = t->event.len < EVENT_MOST ? EVENT_MOST - t->event.len : 0, n = 0;
-	const char *s = "";
+	size_t room = t->event.len < EVENT_MOST ? EVENT_MOST - t->event.len : 0;
+	size_t n = c && c->text ? c->len : 0;
+	const char *s = c && c->text ? c->text : "";
 
-	if (v && !md_value_string(v, &s, &n)) {
+	if (c && !c->text) {
 		md_buf_reset(&t->text);
-		md_value_show(v, &t->text);
+		if (c->value)
+			md_value_show(c->value, &t->text);
+		else
+			md_buf_printf(&t->text, "%lld", (long long)c->number);
 		s = md_buf_str(&t->text);
 		n = strlen(s);
 	}
@@ -212,18 +217,14 @@ static void add_row(void *arg, const struct row *r)
 		return;
 	md_buf_reset(&t->event);
 	for (uint32_t i = 0; i < s->kind->count; i++) {
-		int32_t from = i < s->count && !r->torn ? s->from[i] : -1;
-		const struct md_value *v = from >= 0 ? &r->context[from] : NULL;
 		unsigned int size = lket_type_size(s->kind->columns[i].type);
-		uint64_t n = 0;
+		struct lket_cell c = { 0 };
+		bool has = lket_cell_of(s, r, i, &c);
 
-		if (!size) {
-			put_string(t, v);
-		} else {
-			if (v)
-				md_value_integer(v, &n);
-			put(&t->event, n, size);
-		}
+		if (size)
+			put(&t->event, c.number, size);
+		else
+			put_string(t, has ? &c : NULL);
 		system = i + 1 == s->kind->system ? t->event.len : system;
 	}
 	if (t->event.len + COMMON > INT16_MAX) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What LKET's files say of each event: see lket.h. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,9 +113,10 @@ static struct lket_kind *add_kind(struct lket_kinds *all, const struct hook *h, 
 	return all->list[all->count++] = k;
 }
 
-static struct lket_kind *find_kind(struct lket_kinds *all, const struct md_event *class, int *err)
+/* h: the hook that stands for the event; NULL. */
+static struct lket_kind *find_kind(struct lket_kinds *all, const struct hook *h,
+				   const struct md_event *class, int *err)
 {
-	const struct hook *h = lket_find_hook(class);
 	struct md_buf text = MD_BUF_INIT;
 	struct lket_kind *found = NULL;
 	/* Hooks of users may have no numbers, or those of another. */
@@ -145,38 +147,11 @@ void lket_kinds_deinit(struct lket_kinds *k)
 
 /* ---- shapes ---- */
 
-/* Whether a field of an event is what LKET calls so. */
-static bool is_called(const char *lket, const char *field)
-{
-	static const char *const others[][2] = {
-		{ "return", "ret" },           { "prev_pid", "prev_tid" },
-		{ "next_pid", "next_tid" },    { "new_tid", "child_tid" },
-		{ "new_pid", "child_pid" },    { "new_process_name", "filename" },
-		{ "process_name", "name" },    { "netdev_name", "name" },
-		{ "data_length", "len" },      { "memory_address", "address" },
-		{ "buf_addr", "buf" },         { "buff_addr", "buf" },
-		{ "vector_addr", "vec" },      { "offset", "pos" },
-		{ "operation", "cmd" },        { "sigset", "nset" },
-	};
-
-	if (!strcmp(lket, field))
-		return true;
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (!strcmp(lket, others[i][0]) && !strcmp(field, others[i][1]))
-			return true;
-	return false;
-}
-
-/* The system column of a field that has none yet, else a user column; -1: no memory. */
-static int32_t find_column(struct lket_kind *k, const struct lket_shape *s, const char *name,
-			   const struct md_type *type, bool field)
+/* The user column; -1: no memory. */
+static int32_t find_user_column(struct lket_kind *k, const char *name, const struct md_type *type)
 {
 	const char *own = type_of(type);
 
-	for (uint32_t i = 0; i < k->system && field; i++)
-		if ((i >= s->count || s->from[i] < 0) && is_called(k->columns[i].name, name) &&
-		    (own != type_string || k->columns[i].type == type_string))
-			return (int32_t)i;
 	for (uint32_t i = k->system; i < k->count; i++)
 		if (!strcmp(k->columns[i].name, name)) {
 			if (k->columns[i].type != own)
@@ -186,8 +161,60 @@ static int32_t find_column(struct lket_kind *k, const struct lket_shape *s, cons
 	return add_column(k, name, strlen(name), own);
 }
 
-/* Finds the columns of contexts and fields. False: no memory. */
-static bool fill_shape(struct lket_kind *k, struct lket_shape *s, const struct row *r)
+/* The index of the event's field; -1: it has none of this name. */
+static int32_t find_field(const struct row *r, const char *name)
+{
+	const struct text *names = r->names + r->stream->context_count;
+
+	for (uint32_t i = 0; i < r->class->field_count; i++)
+		if (!strcmp(names[i].p, name))
+			return (int32_t)i;
+	return -1;
+}
+
+/* What fills the system column: what its hook says, or the field of its name. */
+static struct lket_source find_source(const struct lket_shape *shape, const struct hook *h, int way,
+				      const char *column, const struct row *r)
+{
+	const int ids[] = { shape->tid, shape->pid, shape->ppid };
+	struct lket_source s = { -1, HOOK_FIELD, 0 };
+	const char *name = column;
+
+	for (size_t i = 0; i < h->source_count; i++) {
+		const struct hook_source *from = &h->sources[i];
+
+		if (way < from->first || way > from->last || strcmp(from->field, column) != 0)
+			continue;
+		s.value = from->value;
+		s.number = from->number;
+		name = from->name;
+		break;
+	}
+	if (s.value >= HOOK_TID && s.value <= HOOK_PPID)
+		s.from = ids[s.value - HOOK_TID];
+	if (!name || s.from >= 0)
+		return s;
+	s.from = find_field(r, name);
+	/* The result of a system call or a function */
+	if (s.from < 0 && name == column && !strcmp(column, "return"))
+		s.from = find_field(r, "ret");
+	s.from += s.from < 0 ? 0 : (int32_t)r->stream->context_count;
+	return s;
+}
+
+static void fill_system(struct lket_shape *s, bool *shown, const struct hook *h, int way,
+			const struct row *r)
+{
+	for (uint32_t i = 0; h && i < s->kind->system; i++) {
+		s->from[i] = find_source(s, h, way, s->kind->columns[i].name, r);
+		s->count = i + 1;
+		if (s->from[i].from >= 0 && s->from[i].value == HOOK_FIELD)
+			shown[(uint32_t)s->from[i].from - r->stream->context_count] = true;
+	}
+}
+
+/* The columns of contexts and of the other fields. False: no memory. */
+static bool fill_user(struct lket_kind *k, struct lket_shape *s, const struct row *r)
 {
 	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
 	struct md_buf name = MD_BUF_INIT;
@@ -198,15 +225,16 @@ static bool fill_shape(struct lket_kind *k, struct lket_shape *s, const struct r
 							: &r->class->fields[i - contexts];
 		int32_t column;
 
-		if ((int)i == s->tid || (int)i == s->pid || (int)i == s->ppid)
+		if ((int)i == s->tid || (int)i == s->pid || (int)i == s->ppid ||
+		    (i >= contexts && s->shown[i - contexts]))
 			continue;
 		md_buf_reset(&name);
 		md_buf_puts(&name, i < contexts ? "context." : "");
 		md_name_field(f->name, &name);
-		column = find_column(k, s, md_buf_str(&name), &f->type, i >= contexts);
+		column = find_user_column(k, md_buf_str(&name), &f->type);
 		good = column >= 0 && !name.failed;
 		if (good) {
-			s->from[column] = (int32_t)i;
+			s->from[column] = (struct lket_source){ (int32_t)i, HOOK_FIELD, 0 };
 			s->count = (uint32_t)column >= s->count ? (uint32_t)column + 1 : s->count;
 		}
 	}
@@ -214,33 +242,181 @@ static bool fill_shape(struct lket_kind *k, struct lket_shape *s, const struct r
 	return good;
 }
 
-static int find_context(const struct row *r, const char *kernel, const char *user)
+int lket_find_context(const struct row *r, const char *kernel, const char *user)
 {
 	int i = row_find(r->stream->context, r->stream->context_count, kernel);
 
 	return i >= 0 ? i : row_find(r->stream->context, r->stream->context_count, user);
 }
 
+/* What LKET calls a system call, as events of the kernel are named. */
+static const char *short_name(const char *event)
+{
+	static const char *const begins[] = { "syscall_entry_", "syscall_exit_", "compat_" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(event, begins[i], strlen(begins[i])))
+			event += strlen(begins[i]);
+	return event;
+}
+
 const struct lket_shape *lket_shape_of(struct lket_kinds *all, const struct row *r, int *err)
 {
-	struct lket_kind *k = *r->state ? NULL : find_kind(all, r->class, err);
+	int way = 0;
+	const struct hook *h = *r->state ? NULL : lket_find_hook(r->class, &way);
+	struct lket_kind *k = *r->state ? NULL : find_kind(all, h, r->class, err);
+	uint32_t fields = r->class->field_count;
 	struct lket_shape *s;
+	bool *shown;
 	size_t room;
 
 	if (*r->state || !k)
 		return *r->state;
-	room = k->count + (size_t)r->stream->context_count + r->class->field_count;
-	s = malloc(sizeof(*s) + room * sizeof(s->from[0]));
+	room = k->count + (size_t)r->stream->context_count + fields;
+	s = malloc(sizeof(*s) + room * sizeof(s->from[0]) + fields);
 	*err = -ENOMEM;
 	if (!s)
 		return NULL;
-	*s = (struct lket_shape){ k, find_context(r, "tid", "vtid"), find_context(r, "pid", "vpid"),
-				  find_context(r, "ppid", "vppid"), 0 };
-	memset(s->from, 0xff, room * sizeof(s->from[0]));       /* -1 */
-	if (!fill_shape(k, s, r)) {
+	shown = (bool *)&s->from[room];
+	*s = (struct lket_shape){ .kind = k, .tid = lket_find_context(r, "tid", "vtid"),
+				  .pid = lket_find_context(r, "pid", "vpid"),
+				  .ppid = lket_find_context(r, "ppid", "vppid"),
+				  .event = short_name(r->class->name), .shown = shown };
+	memset(shown, 0, fields);
+	for (size_t i = 0; i < room; i++)
+		s->from[i] = (struct lket_source){ -1, HOOK_FIELD, 0 };
+	fill_system(s, shown, h, way, r);
+	if (!fill_user(k, s, r)) {
 		free(s);
 		return NULL;
 	}
 	*err = 0;
 	return *r->state = s;
+}
+
+/* ---- values ---- */
+
+/* The first decimal number in text; 0: none. */
+static uint64_t number_in(const char *s, size_t n)
+{
+	uint64_t number = 0;
+	size_t i = 0;
+
+	while (i < n && (s[i] < '0' || s[i] > '9'))
+		i++;
+	for (; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+		number = 10 * number + (uint64_t)(s[i] - '0');
+	return number;
+}
+
+/* The first 8 bytes after the family of a struct sockaddr_in, which may be a number. */
+static bool read_address(const struct md_value *v, uint8_t bytes[8])
+{
+	uint64_t number, count;
+
+	if (md_value_integer(v, &number)) {
+		memcpy(bytes, &number, 8);
+		return true;
+	}
+	if (!md_value_integers(v, &count) || count < 10 || md_value_element(v, 0) != AF_INET)
+		return false;
+	for (unsigned int i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)md_value_element(v, i + 2);
+	return true;
+}
+
+/* The same of text as 127.0.0.1:80. */
+static bool parse_address(const char *s, size_t n, uint8_t bytes[8])
+{
+	char text[64], *colon;
+	uint16_t port;
+
+	n = n < sizeof(text) ? n : sizeof(text) - 1;
+	memcpy(text, s, n);
+	text[n] = '\0';
+	colon = strrchr(text, ':');
+	port = htons((uint16_t)(colon ? number_in(colon + 1, strlen(colon + 1)) : 0));
+	memcpy(bytes, &port, 2);
+	if (colon)
+		*colon = '\0';
+	return inet_pton(AF_INET, text, bytes + 2) == 1;
+}
+
+/* The IP as it is in memory, or the port; 0: the address is none of IPv4. */
+static uint64_t address_of(const struct md_value *v, bool port)
+{
+	uint8_t bytes[8] = { 0 };
+	const char *s;
+	uint32_t ip;
+	size_t n;
+
+	if (md_value_string(v, &s, &n) ? !parse_address(s, n, bytes) : !read_address(v, bytes))
+		return 0;
+	memcpy(&ip, bytes + 2, sizeof(ip));
+	return port ? (uint64_t)bytes[0] << 8 | bytes[1] : ip;
+}
+
+/* The number of a field with the number that is in *out. */
+static void compute(const struct lket_source *from, const struct md_value *v,
+		    struct lket_cell *out)
+{
+	switch (from->value) {
+	case HOOK_NEGATIVE:
+		out->number = 0 - out->number;
+		break;
+	case HOOK_BITS:
+		out->number = (out->number & from->number) >> __builtin_ctzll(from->number);
+		break;
+	case HOOK_MAJOR:        /* as MAJOR of <linux/kdev_t.h> */
+		out->number = (out->number & UINT32_MAX) >> 20;
+		break;
+	case HOOK_MINOR:
+		out->number &= (1u << 20) - 1;
+		break;
+	default:
+		out->value = v;
+		break;
+	}
+}
+
+bool lket_cell_of(const struct lket_shape *s, const struct row *r, uint32_t column,
+		  struct lket_cell *out)
+{
+	const struct lket_source *from = column < s->count ? &s->from[column] : NULL;
+	const struct md_value *v;
+	bool is_text;
+
+	*out = (struct lket_cell){ 0 };
+	if (!from || r->torn)
+		return false;
+	is_text = s->kind->columns[column].type == type_string;
+	if (from->value == HOOK_NUMBER) {
+		out->number = from->number;
+		return true;
+	}
+	if (from->value == HOOK_NAME) {
+		out->text = is_text ? s->event : NULL;
+		out->len = strlen(s->event);
+		out->number = number_in(s->event, out->len);
+		return true;
+	}
+	if (from->from < 0)
+		return false;
+	v = &r->context[from->from];
+	if (from->value == HOOK_IP || from->value == HOOK_PORT) {
+		out->number = address_of(v, from->value == HOOK_PORT);
+		return true;
+	}
+	if (from->value == HOOK_FIELD && md_value_string(v, &out->text, &out->len)) {
+		out->number = number_in(out->text, out->len);
+		out->text = is_text ? out->text : NULL;
+		out->value = is_text ? v : NULL;
+		return true;
+	}
+	if (!md_value_integer(v, &out->number)) {
+		out->value = v;
+		return from->value == HOOK_FIELD && is_text;
+	}
+	compute(from, v, out);
+	return true;
 }

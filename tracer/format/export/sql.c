@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Events as SQL that MariaDB, MySQL and SQLite accept: a table for each name of an event, with a
- * column for each context and field, in their types. Tables come first, so the events are read
+ * column for each context and field, in their types, and LKET's (lket.h) if a hook stands for the
+ * event. Tables come first, so the events are read
  * twice.
  *
- * What only MariaDB needs is in its comments, which begin with an exclamation mark. Names are in
- * backquotes. Text with a backslash or a control character, which the two read differently, is
- * hexadecimal.
+ * What only MariaDB needs is in its comments, which begin with an exclamation mark. Text with a
+ * backslash or a control character, which the two read differently, is hexadecimal.
  */
 #include <errno.h>
 #include <search.h>
@@ -19,6 +19,7 @@
 #include "metadata/program.h"
 #include "tracer/base/array.h"
 #include "tracer/format/export/export.h"
+#include "tracer/format/export/lket.h"
 #include "tracer/format/export/process_names.h"
 
 #define NAME_MOST 60u           /* characters of a name, without what makes it unique */
@@ -40,12 +41,14 @@ struct table {
 	char *name;             /* owned */
 	struct column *columns; /* owned */
 	uint32_t count;
+	uint32_t first;         /* the first column of a context or a field */
 };
 
 /* Where the values of events with these two classes go: the row's state. */
 struct shape {
 	struct table *table;
 	struct process_contexts process;
+	struct lket_common lket;
 	uint32_t columns[];     /* of the contexts, then of the fields */
 };
 
@@ -59,6 +62,7 @@ struct sql {
 	const struct table *open;       /* the INSERT that is not ended yet */
 	size_t statement;       /* its bytes */
 	struct process_names names;
+	struct lket_entries entries;
 	struct md_buf text;     /* scratch */
 };
 
@@ -200,7 +204,7 @@ static int64_t find_column(struct sql *q, struct table *t, const char *prefix,
 	md_buf_puts(&key, prefix);
 	md_name_field(f->name, &key);
 	md_buf_str(&key);
-	for (uint32_t i = COLUMNS_FIRST; !key.failed && i < t->count && result < 0; i++)
+	for (uint32_t i = t->first; !key.failed && i < t->count && result < 0; i++)
 		if (!strcmp(t->columns[i].key, key.data))
 			result = i;
 	if (result >= 0 && strcmp(t->columns[result].type, type) != 0)
@@ -211,7 +215,19 @@ static int64_t find_column(struct sql *q, struct table *t, const char *prefix,
 	return result;
 }
 
-static struct table *find_table(struct sql *q, const char *event)
+static bool add_first_columns(struct sql *q, struct table *t, bool lket)
+{
+	bool good = add_column(q, t, "time", "BIGINT") >= 0 &&
+		    add_column(q, t, "host", text_type) >= 0 &&
+		    add_column(q, t, "cpu", "INT UNSIGNED") >= 0;
+
+	for (uint32_t i = 0; lket && good && i < LKET_COLUMNS; i++)
+		good = add_column(q, t, lket_columns[i][0], lket_columns[i][1]) >= 0;
+	t->first = t->count;
+	return good;
+}
+
+static struct table *find_table(struct sql *q, const char *event, bool lket)
 {
 	struct table key = { .event = (char *)event }, **found, *t, **list;
 
@@ -222,17 +238,13 @@ static struct table *find_table(struct sql *q, const char *event)
 	list = realloc(q->list, (q->table_count + 1) * sizeof(struct table *));
 	if (list)
 		q->list = list;
-	if (t) {
-		t->event = strdup(event);
-		t->name = make_name(q, NULL, event);
-	}
-	if (!t || !list || !t->event || !t->name ||
-	    add_column(q, t, "time", "BIGINT") < 0 ||
-	    add_column(q, t, "host", text_type) < 0 ||
-	    add_column(q, t, "cpu", "INT UNSIGNED") < 0 ||
+	if (!t)
+		return NULL;
+	t->event = strdup(event);
+	t->name = make_name(q, NULL, event);
+	if (!list || !t->event || !t->name || !add_first_columns(q, t, lket) ||
 	    !tsearch(t, &q->tables, compare_tables)) {
-		if (t)
-			free_table(t);
+		free_table(t);
 		return NULL;
 	}
 	q->list[q->table_count++] = t;
@@ -249,7 +261,8 @@ static void add_shape(void *arg, const struct row *r)
 
 	s = calloc(1, sizeof(*s) + count * sizeof(s->columns[0]));
 	if (s) {
-		s->table = find_table(q, r->class->name);
+		s->lket = lket_common_of(r);
+		s->table = find_table(q, r->class->name, s->lket.group);
 		s->process = process_contexts_find(r->stream);
 		for (uint32_t i = 0; s->table && i < count && column >= 0; i++) {
 			column = i < contexts ? find_column(q, s->table, "context.",
@@ -396,7 +409,9 @@ static void add_row(void *arg, const struct row *r)
 		md_buf_puts(out, "NULL");
 	else
 		put_number(out, r->cpu);
-	for (uint32_t i = COLUMNS_FIRST; i < s->table->count; i++) {
+	if (s->table->first > COLUMNS_FIRST && !lket_common_put(&s->lket, r, &q->entries, out))
+		q->m->err = -ENOMEM;
+	for (uint32_t i = s->table->first; i < s->table->count; i++) {
 		md_buf_putc(out, ',');
 		put_value(q, &s->table->columns[i], q->cells[i]);
 	}
@@ -429,8 +444,8 @@ static void put_tables(struct sql *q)
 		}
 		md_buf_puts(out, ")/*! CHARACTER SET utf8mb4 */;\n");
 	}
-	/* LKET's version; gettimeofday */
-	md_buf_puts(out, "BEGIN;\nINSERT INTO trace_header VALUES (1,1,0,2,64);\n");
+	/* LKET's version; sched_clock: nanoseconds */
+	md_buf_puts(out, "BEGIN;\nINSERT INTO trace_header VALUES (1,1,0,3,64);\n");
 	for (uint32_t i = 0; i < q->table_count; i++) {
 		md_buf_puts(out, "INSERT INTO table_desc VALUES (");
 		put_text(out, q->list[i]->name, strlen(q->list[i]->name));
@@ -479,6 +494,7 @@ void sql_make(struct maker *m)
 	tdestroy(q.tables, free_table);
 	free(q.list);
 	free((void *)q.cells);
+	free(q.entries.list);
 	process_names_deinit(&q.names);
 	md_buf_deinit(&q.text);
 }
