@@ -224,8 +224,15 @@ cp "$work/be/metadata" "$work/wrong/"
 cp -r "$work/be" "$work/changed"
 put "$work/changed" "$s/input"
 is "events before the change" 2 "$(wc -l <"$s/text")"
+# A file that has grown is read up to the size that it had.
 printf 'more' >>"$work/changed/data"
+is "events beside what was added" 2 "$(timeout 60 cat "$s/pipe" | wc -l)"
+printf 'x' | dd of="$work/changed/data" bs=1 seek=49 conv=notrunc 2>/dev/null
 refused "a changed file" "data: offset 0: the file has changed" timeout 60 cat "$s/pipe"
+cp "$work/be/data" "$work/changed/data"
+put "$work/changed" "$s/input"
+touch "$work/changed/data"
+refused "a file with another time" "data: offset 0: the file has changed" timeout 60 cat "$s/pipe"
 # While it is read: after the first bytes of the text, the file is overwritten, cut or removed.
 # (One stream of more than a reader takes at once)
 mkdir "$S/long"
@@ -240,11 +247,12 @@ rmdir "$S/long"
 cp -r "$work/long" "$work/changing"
 f=$(find "$work/changing" -name 'channel0_*[0-9]' -size +512k)
 cp "$f" "$work/stream"
-for change in overwritten cut removed metadata; do
+for change in grown overwritten cut removed metadata; do
 	put "$work/changing" "$s/input"
 	exec 3<"$s/pipe"
 	head -c 20000 <&3 >"$work/before"
 	case $change in
+	grown) head -c 70000 /dev/urandom >>"$f" ;;
 	overwritten) dd if=/dev/urandom of="$f" bs=4096 seek=50 count=4 conv=notrunc 2>/dev/null ;;
 	cut) truncate -s 300000 "$f" ;;
 	removed) rm -r "$work/changing" ;;
@@ -261,6 +269,11 @@ for change in overwritten cut removed metadata; do
 		# What was read before is right, as far as it is.
 		size=$(stat -c %s "$work/before")
 		head -c "$size" "$work/live" | cmp - "$work/before" || fail "$change: the text"
+		cp "$work/stream" "$f"
+		;;
+	grown)          # The session has the trace as it was when its path was written.
+		is "status, a file that has grown" 0 $result
+		cmp "$work/all" "$work/live" || fail "text of a file that has grown"
 		cp "$work/stream" "$f"
 		;;
 	removed)        # The files are open.

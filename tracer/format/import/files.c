@@ -11,6 +11,9 @@
 
 #include "tracer/base/os/cred.h"
 #include "tracer/base/os/open_as.h"
+#include "tracer/base/ring/seal.h"
+
+#define END_BYTES 2048u         /* of each end of a file that tell whether it has only grown */
 
 struct walk {
 	struct import *im;
@@ -22,6 +25,18 @@ struct walk {
 static int compare_files(const void *a, const void *b)
 {
 	return strcmp(((const struct import_file *)a)->path, ((const struct import_file *)b)->path);
+}
+
+/* Of the first and the last bytes, up to the size that the file had at its open. */
+static uint32_t checksum_ends(const struct import_file *f)
+{
+	uint8_t bytes[2 * END_BYTES] = { 0 };
+	size_t n = f->size < END_BYTES ? (size_t)f->size : END_BYTES;
+
+	if (pread(f->fd, bytes, n, 0) != (ssize_t)n ||
+	    pread(f->fd, bytes + END_BYTES, n, (off_t)(f->size - n)) != (ssize_t)n)
+		return 0;
+	return seal_checksum(bytes, sizeof(bytes));
 }
 
 /* Takes fd over. */
@@ -41,7 +56,8 @@ static int add_file(struct walk *w, int fd, const struct stat *st)
 		im->files = more;
 		more += im->file_count;
 		*more = (struct import_file){ strdup(w->path), fd, (uint64_t)st->st_size,
-					      st->st_mtim };
+					      st->st_mtim, 0 };
+		more->ends = checksum_ends(more);
 	}
 	if (!more || !more->path) {
 		close(fd);
@@ -173,13 +189,17 @@ void import_close_files(struct import *im)
 	free(im->files);
 }
 
-/* Whether the file is as it was when it was opened. */
+/* Whether the file is as it was when it was opened, or a writer has added to it. */
 static bool is_same(const struct import_file *f)
 {
 	struct stat st;
 
-	return !fstat(f->fd, &st) && (uint64_t)st.st_size == f->size &&
-	       st.st_mtim.tv_sec == f->changed.tv_sec && st.st_mtim.tv_nsec == f->changed.tv_nsec;
+	if (fstat(f->fd, &st) || (uint64_t)st.st_size < f->size)
+		return false;
+	if (st.st_mtim.tv_sec == f->changed.tv_sec && st.st_mtim.tv_nsec == f->changed.tv_nsec)
+		return (uint64_t)st.st_size == f->size;
+	/* Most files that were made anew, and have grown since, begin or go on in another way. */
+	return (uint64_t)st.st_size > f->size && checksum_ends(f) == f->ends;
 }
 
 int import_read(const struct import *im, struct tr_err *err, const struct import_file *f,

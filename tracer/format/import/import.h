@@ -18,7 +18,8 @@
  *
  * A format is a row of the table in import.c. Its open() looks through the files, makes a struct
  * md_trace for each trace that it knows, and adds streams; import.c does the rest. All files stay
- * open, and are read by pread: a file that has another size or time than at first is an error.
+ * open, and are read by pread: a file that has another size or time than at first is an error,
+ * unless it has only grown. What was added is not read.
  *
  * Everything in a trace is hostile until it was checked. Memory depends on the size of the
  * metadata, which is limited, and on the number of streams, not on that of events.
@@ -45,6 +46,7 @@ struct import_file {
 	int fd;
 	uint64_t size;
 	struct timespec changed;        /* as found at the open */
+	uint32_t ends;                  /* a checksum of its first and last bytes */
 };
 
 struct import {
