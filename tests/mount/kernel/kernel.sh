@@ -38,7 +38,7 @@ is "the directories list all events" "$((all + calls_listed))" \
 	"$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
 has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
 by_module ||
-	is "contexts" "pid tid procname cpu_id" \
+	is "contexts" "pid tid ppid procname cpu_id" \
 	"$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
 
 # --- rules that are refused
