@@ -11,7 +11,38 @@
 
 #define FOREVER_MS 60000        /* for LTTng's -1: a wait is never longer than a minute */
 
+char runtime_dir[LANES][92];
 static bool verbose;
+
+/* The directory that the environment names; 0 bytes: none. LTTng's may name several: the first. */
+static size_t named_dir(const char **dir)
+{
+	size_t len;
+
+	*dir = secure_getenv("TRAIL_RUNTIME_DIR");
+	len = *dir ? strlen(*dir) : 0;
+	if (!*dir && (*dir = secure_getenv("LTTNG_UST_APP_PATH")))
+		len = strcspn(*dir, ":");
+	return len && **dir == '/' && len < sizeof(runtime_dir[0]) ? len : 0;
+}
+
+void environment_set_dirs(void)
+{
+	const char *dir, *xdg = secure_getenv("XDG_RUNTIME_DIR");
+	char *root = runtime_dir[TRAIL_LANE_ROOT], *user = runtime_dir[TRAIL_LANE_USER];
+	size_t len = named_dir(&dir), size = sizeof(runtime_dir[0]);
+
+	if (len) {
+		snprintf(root, size, "%.*s", (int)len, dir);
+		snprintf(user, size, "%.*s", (int)len, dir);
+		return;
+	}
+	strcpy(root, "/run/trailfs");
+	if (xdg && *xdg == '/' && strlen(xdg) < size - 10)
+		snprintf(user, size, "%s/trailfs", xdg);
+	else
+		snprintf(user, size, "/run/user/%u/trailfs", geteuid());
+}
 
 static bool is_time(const char *s)
 {

@@ -178,7 +178,9 @@ void TRAIL_HIDDEN objects_forked(void);
 int64_t TRAIL_HIDDEN now_us(void);                      /* CLOCK_MONOTONIC */
 
 /* environment.c */
-void TRAIL_HIDDEN environment_read(void);       /* after the directories were set */
+/* Sets runtime_dir, for the effective user. */
+void TRAIL_HIDDEN environment_set_dirs(void);
+void TRAIL_HIDDEN environment_read(void);       /* after that */
 /* A line to standard error if LTTNG_UST_DEBUG is set. Keeps errno. */
 void TRAIL_HIDDEN debug_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -28,7 +28,6 @@
 #define MEMBARRIER_REGISTER_RSEQ (1 << 8)
 
 struct object *objects;
-char runtime_dir[LANES][92];
 
 #define DIR_SIZE 100
 static char apps_dir[LANES][DIR_SIZE];  /* where a file may go, in order; "" for none */
@@ -59,35 +58,10 @@ static void before_fork(void) { objects_lock(); }
 static void after_fork(void) { objects_unlock(); }
 static uid_t first_euid;
 
-/* The directory that the environment names; 0 bytes: none. LTTng's may name several: the first. */
-static size_t named_dir(const char **dir)
+static void set_apps_dirs(void)
 {
-	size_t len;
+	size_t n = 0;
 
-	*dir = secure_getenv("TRAIL_RUNTIME_DIR");
-	len = *dir ? strlen(*dir) : 0;
-	if (!*dir && (*dir = secure_getenv("LTTNG_UST_APP_PATH")))
-		len = strcspn(*dir, ":");
-	return len && **dir == '/' && len < sizeof(runtime_dir[0]) ? len : 0;
-}
-
-static void set_dirs(void)
-{
-	const char *dir, *xdg = secure_getenv("XDG_RUNTIME_DIR");
-	size_t n = 0, len = named_dir(&dir);
-
-	if (len) {
-		memcpy(runtime_dir[TRAIL_LANE_ROOT], dir, len);
-		memcpy(runtime_dir[TRAIL_LANE_USER], dir, len);
-	} else {
-		strcpy(runtime_dir[TRAIL_LANE_ROOT], "/run/trailfs");
-		if (xdg && *xdg == '/' && strlen(xdg) < sizeof(runtime_dir[0]) - 10)
-			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]), "%s/trailfs",
-				 xdg);
-		else
-			snprintf(runtime_dir[TRAIL_LANE_USER], sizeof(runtime_dir[0]),
-				 "/run/user/%u/trailfs", geteuid());
-	}
 	snprintf(apps_dir[n++], DIR_SIZE, "%s/apps", runtime_dir[TRAIL_LANE_ROOT]);
 	if (strcmp(runtime_dir[TRAIL_LANE_ROOT], runtime_dir[TRAIL_LANE_USER]) != 0)
 		snprintf(apps_dir[n++], DIR_SIZE, "%s/apps", runtime_dir[TRAIL_LANE_USER]);
@@ -100,7 +74,8 @@ static void init_once(void)
 	if (done)
 		return;
 	done = true;
-	set_dirs();
+	environment_set_dirs();
+	set_apps_dirs();
 	environment_read();
 	thread_init();
 #ifdef SYS_membarrier
@@ -492,7 +467,8 @@ void register_identity_now(void)
 	for (struct object *o = objects; o; o = o->next)
 		if (o->map)
 			unlink_file(o);
-	set_dirs();
+	environment_set_dirs();
+	set_apps_dirs();
 	renew(false);
 	attach_anew();
 }

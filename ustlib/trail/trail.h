@@ -61,9 +61,10 @@
  * work. And a full ring may be waited for, where the channel's blocking_timeout and
  * TRAIL_ALLOW_BLOCKING both say so.
  *
- * Environment (not in setuid programs): TRAIL_RUNTIME_DIR (or LTTNG_UST_APP_PATH), the daemon's state
- * directory if it is not the usual one; TRAIL_ATTACH_TIMEOUT, milliseconds that the daemon may be silent when it is
- * asked, 10 if not set (the wait is 25 times as long in all, or a minute; 0: do not wait);
+ * Environment (not in setuid programs): TRAIL_RUNTIME_DIR (or LTTNG_UST_APP_PATH), the daemon's
+ * state directory if it is not the usual one; TRAIL_ATTACH_TIMEOUT, milliseconds that the daemon
+ * may be silent when it is asked, 10 if not set (the wait is 25 times as long in all, or a minute;
+ * 0: do not wait);
  * TRAIL_RSEQ=0, do not use restartable sections but a ring per thread (as is done where the kernel
  * has none); TRAIL_ALLOW_BLOCKING (or LTTNG_UST_ALLOW_BLOCKING), with any value: full rings may be
  * waited for.
