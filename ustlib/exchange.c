@@ -473,8 +473,13 @@ static enum outcome ask(unsigned int lane)
 	}
 	if (q->fd < 0)
 		return errno == ECONNREFUSED || errno == ENOENT ? NO_DAEMON : FAILED;
+	/*
+	 * The daemon has the question, and can be silent, from now on. Other programs of a busy
+	 * machine may have run in most of the time until here.
+	 */
 	if (say_hello(q, lane))
-		return wait_for_answer(q, lane, silence, begin + attach_total_us());
+		return wait_for_answer(q, lane, now_us() + (int64_t)attach_ms * 1000,
+				       begin + attach_total_us());
 	close(q->fd);
 	return FAILED;
 }
