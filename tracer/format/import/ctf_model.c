@@ -197,10 +197,9 @@ static void set_counters(const struct compiler *c, struct ctf_class *class)
 static bool shows_packet(const struct md_field *packet, uint32_t shown,
 			 const struct md_field *context, uint32_t count)
 {
-	const struct md_type *only = &packet->type;
-
-	if (!shown || (shown == 1 && !strcmp(packet->name, "cpu_id") && only->kind == MD_INT &&
-		       only->base == 10 && !only->is_signed))
+	if (!shown || (shown == 1 && !strcmp(packet->name, "cpu_id") &&
+		       packet->type.kind == MD_INT && packet->type.base == 10 &&
+		       !packet->type.is_signed))
 		return false;
 	for (uint32_t i = 0; i < shown; i++)
 		for (uint32_t j = 0; j < count; j++)
