@@ -185,7 +185,7 @@ static void open_packets(void)
 		/* (Bytes that are written through a mapping do not change the time of a memfd.) */
 		expect(!fstat(packet_files[i].fd, &st), "fstat");
 		import_files[i] = (struct import_file){ (char *)names[i], packet_files[i].fd,
-							(uint64_t)st.st_size, st.st_mtim };
+							(uint64_t)st.st_size, st.st_mtim, 0 };
 	}
 	expect(!ctf_format.open(im, &err) && im->stream_count == 2, err.sentence);
 	md_buf_deinit(&text);
