@@ -130,7 +130,8 @@ def add_event(f, event, stacks, current, state):
         tid = lane(event, state["lanes"]) or tid
     # (a thread whose events are all on tracks of hardware has no track)
     if tid < CPUS and name != "cpu_frequency" and "procname" in context:
-        f.threads[tid] = context["procname"]
+        # (A thread outside the daemon's PID namespace may have a name in some events only.)
+        f.threads[tid] = context["procname"] or f.threads.get(tid, "")
         if pid == tid:
             f.processes[tid] = context["procname"]
     call = bool(m and m["call"])

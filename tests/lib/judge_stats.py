@@ -26,7 +26,8 @@ class Event:
         c = dict(FIELD.findall(contexts))
         pid, tid = ("pid", "tid") if self.kernel else ("vpid", "vtid")
         self.tid = c.get(tid)
-        self.process = ("kernel" if self.kernel else "user", c.get(pid, "-"),
+        # (-1: outside the daemon's PID namespace)
+        self.process = ("kernel" if self.kernel else "user", c.get(pid, "-").replace("-1", "-"),
                         "-" if pid in c else c.get(tid, "-"),
                         c["procname"][1:-1] if "procname" in c else "-")
         self.known = pid in c or tid in c or "procname" in c
