@@ -37,7 +37,8 @@ class Found:
                 sys.exit("%s: %d %s of %d" % (what, len(theirs), part, len(mine)))
         for part in ("threads", "processes"):
             for key, name in getattr(self, part).items():
-                if getattr(other, part).get(key) != name:
+                # (Without a name in its own events: a thread outside the daemon's PID namespace.)
+                if name and getattr(other, part).get(key) != name:
                     sys.exit("%s, %s: %r %r %r" % (what, part, key, name, getattr(other, part)))
 
 
@@ -130,7 +131,6 @@ def add_event(f, event, stacks, current, state):
         tid = lane(event, state["lanes"]) or tid
     # (a thread whose events are all on tracks of hardware has no track)
     if tid < CPUS and name != "cpu_frequency" and "procname" in context:
-        # (A thread outside the daemon's PID namespace may have a name in some events only.)
         f.threads[tid] = context["procname"] or f.threads.get(tid, "")
         if pid == tid:
             f.processes[tid] = context["procname"]

@@ -14,6 +14,9 @@ LINE = re.compile(r"\[(\d+)\.(\d{9})\] \(\+[^)]*\) (?:\S+ )?(\S+): \{ cpu_id = (
 FIELD = re.compile(r'(\w+) = ("(?:[^"\\]|\\.)*"|[^ ,]+)')
 
 
+OUTSIDE = ("kernel", "-", "-", "*")
+
+
 class Event:
     def __init__(self, line):
         m = LINE.fullmatch(line)
@@ -26,10 +29,11 @@ class Event:
         c = dict(FIELD.findall(contexts))
         pid, tid = ("pid", "tid") if self.kernel else ("vpid", "vtid")
         self.tid = c.get(tid)
-        # (-1: outside the daemon's PID namespace)
-        self.process = ("kernel" if self.kernel else "user", c.get(pid, "-").replace("-1", "-"),
+        self.process = ("kernel" if self.kernel else "user", c.get(pid, "-"),
                         "-" if pid in c else c.get(tid, "-"),
                         c["procname"][1:-1] if "procname" in c else "-")
+        if self.process[1] == "-1":     # outside the daemon's PID namespace: all are one
+            self.process = OUTSIDE
         self.known = pid in c or tid in c or "procname" in c
 
 
@@ -93,6 +97,11 @@ def us(ns):
     return "%d.%03d" % (ns // 1000, ns % 1000)
 
 
+def named(events, *who):
+    """A process of the table; the name of those outside is that of any of them."""
+    return OUTSIDE if who[:3] == OUTSIDE[:3] and any(e.process == OUTSIDE for e in events) else who
+
+
 def agree(what, expected, got):
     if expected != got:
         for k in sorted(set(expected) | set(got), key=str):
@@ -120,7 +129,7 @@ def check_pairs(events, rows):
     agree("pair and process",
           {(k[0], k[2]) + who[1:]: [str(len(t)), us(sum(t)), us((sum(t) + len(t) // 2) // len(t)), us(max(t))]
            for k, p in pairs.items() for who, t in p.by_process.items()},
-          {(r[0], r[8], r[5], r[6], r[7]): r[1:5] for r in rows["pair_process"]})
+          {(r[0], r[8]) + named(events, r[0], r[5], r[6], r[7])[1:]: r[1:5] for r in rows["pair_process"]})
     return len(pairs)
 
 
@@ -150,7 +159,7 @@ def main():
           {(r[0], r[3]): r[1:3] for r in rows["event"]})
     processes = collections.Counter(e.process for e in events if e.known)
     agree("process", {k: [str(n), rate(n)] for k, n in processes.items()},
-          {(r[0], r[3], r[4], r[5]): r[1:3] for r in rows["process"]})
+          {named(events, r[0], r[3], r[4], r[5]): r[1:3] for r in rows["process"]})
     print(len(events), len(processes), 0 if top else check_pairs(events, rows))
 
 

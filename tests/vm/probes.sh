@@ -140,20 +140,14 @@ is "nothing is left" 0 "$(probes)"
 
 # --- the same function by its address, and as symbol and offset
 s=$S/address
-mkdir "$s"
-echo tid >"$s/kernel/contexts"
+mkdir "$s" && echo tid >"$s/kernel/contexts"
 A=0x$(awk -v k="$K" '$3 == k { print $1; exit }' /proc/kallsyms)
 printf '%s\n' "kprobe:$A" "kretprobe:$A" "kprobe:$K+0" >"$s/kernel/events" ||
 	fail "an address: $(cat "$s/error")"
-echo start >"$s/control"
-set -- $("$P" 20)
-echo stop >"$s/control"
+echo start >"$s/control"; set -- $("$P" 20); echo stop >"$s/control"
 same_text "$s"
-for rule in "kprobe:$A" "kretprobe:$A" "kprobe:$K+0"; do
-	is "$rule" 20 "$(count "$rule" "$1" 'ip = 0xFF')"
-done
+for r in "kprobe:$A" "kretprobe:$A" "kprobe:$K+0"; do is "$r" 20 "$(count "$r" "$1" 'ip = 0xFF')"; done
 rmdir "$s"
-is "nothing is left" 0 "$(probes)"
 
 # --- entry and return of a function as one rule, and names of one's own
 s=$S/calls

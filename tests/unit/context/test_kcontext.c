@@ -23,7 +23,7 @@ static void backends(void)
 	struct md_buf out = MD_BUF_INIT;
 
 	kcontext_available(&out);
-	CHECK_STR(md_buf_str(&out), "pid\ntid\nprocname\ncpu_id\n");
+	CHECK_STR(md_buf_str(&out), "pid\ntid\nppid\nprocname\ncpu_id\n");
 	CHECK(apply("pid\ntid vuid", true, &l, &err) == -EOPNOTSUPP && err.line == 2 &&
 	      err.column == 4);
 	CHECK(strstr(err.sentence, "tracefs does not record 'vuid'"));
@@ -35,7 +35,7 @@ static void backends(void)
 	kcontext_have_all(true);
 	md_buf_reset(&out);
 	kcontext_available(&out);
-	CHECK(!strncmp(md_buf_str(&out), "pid\ntid\nprocname\ncpu_id\nvpid\n", 29) &&
+	CHECK(!strncmp(md_buf_str(&out), "pid\ntid\nppid\nprocname\ncpu_id\nvpid\n", 34) &&
 	      strstr(md_buf_str(&out), "\ncallstack-user\n"));
 	CHECK(apply("vuid mnt_ns", true, &l, NULL) == 0);
 	context_list_deinit(&l);
