@@ -167,9 +167,10 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		fail "root makes another user's trigger trace the kernel"
 	is "none" "" "$(cat "$G/hers/condition")"
 	chmod 770 "$G/off" && chgrp 12345 "$G/off"
+	off=$G/off@0    # so another user sees root's
 	is "another user writes root's trigger" EACCES \
-		"$(as "$TOOL" open "$G/off/condition" w write 'event kernel sched_switch\n')"
-	is "by its config" EACCES "$(as "$TOOL" open "$G/off/config" w \
+		"$(as "$TOOL" open "$off/condition" w write 'event kernel sched_switch\n')"
+	is "by its config" EACCES "$(as "$TOOL" open "$off/config" w \
 		write '[trigger]\ncondition = event kernel sched_switch\n' close | tail -n 1)"
 	has "$(cat "$G/off/condition")" getppid
 	chown 12345 "$G/off"

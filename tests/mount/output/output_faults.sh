@@ -67,7 +67,9 @@ ends() { # [VERB]: the next success takes away what is in `error`
 	within 20 well || fail "it does not continue: $(cat "$s/status")"
 	[ -z "${1-}" ] || put "$1" "$s/control"
 	put 0 "$s/rotate_size"
-	# (What another thread syncs has failed, or succeeds, a moment later.)
+	# (What another thread syncs has failed, or succeeds, a moment later; a failure after the
+	# last success stays until the next one.)
+	within 10 silent || [ -z "${1-}" ] || put "$1" "$s/control"
 	within 20 silent || fail "error, when all is well again: $(cat "$s/error")"
 }
 # whole: the session has stopped; its files have all that was not counted as discarded, once

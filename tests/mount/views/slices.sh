@@ -119,13 +119,14 @@ if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; th
 	sh -c 'trap : USR1; read x <"$1"; for i in 1 2 3 4 5 6 7 8 9 10; do kill -USR1 $$; done' \
 		sh "$work/go" &
 	p=$!
+	tid=$(kernel_pid $p)
 	echo $p >"$s/kernel/track/pid"
 	put start "$s/control"
 	echo >"$work/go"
 	wait $p
 	put stop "$s/control"
 	same_slices "$s"
-	is "depth of calls" 1 "$(awk -v tid="\"tid\":$p[,}]" '
+	is "depth of calls" 1 "$(awk -v tid="\"tid\":$tid[,}]" '
 		$0 ~ tid && /"ph":"B"/ { if (++depth > most) most = depth }
 		$0 ~ tid && /"ph":"E"/ { depth-- }
 		END { print most }' "$work/chrome.json")"
