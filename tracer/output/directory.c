@@ -16,6 +16,11 @@
 
 #define LINKS_MAX 40
 
+const char *output_dir_path(const char *value)
+{
+	return strncmp(value, "file:///", 8) ? value : value + 7;
+}
+
 int output_dir_check(const char *path, struct tr_err *err)
 {
 	size_t n = strlen(path);

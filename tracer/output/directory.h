@@ -31,6 +31,8 @@ struct output_owner output_owner_of(const struct session *s);
  */
 int output_dir_make(const char *path, const struct output_owner *of, bool unused,
 		    struct tr_err *err);
+/* The path in a value of `output`, which may be written as file:///PATH. */
+const char *output_dir_path(const char *value);
 /* Checks a path for `output`: absolute, no "..", no control characters. */
 int output_dir_check(const char *path, struct tr_err *err);
 /*

@@ -49,37 +49,42 @@ static int move_directory(int dir, int to, const char *name)
 }
 
 /*
- * Moves the directories of the domains. One that has moved already is no error. If one cannot be
- * moved, the others move back.
+ * Moves the directories back. False: the archive may still be there, so the chunk keeps its name.
+ * The next rotation, or the next daemon, completes it.
  */
-static int move_directories(struct output *o, int dir)
+static bool undo_move(const struct output *o, int dir, int archives, int from)
 {
-	int archives = output_dir_sub(dir, "archives", o->cred.uid, o->mode), to, err = 0;
+	for (size_t i = 0; i < 2 && from >= 0; i++)
+		if (name_exists(dir, domains[i]) <= 0)
+			renameat(from, domains[i], dir, domains[i]);
+	return unlinkat(archives, o->head.archive, AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
+/*
+ * Moves the directories of the domains. One that has moved already is no error. If one cannot be
+ * moved, the others move back. *undone: nothing has moved, before the call and after a failure.
+ */
+static int move_directories(struct output *o, int dir, bool *undone)
+{
+	int archives = output_dir_sub(dir, "archives", o->cred.uid, o->mode), to, err;
 
 	if (archives < 0)
 		return archives;
 	to = output_dir_sub(archives, o->head.archive, o->cred.uid, o->mode);
-	if (to < 0) {
-		close(archives);
-		return to;
-	}
-	for (size_t i = 0; i < 2 && err >= 0; i++) {
+	err = to < 0 ? to : 0;
+	for (size_t i = 0; i < 2 && err >= 0; i++)
 		err = move_directory(dir, to, domains[i]);
-		if (err < 0) {
-			while (i--)
-				renameat(to, domains[i], dir, domains[i]);
-			unlinkat(archives, o->head.archive, AT_REMOVEDIR);
-		}
-	}
-	if (err > 0)
+	if (err < 0) {
+		*undone = undo_move(o, dir, archives, to);
+	} else {
 		err = 0;
-	if (!err) {
 		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, dir));
 		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, archives));
 		syncgroup_fail(o->sync, syncgroup_add_copy(o->sync, to));
 	}
 	close(archives);
-	close(to);
+	if (to >= 0)
+		close(to);
 	return err;
 }
 
@@ -132,7 +137,8 @@ int output_begin_chunk(struct output *o)
 
 int output_finish_rotation(struct output *o, int dir)
 {
-	int err = move_directories(o, dir);
+	bool undone = false;
+	int err = move_directories(o, dir, &undone);
 
 	return err ? err : next_chunk(o);
 }
@@ -154,26 +160,26 @@ static int complete_chunk(struct output *o)
 	return err;
 }
 
-/* Undoes move_directories: the files stay open, and the chunk continues. */
-static void move_back(struct output *o)
+/* Undoes move_directories: the files stay open, and the chunk continues. False as undo_move. */
+static bool move_back(struct output *o)
 {
 	int archives = output_dir_sub(o->dir, "archives", o->cred.uid, o->mode), from;
+	bool undone;
 
 	if (archives < 0)
-		return;
+		return false;
 	from = output_dir_sub(archives, o->head.archive, o->cred.uid, o->mode);
-	for (size_t i = 0; i < 2 && from >= 0; i++)
-		if (name_exists(o->dir, domains[i]) <= 0)
-			renameat(from, domains[i], o->dir, domains[i]);
-	unlinkat(archives, o->head.archive, AT_REMOVEDIR);
+	undone = undo_move(o, o->dir, archives, from);
 	close(archives);
 	if (from >= 0)
 		close(from);
+	return undone;
 }
 
 int output_rotate(struct output *o)
 {
 	struct checkpoint_head before = o->head;
+	bool undone = !before.moving;
 	int err;
 
 	err = o->dir < 0 ? -ENOENT : cred_enter(&o->cred);
@@ -184,21 +190,25 @@ int output_rotate(struct output *o)
 		cred_leave(&o->cred);
 		return err;
 	}
-	name_archive(&o->head);
+	/* A rotation that could be neither completed nor undone continues under its name. */
+	if (!o->head.moving)
+		name_archive(&o->head);
 	o->head.moving = 1;
 	err = checkpoint_head_put(o->state, &o->head);
 	if (!err)
-		err = move_directories(o, o->dir);
+		err = move_directories(o, o->dir, &undone);
 	if (!err && (err = next_chunk(o)))
-		move_back(o);
+		undone = move_back(o);
 	for (struct trace_dir *t = o->traces; t && !err; t = t->next)
 		syncgroup_fail(o->sync, trace_dir_sync(o, t));
 	cred_leave(&o->cred);
-	if (err) {
+	if (err && undone) {
 		o->head = before;
-		checkpoint_head_put(o->state, &before);
-		return err;
+		o->head.moving = 0;
+		checkpoint_head_put(o->state, &o->head);
 	}
+	if (err)
+		return err;
 	for (size_t i = 0; i < o->count; i++) {
 		struct stream_writer *os = o->streams[i];
 

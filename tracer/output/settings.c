@@ -133,6 +133,7 @@ static int resolve_path(const struct session *s, const char *value, uid_t uid,
 {
 	int ret;
 
+	value = output_dir_path(value);
 	if (!strcmp(value, DEFAULT))
 		return default_path(s->name, uid, path, OUTPUT_DIR_PATH_MAX + 1, err);
 	ret = value[0] ? output_dir_check(value, err) : 0;

@@ -147,6 +147,21 @@ echo 'rename EIO' >"$control"
 echo rotate >"$s/control" 2>/dev/null && fail "a rotation that cannot rename"
 has "$(cat "$s/status")" '^rotation_error Input/output error'
 tick 3000 20
+# A rotation that can be neither completed nor undone: the next one completes it.
+last=$(ls "$disk/rotated/archives" | wc -l)
+begun() { [ "$(ls "$work/back/rotated/archives" | wc -l)" -gt "$last" ]; }
+echo '/rotated/kernel hang' >"$control"
+(echo rotate >"$s/control") 2>/dev/null &
+rotates=$!
+within 20 begun || fail "no rotation begins"
+printf 'rename EIO\n/rotated/kernel EIO\n' >"$work/next" && mv "$work/next" "$control"
+wait $rotates && fail "a rotation that cannot be completed"
+within 20 grep -q '^rotation_error Input/output error' "$s/status" || fail "$(cat "$s/status")"
+: >"$control"
+sleep 1.1       # (The name of an archive has the second of its end.)
+put rotate "$s/control"
+is "archives" $((last + 1)) "$(ls "$disk/rotated/archives" | wc -l)"
+tick 1000 20
 # A disk that does not say whether there is a directory: the chunk does not end without it.
 echo '/rotated/ust EIO' >"$control"
 echo rotate >"$s/control" 2>/dev/null && fail "a rotation of a directory that cannot be looked up"

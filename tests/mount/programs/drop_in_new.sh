@@ -28,7 +28,7 @@ events() { # SESSION: without times and CPUs
 }
 
 s=$S/new
-mkdir "$s" "$s/user/channels/c" && put '*' "$s/user/channels/c/events" && put start "$s/control"
+mkdir "$s" "$s/user/channels/c" && put '*:* except lttng_ust_*' "$s/user/channels/c/events" && put start "$s/control"
 mkfifo "$work/end"
 LTTNG_UST_DEBUG=1 "$work/blobs" <"$work/end" >"$work/out" 2>"$work/debug" &
 program=$!
@@ -73,7 +73,7 @@ compiled() { # OUTPUT SOURCE…
 }
 grep -q blob "$headers/ust-events.h" && what=blob || what=hits
 if [ $what = blob ]; then compiled blob blob.c; else compiled hits hits.c provider.c; fi
-mkdir "$s" "$s/user/channels/c" && put '*' "$s/user/channels/c/events" && put start "$s/control"
+mkdir "$s" "$s/user/channels/c" && put '*:* except lttng_ust_*' "$s/user/channels/c/events" && put start "$s/control"
 "$work/$what" || fail "the compiled program ended with $?"
 put stop "$s/control"
 if [ $what = blob ]; then

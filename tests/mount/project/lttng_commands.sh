@@ -43,6 +43,14 @@ check_log() {
 	is "its text" 1 "$(recorded 'msg = "a line of text"')"
 }
 
+check_url() {
+	echo "file://$work/by_url" >output || fail "output: $(cat error)"
+	is "the path" "$work/by_url" "$(cat output)"
+	echo "file://relative" >output 2>/dev/null && fail "a relative path"
+	echo "file://$work/copies" >snapshot_outputs || fail "snapshot_outputs: $(cat error)"
+	is "the place of copies" "$work/copies" "$(cat snapshot_outputs)"
+}
+
 check_help() {
 	has "$(cat "$MNT/README")" 'mkdir sessions'
 	has "$(cat control)" '^start$'

@@ -217,7 +217,7 @@ static int find_functions(struct elf_view *v, struct matches *m, size_t max,
 		else if (ret == -EFBIG)
 			tr_fail(err, ret, "too many functions of the file match '%s': write more "
 				"of their names", m->pattern);
-		else if (!ret)
+		else if (!ret && m->count)
 			ret = copy_matches(v, m, out);
 		elf_table_close(&t);
 		m->count = 0;

@@ -164,7 +164,7 @@ int target_parse(struct scan *s, struct word *w, struct snapshot_target **out)
 	int ret = 0;
 
 	*out = NULL;
-	md_buf_puts(&text, word_text(w));
+	md_buf_puts(&text, output_dir_path(word_text(w)));
 	if (remote)
 		ret = parse_address(s, w, &text, &shown);
 	else if (md_buf_str(&text)[0] != '/')
