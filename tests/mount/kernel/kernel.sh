@@ -28,7 +28,7 @@ refused() {
 n=$(wc -l <"$MNT/available/kernel/tracepoints")
 [ "$n" -gt 100 ] || fail "only $n tracepoints"
 # (trail.ko has system calls of its own: tests/vm/module_syscalls.sh.)
-all=$(($(grep -v '^trailtext_' $T/available_events |
+all=$(($(grep -v '^trailtext_\|^trailfs_' $T/available_events |
 	grep -vc '^syscalls:') + $(grep -c '^lttng_' "$MNT/available/kernel/tracepoints")))
 calls_listed=$(ls "$MNT/available/kernel/events/syscalls" | wc -l)
 by_module ||

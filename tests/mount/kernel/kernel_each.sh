@@ -51,7 +51,7 @@ echo '*' >"$s/kernel/events"
 is "all tracepoints" "$(wc -l <"$work/tracepoints")" "$(wc -l <"$i/set_event")"
 echo 'syscall:*' >>"$s/kernel/events"
 # (Calls with text are recorded by probes of the same name, in a group of the channel's own.)
-is "all events" "$(grep -vc '^trailtext_' $T/available_events)" \
+is "all events" "$(grep -vc '^trailtext_\|^trailfs_' $T/available_events)" \
 	"$(sed 's/^trailtext_[^:]*:/syscalls:/' "$i/set_event" | sort -u | wc -l)"
 echo >"$s/kernel/events"
 is "none" 0 "$(wc -l <"$i/set_event")"
