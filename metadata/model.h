@@ -64,7 +64,7 @@ struct md_type {
 	 * is the number of bytes that it begins, maybe 0.
 	 */
 	uint8_t bits, shift;
-	/* MD_INT, MD_ENUM: of them, base 2, 8 and 16 show so many; 0: all of `bits` or `size` */
+	/* MD_INT, MD_ENUM: how many bits base 2, 8 and 16 show; 0: all of `bits` or `size` */
 	uint8_t shown_bits;
 	bool is_signed;         /* MD_INT, MD_ENUM */
 	bool big_endian;        /* MD_INT, MD_ENUM, MD_FLOAT: on every host */

@@ -167,7 +167,7 @@ static inline char *md_put_s64(char *o, int64_t v)
 }
 
 /*
- * An integer of so many bits in the form of babeltrace2: base 2 (0b, all bits), 8 (0), 10 or 16
+ * An integer of `bits` bits in the form of babeltrace2: base 2 (0b, all bits), 8 (0), 10 or 16
  * (0x, upper case). v is extended to 64 bits, with its sign if it is signed.
  */
 char *md_put_int(char *o, uint64_t v, unsigned int bits, unsigned int base, int is_signed);

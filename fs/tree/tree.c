@@ -212,15 +212,17 @@ static uint64_t tag_of(const struct node *dir, const char *name, const struct wh
 int tree_remove(const struct node *dir, const char *name, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
-	uint64_t since = errors_count(), tag = tag_of(dir, name, who);
+	uint64_t since = errors_count(), tag = 0;
 	int rc;
 
-	if (tree_gone(dir))
+	if (tree_gone(dir)) {
 		rc = -ENOENT;
-	else if (dir->row->remove && !fixed_row(dir->row->rows, name))
+	} else if (dir->row->remove && !fixed_row(dir->row->rows, name)) {
+		tag = tag_of(dir, name, who);
 		rc = dir->row->remove(dir, name, who, &err);
-	else
+	} else {
 		return refuse_part(dir, who);
+	}
 	if (!rc) {
 		node_unname(dir, name, tag);
 		trim_later();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Under which name each user sees a trigger. Names belong to their owners, so that no user can take
- * a name from another.
+ * Under which name each user sees a trigger. Names belong to their owners, so that an ordinary user
+ * cannot take a name from another. (Root sees a name that one user has, so mkdir of it fails.)
  */
 #include <errno.h>
 #include <stdio.h>

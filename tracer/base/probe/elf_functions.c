@@ -171,13 +171,13 @@ static void keep_one_name(struct matches *m)
 	m->count = kept;
 }
 
+/* There is at least one. */
 static int copy_matches(struct elf_view *v, struct matches *m, struct elfsym_functions *out)
 {
-	out->list = calloc(m->count + 1, sizeof(*out->list));
+	out->list = calloc(m->count, sizeof(*out->list));
 	if (!out->list)
 		return -ENOMEM;
-	if (m->count)
-		qsort(m->list, m->count, sizeof(*m->list), compare_by_name);
+	qsort(m->list, m->count, sizeof(*m->list), compare_by_name);
 	for (size_t i = 0; i < m->count; i++) {
 		const struct match *at = &m->list[i];
 		struct elfsym_function *f = &out->list[out->count++];

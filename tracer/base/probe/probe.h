@@ -109,7 +109,7 @@ int dynamic_event_set_tracepoint(struct dynamic_event *d, const char *system, co
 				 const char *format);
 /*
  * Finds the places in the open file, unless they are set, and of extra data; may take seconds.
- * types: those of the kernel, which other rules share; NULL: reads them for this rule. Errors of
+ * types: the kernel's, which other rules share; NULL: reads them for this rule. Errors of
  * probe/elf_symbol.h; -ENOENT: no such probe; -EFBIG.
  */
 int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, struct tr_err *err);

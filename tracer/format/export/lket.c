@@ -4,8 +4,8 @@
  *
  *   SEC.USEC CPU:n TID:n, PID:n, PPID:n, APPNAME:x EVT_NAME:iosyscall.read.entry name:value,…,
  *
- * The name is that of the hook (rule/hook.h) that stands for the event, and LKET's fields come
- * first; or it is the event's own. Threads and processes are those of the contexts; `-` where a
+ * If a hook (rule/hook.h) stands for the event, the line has the hook's name, and LKET's fields
+ * come first; else it has the event's name. Contexts give threads and processes; `-` where a
  * channel does not have the context. Strings have the escapes of JSON.
  */
 #include <errno.h>

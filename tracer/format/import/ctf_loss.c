@@ -64,8 +64,8 @@ static bool begin_line(struct ctf_losses *l, const char *word, const struct impo
 }
 
 /*
- * How far a counter of so many bits has moved. It is smaller after it wrapped; 0 if it began again:
- * then half of all its values or more would be missing.
+ * How far a counter of `bits` bits has moved. A counter that wrapped is smaller than before. If
+ * half of its values or more would be missing, it began again: 0.
  */
 static uint64_t count_between(uint64_t from, uint64_t to, unsigned int bits)
 {

@@ -115,8 +115,8 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /*
- * Sets the model's ids: those of the trace, but ids above the model's greatest get the least ones
- * that no event has.
+ * Sets the model's ids: an event keeps the id of the trace, unless the model cannot have it; then
+ * it gets the least id that no event has.
  */
 static int number_events(struct compiler *c, struct ctf_class *class)
 {

@@ -198,7 +198,7 @@ static bool is_same(const struct import_file *f)
 		return false;
 	if (st.st_mtim.tv_sec == f->changed.tv_sec && st.st_mtim.tv_nsec == f->changed.tv_nsec)
 		return (uint64_t)st.st_size == f->size;
-	/* Most files that were made anew, and have grown since, begin or go on in another way. */
+	/* A file that was replaced, and has grown since, has other bytes there in most cases. */
 	return (uint64_t)st.st_size > f->size && checksum_ends(f) == f->ends;
 }
 

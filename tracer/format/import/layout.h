@@ -32,7 +32,7 @@ struct step {
 	uint8_t role;           /* STEP_INT, STEP_BYTES: enum role */
 	uint8_t size;           /* STEP_INT, STEP_FLOAT: bits read */
 	uint8_t exponent;       /* STEP_FLOAT: exp_dig; the rest is mant_dig. A double is written */
-	uint8_t unit;           /* STEP_INT: it lies in one unit of so many bits; 0: anywhere */
+	uint8_t unit;           /* STEP_INT: bits of the unit that it lies in; 0: anywhere */
 	uint8_t bytes;          /* STEP_INT: bytes written: 1, 2, 4 or 8; 0: of a hidden field */
 	bool is_signed, big_endian;
 	bool hidden;            /* STEP_BYTES: they are not written */
