@@ -271,7 +271,7 @@ static const struct md_program *context_of(const struct md_stream *s)
 	struct md_program **slot = (struct md_program **)&s->context_json, *made;
 	const struct md_program *p = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
-	if (!p && !md_program_create_context(s->context, s->context_count, MD_FORM_JSON, &made))
+	if (!p && !md_program_create_context(s, MD_FORM_JSON, &made))
 		p = publish(slot, made);
 	return p;
 }

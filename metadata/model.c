@@ -138,20 +138,19 @@ void md_stream_destroy(struct md_stream *s)
 
 int md_stream_set_context(struct md_stream *s, struct md_field *context, uint32_t count)
 {
-	struct md_program *program = NULL;
-	int ret;
+	int ret = 0;
 
 	if (s->event_count || s->context)
 		return -EBUSY;
-	if (count) {
-		ret = md_program_create_context(context, count, MD_FORM_TEXT, &program);
-		if (ret)
-			return ret;
-	}
 	s->context = context;
 	s->context_count = count;
-	s->context_program = program;
-	return 0;
+	if (count)
+		ret = md_program_create_context(s, MD_FORM_TEXT, &s->context_program);
+	if (ret) {      /* the caller keeps them */
+		s->context = NULL;
+		s->context_count = 0;
+	}
+	return ret;
 }
 
 int md_stream_add(struct md_stream *s, struct md_event *e)
@@ -165,8 +164,7 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 	if (chunk && chunk[e->id & 255])
 		return -EEXIST;
 	if (s->context_count && !s->context_program) {
-		ret = md_program_create_context(s->context, s->context_count, MD_FORM_TEXT,
-						&s->context_program);
+		ret = md_program_create_context(s, MD_FORM_TEXT, &s->context_program);
 		if (ret)
 			return ret;
 	}

@@ -73,6 +73,11 @@ struct md_type {
 	uint8_t length_size;    /* MD_SEQUENCE: bytes of the unsigned length */
 	/* MD_SEQUENCE, MD_VARIANT: another field shows the length or tag; text omits this one. */
 	bool quiet;
+	/*
+	 * MD_VARIANT: a value that may be missing: option 0 is an empty structure, option 1 the
+	 * value. Text has the value alone, or `<none>`.
+	 */
+	bool optional;
 	uint32_t count;         /* elements, mappings, members or options, by kind */
 	struct md_type *element;        /* MD_ARRAY, MD_SEQUENCE; owned */
 	struct md_mapping *mappings;    /* MD_ENUM; owned */
@@ -96,6 +101,7 @@ struct md_event {
 	char *emf_uri;          /* or NULL; owned */
 	uint32_t field_count;
 	bool no_fields;                 /* not even an empty structure: text has no `{ }` */
+	uint8_t empty_before, empty_after;      /* `{ }` of text around the fields */
 	struct md_field *fields;        /* owned */
 	struct md_program *program;     /* made by md_stream_add; owned */
 	struct md_program *json;        /* made by the first md_json_event; atomic; owned */
@@ -114,6 +120,7 @@ struct md_stream {              /* a stream class: one channel */
 	bool no_cpu;                    /* packets do not name a CPU: text has no cpu_id */
 	bool cpu_in_context;            /* the contexts have it: text has no cpu_id of its own */
 	bool no_time;                   /* events have no times: text has none */
+	bool empty_before;              /* text has `{ }` before the contexts */
 	uint32_t context_count;
 	struct md_field *context;       /* event contexts, before the fields of each event; owned */
 	struct md_program *context_program;     /* or NULL if there are none */

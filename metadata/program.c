@@ -65,16 +65,10 @@ static struct md_walk *walk_at(struct compiler *c, size_t i)
 static uint8_t int_op(const struct md_type *t)
 {
 	bool swapped = t->big_endian && t->size > 1;
-	uint8_t s = t->is_signed;
 
 	if (t->bits || swapped || (t->base && t->base != 10))
 		return t->bits ? MD_STEP_BITS : MD_STEP_INT;
-	switch (t->size) {
-	case 1: return (uint8_t)(MD_STEP_U8 + s);
-	case 2: return (uint8_t)(MD_STEP_U16 + s);
-	case 4: return (uint8_t)(MD_STEP_U32 + s);
-	default: return (uint8_t)(MD_STEP_U64 + s);
-	}
+	return (uint8_t)(MD_STEP_U8 + 2 * __builtin_ctz(t->size) + t->is_signed);
 }
 
 static struct bounds compile_scalar(struct compiler *c, const struct md_type *t, uint8_t op)
@@ -170,16 +164,16 @@ static struct bounds compile_tag(struct compiler *c, const struct md_type *t)
 }
 
 /* Compiles one option: its step and its walk, each with a body and an end. */
-static struct bounds compile_option(struct compiler *c, const struct md_type *t)
+static struct bounds compile_option(struct compiler *c, const struct md_type *t, bool optional)
 {
 	struct md_step s = { .op = MD_STEP_OPTION }, end = { .op = MD_STEP_END };
 	struct md_walk w = { .op = MD_WALK_OPTION }, walk_end = { .op = MD_WALK_END };
 	size_t step = add_step(c, &s), walk = add_walk(c, &w), last;
-	bool none = c->form == MD_FORM_JSON && t->kind == MD_STRUCT && !t->count;
+	bool none = (c->form == MD_FORM_JSON || optional) && t->kind == MD_STRUCT && !t->count;
 	struct bounds b = { .fixed = true };
 
 	if (none)
-		md_buf_puts(&c->text, "null");
+		md_buf_puts(&c->text, c->form == MD_FORM_JSON ? "null" : "<none>");
 	else
 		b = compile_type(c, t);
 	add_step(c, &end);
@@ -198,15 +192,15 @@ static struct bounds compile_variant(struct compiler *c, const struct md_type *t
 {
 	struct md_step s = { .op = MD_STEP_VARIANT, .count = t->count };
 	struct md_walk w = { .op = MD_WALK_VARIANT, .bytes = t->count };
-	struct bounds b = { .base = sizeof("{  }") }, option;
+	struct bounds b = { .base = sizeof("{ <none> }") }, option;
 	size_t step, walk;
 	uint32_t i;
 
-	md_buf_puts(&c->text, c->is->option_open);
+	md_buf_puts(&c->text, t->optional ? "" : c->is->option_open);
 	step = add_step(c, &s);
 	walk = add_walk(c, &w);
 	for (i = 0; i < t->count; i++) {
-		option = compile_option(c, &t->members[i].type);
+		option = compile_option(c, &t->members[i].type, t->optional);
 		b.min = !i || option.min < b.min ? option.min : b.min;
 		b.base += option.base;
 		b.per_byte = option.per_byte > b.per_byte ? option.per_byte : b.per_byte;
@@ -217,7 +211,7 @@ static struct bounds compile_variant(struct compiler *c, const struct md_type *t
 	}
 	if (!c->walk.failed)
 		walk_at(c, walk)->body = (uint32_t)(c->walk.len / sizeof(w) - 1 - walk);
-	md_buf_puts(&c->text, c->is->option_close);
+	md_buf_puts(&c->text, t->optional ? "" : c->is->option_close);
 	return b;
 }
 
@@ -427,8 +421,8 @@ static int finish_program(struct compiler *c, const struct bounds *b, struct md_
 	return 0;
 }
 
-/* What precedes the fields. name: of the event; NULL for contexts. */
-static void begin_program(struct compiler *c, const char *name, struct md_program *p)
+/* What precedes the fields. name: of the event; NULL for contexts. n: of empty braces. */
+static void begin_program(struct compiler *c, const char *name, uint8_t n, struct md_program *p)
 {
 	struct md_buf shown = MD_BUF_INIT;
 
@@ -448,32 +442,38 @@ static void begin_program(struct compiler *c, const char *name, struct md_progra
 	md_buf_puts(&c->text, c->form == MD_FORM_TEXT ? " }, "
 			      : name		      ? ",\"fields\":"
 						      : ",\"context\":");
+	while (n-- && c->form == MD_FORM_TEXT)
+		md_buf_puts(&c->text, "{ }, ");
 }
 
 /* Closes an event. ` }` after contexts is in the event's own program. */
-static void end_program(struct compiler *c, const char *name)
+static void end_program(struct compiler *c, const char *name, unsigned int n)
 {
+	while (n-- && c->form == MD_FORM_TEXT)
+		md_buf_puts(&c->text, ", { }");
 	if (name)
 		md_buf_puts(&c->text, c->form == MD_FORM_TEXT ? "\n" : "}\n");
 	else if (c->form == MD_FORM_TEXT)
 		c->text.len -= c->text.failed ? 0 : 2;
 }
 
-static int compile_program(enum md_form form, const char *name, const struct md_field *fields,
-			   uint32_t count, struct md_program **result)
+/* e: of this event; or NULL: of the contexts of s. */
+static int compile_program(enum md_form form, const struct md_event *e, const struct md_stream *s,
+			   struct md_program **result)
 {
+	const struct md_field *fields = e ? e->fields : s->context;
+	uint32_t count = e ? e->field_count : s->context_count;
+	const char *name = e ? e->name : NULL;
 	struct md_program *p = calloc(1, sizeof(*p));
 	struct compiler c = { .form = form, .is = &forms[form] };
 	struct bounds b;
-	int ret = md_type_check_fields(fields, count, 0);
+	int ret = p ? md_type_check_fields(fields, count, 0) : -ENOMEM;
 
-	if (!p)
-		ret = -ENOMEM;
 	if (ret)
 		goto fail;
-	begin_program(&c, name, p);
+	begin_program(&c, name, e ? e->empty_before : s->empty_before, p);
 	b = compile_fields(&c, fields, count);
-	end_program(&c, name);
+	end_program(&c, name, e ? e->empty_after : 0);
 	ret = finish_program(&c, &b, p);
 	if (ret)
 		goto fail;
@@ -490,11 +490,11 @@ fail:
 
 int md_program_create(const struct md_event *e, enum md_form form, struct md_program **result)
 {
-	return compile_program(form, e->name, e->fields, e->field_count, result);
+	return compile_program(form, e, NULL, result);
 }
 
-int md_program_create_context(const struct md_field *context, uint32_t count, enum md_form form,
+int md_program_create_context(const struct md_stream *s, enum md_form form,
 			      struct md_program **result)
 {
-	return compile_program(form, NULL, context, count, result);
+	return compile_program(form, NULL, s, result);
 }

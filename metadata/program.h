@@ -99,7 +99,7 @@ enum md_form { MD_FORM_TEXT, MD_FORM_JSON };    /* text.h, json.h */
 
 /* Both return 0, -EINVAL (a type is not supported) or -ENOMEM. */
 int md_program_create(const struct md_event *e, enum md_form form, struct md_program **result);
-int md_program_create_context(const struct md_field *context, uint32_t count, enum md_form form,
+int md_program_create_context(const struct md_stream *s, enum md_form form,
 			      struct md_program **result);
 /* Whether the list is that of a plain program. */
 bool md_program_is_plain(const struct md_step *list);

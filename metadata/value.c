@@ -63,15 +63,20 @@ static const uint8_t *skip_type(const struct md_type *t, const uint8_t *p, const
 	}
 }
 
-/* The value of this type, which skip_type has measured; of a variant that of its option. */
+/*
+ * The value of this type, which skip_type has measured; of a variant that of its option. The bytes
+ * may have changed since then.
+ */
 static struct md_value value_at(const struct md_type *t, const uint8_t *p, const uint8_t *end)
 {
-	if (t->kind != MD_VARIANT)
-		return (struct md_value){ t, p, end };
-	t = &t->members[*p].type;
-	if (t->kind == MD_STRUCT && !t->count)
-		return (struct md_value){ t, NULL, NULL };
-	return (struct md_value){ t, p + 1, end };
+	while (t->kind == MD_VARIANT) {
+		uint8_t tag = p < end ? *(const volatile uint8_t *)p++ : UINT8_MAX;
+
+		t = &t->members[tag < t->count ? tag : 0].type;
+		if (tag == UINT8_MAX || (t->kind == MD_STRUCT && !t->count))
+			return (struct md_value){ t, NULL, NULL };
+	}
+	return (struct md_value){ t, p, end };
 }
 
 bool md_values_cut(const struct md_field *fields, uint32_t count, const uint8_t *p,

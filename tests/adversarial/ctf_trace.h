@@ -53,6 +53,7 @@ static const char *const heads[] = {
 	"struct { uint8_t _len; struct { uint8_t k; string w; } rows[_len]; } nested;\n"
 	"uint8_t bytes[stream.event.context._vpid]; } align(8); };\n",
 	"stream { id = 7; event.header := struct { uint8_t id; uint16_c timestamp; };\n"
+	"event.header_type_ext := struct { uint32_t id; uint1_t missing_fields[NR_FIELDS]; };\n"
 	"packet.context := struct { uint64_t packet_size; uint64_t content_size;\n"
 	"uint32_t checksum; uint8_t compression_scheme; uint8_t checksum_scheme; }; };\n"
 	"event { name = \"b\"; id = 1; stream_id = 7; fields := struct { uint8_t x; }; };\n"
@@ -177,11 +178,17 @@ static inline void make_packet(struct md_buf *b, uint32_t class, uint64_t *time,
 		*time += rnd(10);
 		if (class) {
 			uint64_t n = rnd(3), id = 1 + !rnd(4);
+			/* 1: it has the header that says so, and all fields; 2: it has none */
+			uint64_t lacks = id == 1 && !rnd(2) ? 1 + rnd(2) : 0;
 
-			put_number(b, id, 1);
+			put_number(b, lacks ? 255 : id, 1);
 			put_number(b, *time, 2);
+			if (lacks) {
+				put_number(b, 1, 4);
+				put_number(b, lacks == 1 ? 0 : 255, 1);
+			}
 			if (id == 1) {
-				put_number(b, rnd(4), 1);
+				put_number(b, rnd(4), lacks < 2);
 				continue;
 			}
 			put_number(b, rnd(UINT64_MAX), 8);

@@ -113,6 +113,10 @@ static const char *const texts[] = {
 	TRACE "typedef integer { size = 3; align = 1; signed = 1; base = hex; } bits[4][2];"
 	"/* x */ "
 	"struct s { bits a; floating_point { exp_dig = 8; mant_dig = 24; } f; } align(32);",
+	"trace { major = 1; minor = 6; word_size = 32; }; stream { id = 1; event {"
+	" header_type = event_header_1; header_type_ext = struct event_header_1_ext;"
+	" context_type = struct { long a; }; } packet { context_type = struct { int b; }; } };"
+	"event { name = e; stream = 1; fields = struct { int c; }; };",
 	TRACE "event { name = \"\\x41\\\"\"; loglevel = 13; // x\nfields := struct { string {"
 	" encoding = ASCII; } s; struct { string a; } t[3]; }; };",
 };
@@ -122,7 +126,8 @@ static const char *const words[] = {
 	"[16777216]", "typealias", "typedef", ":=", "=", "<", ">", "...", "integer", "string", "u8",
 	"trace {", "event {", "stream {", "env {", "clock {", "/*", "*/", "//", "\"", "\\", "id",
 	"size = 64", "signed = 1;", ";", ",", "0", "-1", "18446744073709551615", "0x80000000",
-	"stream.packet.context.n", "byte_order = be;", "{ } ",
+	"stream.packet.context.n", "byte_order = be;", "{ } ", "event {", "packet {", "minor = 6;",
+	"header_type = event_header_1;", "header_type_ext", "[NR_FIELDS]", "word_size = 32;",
 };
 
 static void metadata_round(void)

@@ -42,6 +42,8 @@ static const char *const words[] = {
 	"trace.packet.header.magic", "signed = 1;", ";", ",", "_n",
 	"enum <uint8_t> {", ":3", ":13;", "[uint8_t]", "[int]", "exp_dig = 64;", "mant_dig = 64;",
 	"floating_point { exp_dig = 5; mant_dig = 11; }", "*", "uint27_t", "short",
+	"[NR_FIELDS]", "minor = 6;", "word_size = 32;", "header_type = event_header_1;",
+	"event { context_type = struct", "packet { context_type = struct", "event_header_2_ext",
 };
 
 static const char *const numbers[] = {

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # Types and headers of imported traces. What babeltrace2 reads looks as it prints it: bit fields in
-# bases 2, 8 and 16, ids above 65535, times without `map`, other members of the packet context. What
-# only the CTF proposal (1.6) has is compared with what its section says: floating point of 16 and
-# 128 bits, `type name:size` as gcc lays it out, `enum <type>`, `type name[length_type]`.
+# bases 2, 8 and 16, ids above 65535, times without `map`, other members of the packet context,
+# structures without members. What only the CTF proposal (1.6) has is compared with what its section
+# says: floating point of 16 and 128 bits, `type name:size` as gcc lays it out, `enum <type>`,
+# `type name[length_type]`.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v python3 >/dev/null || skip "there is no python3"
 TZ=UTC
@@ -72,6 +73,22 @@ event { name = ev; context := struct { uint8_t mine; }; fields := struct { uint8
 trace("only_other", begin() + """stream { packet.context := struct { uint16_t other; }; };
 event { name = ev; fields := struct { uint8_t v; }; };
 """, s0=struct.pack("<HBB", 9, 1, 2))
+# Contexts and fields that are not there, have no members, or have one
+def part(key, form, name):
+    return key + " := struct { %s };" % ("uint8_t %s;" % name if form else "") if form >= 0 else ""
+
+for packet in -1, 0, 1:
+    for stream in -1, 0, 1:
+        events = [(own, fields) for own in (-1, 0, 1) for fields in (-1, 0, 1)]
+        trace("parts_%d_%d" % (packet, stream), begin() + "stream {" +
+              part("packet.context", packet, "pc") + part("event.context", stream, "sc") +
+              "event.header := struct { uint8_t id; }; };" +
+              "".join("event { name = ev%d; id = %d; %s %s };" % (
+                  i, i, part("context", own, "oc"), part("fields", fields, "fc"))
+                  for i, (own, fields) in enumerate(events)),
+              s0=b"\7" * (packet > 0) +
+              b"".join(bytes([i] + [9] * sum(x > 0 for x in (stream, own, fields)))
+                       for i, (own, fields) in enumerate(events)))
 
 # ---- what only the proposal has ----
 
@@ -175,7 +192,8 @@ refused() {
 	rmdir "$S/bad"
 }
 
-for t in bases ids extended no_map no_clock no_time packet only_other; do
+for t in bases ids extended no_map no_clock no_time packet only_other \
+	parts_-1_-1 parts_-1_0 parts_-1_1 parts_0_-1 parts_0_0 parts_0_1 parts_1_-1 parts_1_0 parts_1_1; do
 	shows_same "$t"
 done
 has "$(cat "$S/packet/export/json")" '"cpu":3,.*"context":{"cpu_id":3,"other":9,'

@@ -96,6 +96,7 @@ static int read_metadata(struct ctf_trace *t, const struct import_file *f, struc
 	if (!ret && packed && (ret = check_uuid(t, f, tsdl, uuid)))
 		tr_fail(err, ret, "out of memory");
 	t->has_uuid = tsdl->has_uuid;
+	t->bytes = tsdl->proposal;
 	memcpy(t->uuid, tsdl->uuid, sizeof(t->uuid));
 	free(text);
 	return ret;

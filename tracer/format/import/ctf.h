@@ -12,6 +12,7 @@
 struct ctf_event {
 	uint64_t number;                /* its id in the trace */
 	uint32_t id;                    /* of the model's event */
+	uint32_t field_count;
 	uint32_t context, fields;       /* programs */
 };
 
@@ -19,10 +20,13 @@ struct ctf_class {              /* a stream class */
 	uint64_t id;
 	struct md_stream *md;   /* owned by the md_trace */
 	uint32_t packet_context, event_header, event_context;   /* programs */
+	uint32_t header_ext;    /* program: follows a header whose id is the last one; … */
+	uint64_t last_id;       /* … 0: there is none */
 	const struct clock_class *clock;        /* of the headers of events */
 	struct ctf_event *events;       /* by number; owned */
 	uint32_t event_count;
 	uint32_t *by_number;    /* 1 + the place of each number below 65536; 0: none; owned */
+	uint8_t empty;          /* contexts of packet and stream that text has as `{ }` */
 	bool shows_packet;      /* text has members of the packet context, as contexts */
 	uint8_t checksum_bits;  /* of an integer */
 	bool checksum_big;
@@ -35,6 +39,7 @@ struct ctf_trace {
 	struct ctf_class *classes;
 	uint32_t class_count;
 	bool has_uuid;
+	bool bytes;             /* sizes of packets are in bytes */
 	uint8_t uuid[16];
 	char *foreign;          /* a line `warning …` about the metadata; NULL; owned */
 	bool early;             /* of barectf: the first event of a packet may be before it */

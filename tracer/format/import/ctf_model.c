@@ -11,8 +11,8 @@ static int fail_model(const struct compiler *c, int ret, const char *what, const
 	return tr_fail(c->err, ret,
 		       ret == -ENOMEM	? "out of memory"
 		       : ret == -EEXIST ? "%s: %s '%.80s': its id is used twice"
-					: "%s: %s '%.80s': two fields have one name, or a type is "
-					  "not supported",
+					: "%s: %s '%.80s': two fields have one name (section "
+					  "4.2.1), or a type is not supported",
 		       c->file, what, name);
 }
 
@@ -30,6 +30,22 @@ static struct md_field *join_fields(struct md_field *context, uint32_t n, struct
 	}
 	free(fields);
 	return all;
+}
+
+/* The braces of structures without members, which babeltrace2 shows. */
+static void set_empty(struct md_event *e, const struct ctf_class *class,
+		      const struct tsdl_event *te, uint32_t own, uint32_t fields)
+{
+	unsigned int before = class->empty + (te->context && !own);
+
+	if (own || fields) {
+		e->empty_after = own && te->fields && !fields;
+	} else {
+		before += te->fields != NULL;
+		e->no_fields = !before;
+		before -= before != 0;
+	}
+	e->empty_before = (uint8_t)before;
 }
 
 static int add_event(struct compiler *c, struct ctf_class *class, const struct tsdl_event *te,
@@ -57,7 +73,8 @@ static int add_event(struct compiler *c, struct ctf_class *class, const struct t
 	e->fields = all;
 	e->field_count = n + count;
 	e->id = at->id;
-	e->no_fields = !te->fields && !te->context;
+	at->field_count = te->fields ? te->fields->count : 0;
+	set_empty(e, class, te, n, count);
 	ret = md_stream_add(class->md, e);
 	if (ret) {
 		md_event_destroy(e);
@@ -102,7 +119,7 @@ static bool has_timestamp(const struct tsdl_type *t)
 static bool has_times(const struct tsdl_stream *ts)
 {
 	return has_clock(ts->event_header) || has_clock(ts->packet_context) ||
-	       has_timestamp(ts->event_header) ||
+	       has_timestamp(ts->event_header) || has_timestamp(ts->event_header_ext) ||
 	       has_member(ts->packet_context, "timestamp_begin") ||
 	       has_member(ts->packet_context, "timestamp_end");
 }
@@ -235,6 +252,28 @@ static int set_context(struct compiler *c, struct ctf_class *class, struct md_fi
 	return ret;
 }
 
+/* The header of events, and the one that may follow it: section 6.1 of the proposal. */
+static int compile_header(struct compiler *c, struct ctf_class *class, const struct tsdl_stream *ts)
+{
+	int ret;
+
+	c->missing = false;
+	ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header, &class->event_header, NULL,
+			     NULL);
+	for (size_t i = class->event_header; i < c->out->step_count && ts->event_header_ext; i++) {
+		const struct step *s = &c->out->steps[i];
+
+		if (s->code == STEP_INT && s->role == ROLE_ID)
+			class->last_id = UINT64_MAX >> (64 - s->size);
+	}
+	if (!ret && ts->event_header_ext)
+		ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header_ext,
+				     &class->header_ext, NULL, NULL);
+	for (size_t i = class->event_header; i < c->out->step_count && !class->clock; i++)
+		class->clock = c->out->steps[i].clock;
+	return ret;
+}
+
 static int add_class(struct compiler *c, struct ctf_class *class, struct md_trace *md,
 		     const struct tsdl_stream *ts)
 {
@@ -263,13 +302,15 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 			     &shown);
 	set_counters(c, class);
 	if (!ret)
-		ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header,
-				     &class->event_header, NULL, NULL);
-	for (size_t i = class->event_header; i < c->out->step_count && !class->clock; i++)
-		class->clock = c->out->steps[i].clock;
+		ret = compile_header(c, class, ts);
 	if (!ret)
 		ret = layout_compile(c, SCOPE_STREAM_EVENT, ts->event_context,
 				     &class->event_context, &context, &count);
+	class->empty = (ts->packet_context && !ts->packet_context->count) +
+		       (ts->event_context && !ts->event_context->count);
+	/* Those after the members of the other one belong to each event. */
+	if (count && ts->packet_context && !ts->packet_context->count)
+		class->md->empty_before = class->empty--;
 	if (!ret)
 		ret = set_context(c, class, packet, shown, context, count);
 	else

@@ -47,6 +47,21 @@ static const struct ctf_class *find_class(const struct ctf_trace *t, const struc
 	return NULL;
 }
 
+/* A size of a packet in bits; UINT64_MAX: it is too large. */
+static uint64_t size_in_bits(const struct ctf_trace *t, uint64_t size)
+{
+	return !t->bytes ? size : size > UINT64_MAX / 8 ? UINT64_MAX : 8 * size;
+}
+
+static uint32_t count_fields(const struct run *r)
+{
+	const struct ctf_packet *p =
+		(const struct ctf_packet *)((const char *)r - offsetof(struct ctf_packet, r));
+	const struct ctf_event *e = ctf_event(p->class, r->roles[ROLE_ID]);
+
+	return e ? e->field_count : 0;
+}
+
 /* Sets what the header says of the packet, once it is read, and checks that. */
 static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
 		      uint64_t offset, struct ctf_packet *p)
@@ -55,8 +70,9 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	uint64_t room = 8 * (f->size - offset);
 
 	p->start = r->bits.at;
-	p->size = r->have & 1u << ROLE_PACKET ? r->roles[ROLE_PACKET] : room;
-	p->content = r->have & 1u << ROLE_CONTENT ? r->roles[ROLE_CONTENT] : p->size;
+	p->size = r->have & 1u << ROLE_PACKET ? size_in_bits(t, r->roles[ROLE_PACKET]) : room;
+	p->content = r->have & 1u << ROLE_CONTENT ? size_in_bits(t, r->roles[ROLE_CONTENT])
+						  : p->size;
 	p->cpu = r->have & 1u << ROLE_CPU ? (uint32_t)r->roles[ROLE_CPU] : 0;
 	if (p->size > room)
 		return import_fail(t->im, err, f, offset,
@@ -71,7 +87,8 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 				   "found packet_size %llu, content_size %llu",
 				   (unsigned long long)p->size, (unsigned long long)p->content);
 	if (r->roles[ROLE_ENCRYPTION])
-		return import_fail(t->im, err, f, offset, "the packet is encrypted");
+		return import_fail(t->im, err, f, offset,
+				   "the packet is encrypted (section 5), and there is no key");
 	if (p->compression && (p->start % 8 || p->content - p->start > 8 * SEAL_CONTENT_MAX ||
 			       p->compression > MD_COMPRESSION_XZ))
 		return import_fail(t->im, err, f, offset,
@@ -215,7 +232,9 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 	uint8_t *data = NULL;
 	int ret;
 
-	*p = (struct ctf_packet){ .r = { .layout = &t->layout }, .context = MD_BUF_INIT };
+	*p = (struct ctf_packet){ .r = { .layout = &t->layout,
+					.count_fields = count_fields },
+				   .context = MD_BUF_INIT };
 	p->r.slots = calloc(t->layout.slot_count + 1, sizeof(*p->r.slots));
 	do {
 		free(data);
@@ -266,7 +285,11 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 	r->out = NULL;
 	r->work = 0;
 	r->have &= ~(1u << ROLE_ID);
+	r->any_missing = false;
 	ret = layout_run(r, class->event_header);
+	if (!ret && class->last_id && r->have & 1u << ROLE_ID &&
+	    r->roles[ROLE_ID] == class->last_id)
+		ret = layout_run(r, class->header_ext);
 	if (ret)
 		return ret;
 	id = r->have & 1u << ROLE_ID ? r->roles[ROLE_ID] : 0;

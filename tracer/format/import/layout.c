@@ -102,7 +102,7 @@ void layout_add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type
 	c->symbols = more;
 	more += c->symbol_count;
 	*more = (struct symbol){ strdup(md_buf_str(&c->path)), slot,
-				 c->block ? c->block->id : 0, t };
+				 c->block ? c->block->id : 0, c->field, t };
 	if (!more->path)
 		layout_fail_memory(c);
 	else
@@ -188,28 +188,39 @@ static bool is_member(struct compiler *c, const char *name)
 	return !strcmp(md_buf_str(&c->path) + strlen(scope_names[c->scope]) + 1, name);
 }
 
+/* 1 + the field that has this value, if it may be missing, and is not the one that is compiled. */
+static uint32_t needed_field(const struct compiler *c, const struct symbol *s)
+{
+	return s && s->field != c->field ? s->field : 0;
+}
+
 static void compile_array(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
 	struct step s = { .code = is_byte(t->element) ? STEP_BYTES : STEP_LOOP, .count = t->count,
 			  .align = t->align, .slot = NO_SLOT, .hidden = c->hidden };
-	const struct symbol *length = t->ref ? find_symbol(c, t->ref) : NULL;
+	const struct symbol *length;
 	bool sequence = t->kind == TSDL_SEQUENCE;
 	uint32_t at;
 
+	if (layout_compile_missing(c, t))
+		return;
+	length = t->ref ? find_symbol(c, t->ref) : NULL;
+	s.needs = needed_field(c, length);
 	if (t->length)
 		s.slot = layout_compile_length(c, t->length);
 	if (length && (length->type->kind == TSDL_FLOAT || length->type->is_signed))
-		layout_fail(c, "the length '%.80s' is not an unsigned integer", t->ref);
+		layout_fail(c, "the length '%.80s' is not an unsigned integer (section 4.2.3)",
+			    t->ref);
 	if (c->failed)
 		return;
 	if (length)
 		s.slot = length->slot;
 	else if (!sequence && s.code == STEP_BYTES && s.count == 16 && c->scope == SCOPE_HEADER &&
-		 is_member(c, "uuid"))
+		 (is_member(c, "uuid") || is_member(c, "trace_uuid")))
 		s.role = ROLE_UUID;
 	else if (!sequence && s.code == STEP_BYTES && s.count <= 32 && c->scope == SCOPE_PACKET &&
 		 is_member(c, "checksum"))
-		s.role = ROLE_CHECKSUM;
+		s.role = ROLE_CHECKSUM, c->checksums++;
 	*to = (struct md_type){ .kind = sequence ? MD_SEQUENCE : MD_ARRAY, .count = t->count,
 				.quiet = sequence, .length_size = sequence ? 4 : 0 };
 	to->element = calloc(1, sizeof(*to->element));
@@ -248,8 +259,35 @@ static bool is_hidden(struct compiler *c, const struct tsdl_member *m)
 		!strcmp(m->name, "packet_seq_num"));
 }
 
+/* A field of an event that may be missing: section 6.1.2. */
+static void compile_optional(struct compiler *c, const struct tsdl_type *t, uint32_t field,
+			     struct md_type *to)
+{
+	struct step s = { .code = STEP_OPTIONAL, .count = field };
+	uint32_t at = layout_add_step(c, &s);
+
+	*to = (struct md_type){ .kind = MD_VARIANT, .quiet = true, .optional = true, .count = 2 };
+	to->members = calloc(2, sizeof(*to->members));
+	if (!to->members || !(to->members[0].name = strdup("missing")) ||
+	    !(to->members[1].name = strdup("value"))) {
+		to->count = to->members ? 2 : 0;
+		layout_fail_memory(c);
+		return;
+	}
+	to->members[0].type.kind = MD_STRUCT;
+	c->field = field + 1;
+	compile_type(c, t, &to->members[1].type);
+	c->field = 0;
+	end_steps(c);
+	if (!c->failed)
+		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
+}
+
 static void compile_members(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
+	bool optional = c->missing && c->scope == SCOPE_FIELDS &&
+			c->path.len == strlen(scope_names[SCOPE_FIELDS]);
+
 	to->members = calloc(t->count + 1, sizeof(*to->members));
 	if (!to->members) {
 		layout_fail_memory(c);
@@ -264,6 +302,8 @@ static void compile_members(struct compiler *c, const struct tsdl_type *t, struc
 		c->hidden |= hidden;
 		if (!f->name)
 			layout_fail_memory(c);
+		else if (optional)
+			compile_optional(c, t->members[i].type, i, &f->type);
 		else
 			compile_type(c, t->members[i].type, &f->type);
 		c->path.len = len;
@@ -338,6 +378,7 @@ static void compile_variant(struct compiler *c, const struct tsdl_type *t, struc
 	if (c->failed)
 		return;
 	s.slot = tag->slot;
+	s.needs = needed_field(c, tag);
 	*to = (struct md_type){ .kind = MD_VARIANT, .quiet = true };
 	to->members = calloc(t->count + 1, sizeof(*to->members));
 	first = calloc(t->count + 1, sizeof(*first));
@@ -404,6 +445,7 @@ int layout_compile(struct compiler *c, enum scope scope, const struct tsdl_type 
 	struct md_type to = { .kind = MD_STRUCT };
 
 	c->scope = scope;
+	c->checksums = 0;
 	md_buf_reset(&c->path);
 	md_buf_puts(&c->path, scope_names[scope]);
 	*first = (uint32_t)c->out->step_count;

@@ -22,7 +22,10 @@ enum role {
 };
 
 enum step_code {
-	STEP_END, STEP_ALIGN, STEP_INT, STEP_FLOAT, STEP_STRING, STEP_LOOP, STEP_BYTES, STEP_VARIANT
+	STEP_END, STEP_ALIGN, STEP_INT, STEP_FLOAT, STEP_STRING, STEP_LOOP, STEP_BYTES,
+	STEP_VARIANT,
+	STEP_MISSING,           /* a bit for each field of the event: it is missing */
+	STEP_OPTIONAL           /* a field that may be missing: its body */
 };
 
 #define NO_SLOT UINT32_MAX
@@ -41,9 +44,12 @@ struct step {
 	uint32_t slot;
 	/* STEP_ALIGN, STEP_INT with a unit: slot of the place where its structure begins */
 	uint32_t begin;
-	uint32_t count;         /* STEP_LOOP, _BYTES without a slot; STEP_VARIANT: ranges */
+	/* STEP_LOOP, _BYTES without a slot; STEP_VARIANT: ranges; STEP_OPTIONAL: which field */
+	uint32_t count;
+	/* STEP_LOOP, _BYTES, _VARIANT: 1 + the field that has the count or the tag; 0: any */
+	uint32_t needs;
 	uint32_t ranges;        /* STEP_VARIANT: the first one, in layout.ranges */
-	uint32_t body;          /* STEP_LOOP: steps that are repeated, with their STEP_END */
+	uint32_t body;          /* STEP_LOOP, _OPTIONAL: steps, with their STEP_END */
 	const struct clock_class *clock;        /* STEP_INT: it is the low bits of this clock */
 };
 
@@ -71,7 +77,8 @@ enum scope { SCOPE_HEADER, SCOPE_PACKET, SCOPE_EVENT_HEADER, SCOPE_STREAM_EVENT,
  */
 struct block { const struct block *up; uint32_t id; };
 
-struct symbol { char *path; uint32_t slot, block; const struct tsdl_type *type; };
+/* field: as in struct step, `needs` */
+struct symbol { char *path; uint32_t slot, block, field; const struct tsdl_type *type; };
 
 struct compiler {
 	const struct tsdl *t;
@@ -87,6 +94,9 @@ struct compiler {
 	const struct block *block;      /* the innermost one; NULL: none */
 	uint32_t block_count;
 	bool hidden;            /* values are read, not written */
+	bool missing;           /* headers of the stream class say which fields are missing */
+	uint32_t field;         /* 1 + the field of the event that is compiled, if it may lack; 0 */
+	uint32_t checksums;     /* members of this name in the packet context so far */
 	struct md_buf path;     /* of the structure that is compiled, with its scope */
 	uint64_t used;          /* about the bytes of all traces of the import so far */
 	uint64_t work;          /* of all searches: hostile metadata must not take for ever */
@@ -119,6 +129,8 @@ uint32_t layout_add_step(struct compiler *c, const struct step *s);
 void layout_add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t);
 /* Also enumerations and floating point numbers. */
 void layout_compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+/* `missing_fields[NR_FIELDS]` of a header. False: the array is not that. */
+bool layout_compile_missing(struct compiler *c, const struct tsdl_type *t);
 /* The length before the elements of a sequence, which is not shown. Returns its slot. */
 uint32_t layout_compile_length(struct compiler *c, const struct tsdl_type *t);
 void layout_compile_string(struct compiler *c, struct md_type *to);
@@ -153,6 +165,10 @@ struct run {
 	uint32_t have;          /* bit ROLE_…: it has a value */
 	uint64_t *slots;        /* layout.slot_count */
 	uint64_t work;          /* since the caller set it to 0 */
+	/* STEP_MISSING: how many fields the event has of which this is the header; NULL: none */
+	uint32_t (*count_fields)(const struct run *r);
+	bool any_missing;       /* the caller clears it, … */
+	uint8_t missing[TSDL_NODES_MAX / 8];    /* … then this means nothing */
 	const char *why;        /* of LAYOUT_BAD */
 };
 

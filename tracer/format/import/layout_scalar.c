@@ -97,6 +97,25 @@ uint32_t layout_compile_length(struct compiler *c, const struct tsdl_type *t)
 	return s.slot;
 }
 
+bool layout_compile_missing(struct compiler *c, const struct tsdl_type *t)
+{
+	const struct tsdl_type *bit = t->element;
+	const char *path = md_buf_str(&c->path), *name = strrchr(path, '.');
+	struct step s = { .code = STEP_MISSING };
+
+	if (c->scope != SCOPE_EVENT_HEADER || !t->ref || strcmp(t->ref, "NR_FIELDS") || !name ||
+	    strcmp(name, ".missing_fields"))
+		return false;
+	if (bit->kind != TSDL_INT)
+		layout_fail(c, "the elements of missing_fields are not integers (section 6.1.2)");
+	s.size = bit->size;
+	s.align = bit->align;
+	s.big_endian = is_big(c, bit);
+	layout_add_step(c, &s);
+	c->missing = true;
+	return true;
+}
+
 /* The formats of float and double are copied; others become a double. */
 static bool is_copied(const struct tsdl_type *t)
 {
@@ -126,6 +145,9 @@ void layout_compile_int(struct compiler *c, const struct tsdl_type *t, struct md
 	}
 	if (t->kind != TSDL_FLOAT)
 		s.role = (uint8_t)layout_role(c, name ? name + 1 : "");
+	/* The proposal's example names the scheme as the checksum before it (section 5.2). */
+	if (s.role == ROLE_CHECKSUM && c->checksums++)
+		s.role = ROLE_CHECKSUM_SCHEME;
 	s.clock = clock_of(c, t, name ? name + 1 : "", s.role);
 	if (c->hidden)
 		s.bytes = 0;

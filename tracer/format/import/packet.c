@@ -172,11 +172,23 @@ static int run_string(struct run *r)
 	return put(r, p, (size_t)(nul + 1 - p));
 }
 
+static const char why_missing[] =
+	"the field with the length of a sequence or the tag of a variant is missing (section 6.1)";
+
+static bool is_missing(const struct run *r, uint32_t field)
+{
+	return r->any_missing && r->missing[field / 8] >> field % 8 & 1;
+}
+
 /* The number of elements; a sequence has it before its elements. */
 static int begin_loop(struct run *r, const struct step *s, uint64_t *count)
 {
 	uint32_t length;
 
+	if (s->needs && is_missing(r, s->needs - 1)) {
+		r->why = why_missing;
+		return LAYOUT_BAD;
+	}
 	*count = s->slot == NO_SLOT ? s->count : r->slots[s->slot];
 	r->bits.at = align_up(r->bits.at, s->align);
 	if (s->slot == NO_SLOT)
@@ -228,12 +240,46 @@ static int run_loop(struct run *r, const struct step *s)
 	return err;
 }
 
+static int run_missing(struct run *r, const struct step *s)
+{
+	uint32_t n = r->count_fields ? r->count_fields(r) : 0;
+	struct bits *b = &r->bits;
+
+	memset(r->missing, 0, sizeof(r->missing));
+	for (uint32_t i = 0; i < n && i < 8 * sizeof(r->missing); i++) {
+		uint64_t at = align_up(b->at, s->align);
+
+		if (at + s->size > b->end || at + s->size < at)
+			return LAYOUT_SHORT;
+		b->at = at + s->size;
+		if (!read_bits(b->data + (at - b->from) / 8, (unsigned int)(at & 7), s->size,
+			       s->big_endian))
+			continue;
+		r->missing[i / 8] |= (uint8_t)(1u << i % 8);
+		r->any_missing = true;
+	}
+	return 0;
+}
+
+/* A missing field has no bits in the event. */
+static int run_optional(struct run *r, const struct step *s)
+{
+	uint8_t tag = !is_missing(r, s->count);
+	int err = put(r, &tag, 1);
+
+	return err || !tag ? err : run_steps(r, s + 1);
+}
+
 static int run_variant(struct run *r, const struct step *s)
 {
 	const struct range *g = r->layout->ranges + s->ranges, *end = g + s->count;
 	uint64_t tag = r->slots[s->slot];
 	int err;
 
+	if (s->needs && is_missing(r, s->needs - 1)) {
+		r->why = why_missing;
+		return LAYOUT_BAD;
+	}
 	for (; g < end; g++)
 		if (g->is_signed ? (int64_t)tag >= g->begin && (int64_t)tag <= g->end
 				 : tag >= (uint64_t)g->begin && tag <= (uint64_t)g->end)
@@ -275,6 +321,13 @@ static int run_steps(struct run *r, const struct step *s)
 			break;
 		case STEP_LOOP:
 			err = run_loop(r, s);
+			s += s->body;
+			break;
+		case STEP_MISSING:
+			err = run_missing(r, s);
+			break;
+		case STEP_OPTIONAL:
+			err = run_optional(r, s);
 			s += s->body;
 			break;
 		default:

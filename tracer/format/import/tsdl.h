@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The metadata text of CTF 1.8 (TSDL) as a tree. Private to import/.
+ * The metadata text of CTF 1.8 (TSDL), or of its proposal (1.6), as a tree. Private to import/.
  *
  *   tsdl_lexer.c  tokens; memory
  *   tsdl_scalar.c integers, floating point numbers, strings
@@ -84,6 +84,7 @@ struct tsdl_event {
 struct tsdl_stream {
 	uint64_t id;
 	const struct tsdl_type *packet_context, *event_header, *event_context;
+	const struct tsdl_type *event_header_ext;       /* follows a header with the largest id */
 	struct tsdl_stream *next;
 };
 
@@ -91,6 +92,8 @@ struct tsdl {
 	struct tsdl_memory { struct tsdl_memory *next; } *memory;
 	uint64_t used;          /* bytes of memory */
 	bool has_trace, big_endian, has_uuid;
+	bool proposal;          /* of the proposal: sizes of packets are in bytes */
+	uint8_t word_size;      /* bits of `long` */
 	uint8_t uuid[16];
 	const struct tsdl_type *packet_header;
 	struct tsdl_clock *clocks[TSDL_CLOCKS_MAX];
@@ -168,6 +171,8 @@ uint32_t tsdl_align(struct tsdl_parser *p);
 const struct tsdl_type *tsdl_scalar(struct tsdl_parser *p, enum tsdl_kind kind);
 /* A type, from the current token on, without declarators. NULL: failed. */
 const struct tsdl_type *tsdl_type(struct tsdl_parser *p);
+/* The structure with this name. NULL: none, or failed. */
+const struct tsdl_type *tsdl_structure(struct tsdl_parser *p, const char *name);
 /*
  * `[8]`, `[length]`, `[type]`, none or several: the first is the outermost. in: the structure
  * around, or NULL.

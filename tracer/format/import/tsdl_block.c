@@ -9,6 +9,22 @@
 
 #include "metadata/model.h"
 
+#define PROPOSAL_MINOR 6        /* of the version of the last trace that is as the proposal says */
+
+/*
+ * What the proposal names without a definition in the metadata: the headers of sections 5.1 and
+ * 6.1, byte-packed.
+ */
+static const char proposal[] =
+	"struct event_packet_header { uint32_t magic; uint8_t trace_uuid[16];"
+	"	uint32_t stream_id; };"
+	"struct event_header_1 { uint5_t id; uint27_t timestamp; } align(8);"
+	"struct event_header_1_ext { uint32_t id; uint64_t timestamp;"
+	"	uint1_t missing_fields[NR_FIELDS]; };"
+	"struct event_header_2 { uint32_t timestamp; uint16_t id; };"
+	"struct event_header_2_ext { uint64_t timestamp; uint32_t id;"
+	"	uint1_t missing_fields[NR_FIELDS]; };";
+
 /* ---- names of types ---- */
 
 /* A new name: words and `*`, as `struct page *`. */
@@ -101,6 +117,16 @@ static void set_order(struct tsdl_parser *p)
 		tsdl_fail(p, "expected the byte order le or be");
 }
 
+/* The bits of a word of the machine that was traced: those of `long`. */
+static void set_word_size(struct tsdl_parser *p)
+{
+	int64_t bits = tsdl_integer(p);
+
+	if (bits != 32 && bits != 64)
+		tsdl_fail(p, "the word_size must be 32 or 64 bits (section 7)");
+	p->t->word_size = (uint8_t)bits;
+}
+
 static void set_trace(struct tsdl_parser *p, struct block *b, const char *key)
 {
 	(void)b;
@@ -108,6 +134,10 @@ static void set_trace(struct tsdl_parser *p, struct block *b, const char *key)
 		set_order(p);
 	else if (!strcmp(key, "uuid"))
 		set_uuid(p);
+	else if (!strcmp(key, "word_size"))
+		set_word_size(p);
+	else if (!strcmp(key, "minor"))
+		p->t->proposal |= tsdl_integer(p) <= PROPOSAL_MINOR;
 	else if (!strcmp(key, "major") && tsdl_integer(p) != 1)
 		tsdl_fail(p, "expected CTF 1.8");
 	else
@@ -168,7 +198,7 @@ static void set_event(struct tsdl_parser *p, struct block *b, const char *key)
 		e->name = read_text(p);
 	else if (!strcmp(key, "id"))
 		e->id = (uint64_t)tsdl_integer(p);
-	else if (!strcmp(key, "stream_id"))
+	else if (!strcmp(key, "stream_id") || !strcmp(key, "stream"))
 		e->stream_id = (uint64_t)tsdl_integer(p);
 	else if (!strcmp(key, "loglevel"))
 		e->loglevel = tsdl_integer(p);
@@ -176,26 +206,40 @@ static void set_event(struct tsdl_parser *p, struct block *b, const char *key)
 		skip_value(p);
 }
 
-/* `KEY := TYPE;`: where the type goes. NULL: such a key is not known. */
+/*
+ * `KEY := TYPE;`, or as the proposal has it `KEY = TYPE;`: where the type goes. NULL: such a key is
+ * not of a type.
+ */
 static const struct tsdl_type **type_slot(struct tsdl_parser *p, struct block *b, const char *key)
 {
-	if (!b->stream && !b->event)
-		return !strcmp(key, "packet.header") ? &p->t->packet_header : NULL;
+	struct tsdl_stream *s = b->stream;
+
 	if (b->event) {
 		return !strcmp(key, "fields")	 ? &b->event->fields
 		       : !strcmp(key, "context") ? &b->event->context
 						 : NULL;
 	}
-	return !strcmp(key, "packet.context") ? &b->stream->packet_context
-	       : !strcmp(key, "event.header") ? &b->stream->event_header
-	       : !strcmp(key, "event.context") ? &b->stream->event_context
-					       : NULL;
+	if (!s)
+		return !strcmp(key, "packet.header") ? &p->t->packet_header : NULL;
+	return !strcmp(key, "packet.context") || !strcmp(key, "packet.context_type")
+		       ? &s->packet_context
+	       : !strcmp(key, "event.header") || !strcmp(key, "event.header_type")
+		       ? &s->event_header
+	       : !strcmp(key, "event.context") || !strcmp(key, "event.context_type")
+		       ? &s->event_context
+	       : !strcmp(key, "event.header_type_ext") ? &s->event_header_ext
+						       : NULL;
 }
 
+/* Also the name of a structure without `struct`, as in `header_type = event_header_1;`. */
 static void read_type(struct tsdl_parser *p, struct block *b, const char *key)
 {
-	const struct tsdl_type **slot = type_slot(p, b, key), *t = tsdl_type(p);
+	const struct tsdl_type **slot = type_slot(p, b, key), *t = NULL;
 
+	if (p->token == TOKEN_NAME && (t = tsdl_structure(p, p->text)))
+		tsdl_next(p);
+	else
+		t = tsdl_type(p);
 	if (p->failed)
 		return;
 	if (!slot)      /* as an attribute that is not known */
@@ -206,36 +250,60 @@ static void read_type(struct tsdl_parser *p, struct block *b, const char *key)
 		*slot = t;
 }
 
-/* `{ KEY = VALUE; KEY := TYPE; … };` */
-static void read_block(struct tsdl_parser *p, struct block *b,
-		       void (*set)(struct tsdl_parser *p, struct block *b, const char *key))
+typedef void (*set_t)(struct tsdl_parser *p, struct block *b, const char *key);
+
+static void read_entries(struct tsdl_parser *p, struct block *b, set_t set, const char *prefix);
+
+/* `KEY = VALUE;`, `KEY := TYPE;`, or a block of the proposal in a stream, `event { … }`. */
+static void read_entry(struct tsdl_parser *p, struct block *b, set_t set, const char *prefix)
+{
+	const char *key = p->token == TOKEN_STRING ? read_text(p) : tsdl_path(p);
+	char path[600];
+
+	if (p->failed)
+		return;
+	if (*prefix) {
+		snprintf(path, sizeof(path), "%s.%.560s", prefix, key);
+		key = path;
+	}
+	if (!*prefix && b->stream && tsdl_is(p, "{") &&
+	    (!strcmp(key, "event") || !strcmp(key, "packet"))) {
+		p->t->proposal = true;
+		read_entries(p, b, set, key);
+		tsdl_take(p, ";");
+		return;
+	}
+	if (tsdl_take(p, ":=") || (type_slot(p, b, key) && tsdl_take(p, "="))) {
+		read_type(p, b, key);
+	} else {
+		tsdl_expect(p, "=");
+		if (!p->failed)
+			set(p, b, key);
+	}
+	tsdl_expect(p, ";");
+}
+
+static void read_entries(struct tsdl_parser *p, struct block *b, set_t set, const char *prefix)
 {
 	uint32_t names = p->name_count;
-	const char *key;
 
 	tsdl_expect(p, "{");
 	while (!p->failed && !tsdl_is(p, "}")) {
-		if (tsdl_take_name(p, "typealias")) {
+		if (tsdl_take_name(p, "typealias"))
 			tsdl_typealias(p);
-			continue;
-		}
-		if (tsdl_take_name(p, "typedef")) {
+		else if (tsdl_take_name(p, "typedef"))
 			tsdl_typedef(p);
-			continue;
-		}
-		key = p->token == TOKEN_STRING ? read_text(p) : tsdl_path(p);
-		if (tsdl_take(p, ":=")) {
-			read_type(p, b, key);
-		} else {
-			tsdl_expect(p, "=");
-			if (!p->failed)
-				set(p, b, key);
-		}
-		tsdl_expect(p, ";");
+		else
+			read_entry(p, b, set, prefix);
 	}
 	tsdl_expect(p, "}");
-	tsdl_expect(p, ";");
 	tsdl_forget_names(p, names);
+}
+
+static void read_block(struct tsdl_parser *p, struct block *b, set_t set)
+{
+	read_entries(p, b, set, "");
+	tsdl_expect(p, ";");
 }
 
 static void read_clock(struct tsdl_parser *p)
@@ -314,6 +382,16 @@ static void read_top(struct tsdl_parser *p)
 	}
 }
 
+static void read_text_of(struct tsdl_parser *p, const char *text, size_t n)
+{
+	p->p = text;
+	p->end = text + n;
+	p->line = 1;
+	tsdl_next(p);
+	while (!p->failed && p->token != TOKEN_END)
+		read_top(p);
+}
+
 int tsdl_parse(struct tsdl *t, const char *text, size_t n, const char *file, struct tr_err *err)
 {
 	struct tsdl_parser *p = calloc(1, sizeof(*p));
@@ -326,12 +404,11 @@ int tsdl_parse(struct tsdl *t, const char *text, size_t n, const char *file, str
 	p->t = t;
 	p->file = file;
 	p->err = err;
-	p->p = text;
-	p->end = text + n;
-	p->line = 1;
-	tsdl_next(p);
-	while (!p->failed && p->token != TOKEN_END)
-		read_top(p);
+	t->word_size = 64;
+	read_text_of(p, proposal, sizeof(proposal) - 1);
+	read_text_of(p, text, n);
+	if (t->proposal && !t->packet_header)
+		t->packet_header = tsdl_structure(p, "event_packet_header");
 	/* The events are of the only stream then. */
 	if (!t->streams)
 		t->streams = tsdl_alloc(p, sizeof(*t->streams));

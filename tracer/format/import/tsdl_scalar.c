@@ -16,7 +16,7 @@ uint32_t tsdl_align(struct tsdl_parser *p)
 	int64_t n = tsdl_integer(p);
 
 	if (!is_power_of_two(n))
-		tsdl_fail(p, "an alignment must be a power of two");
+		tsdl_fail(p, "an alignment must be a power of two (section 4.1.2)");
 	return p->failed ? 1 : (uint32_t)n;
 }
 
@@ -25,7 +25,7 @@ static void read_size(struct tsdl_parser *p, struct tsdl_type *t)
 	int64_t n = tsdl_integer(p);
 
 	if (n < 1 || n > 64)
-		tsdl_fail(p, "an integer must have 1 to 64 bits");
+		tsdl_fail(p, "an integer must have 1 to 64 bits (section 4.1.5)");
 	t->size = (uint8_t)n;
 }
 
@@ -71,7 +71,7 @@ static void read_order(struct tsdl_parser *p, struct tsdl_type *t)
 	else if (tsdl_take_name(p, "be") || tsdl_take_name(p, "network"))
 		t->order = TSDL_BE;
 	else if (!tsdl_take_name(p, "native"))
-		tsdl_fail(p, "expected le, be, network or native");
+		tsdl_fail(p, "expected le, be, network or native (section 4.1.3)");
 }
 
 static void read_encoding(struct tsdl_parser *p, struct tsdl_type *t)
@@ -188,7 +188,7 @@ const struct tsdl_type *tsdl_scalar(struct tsdl_parser *p, enum tsdl_kind kind)
 	if (p->failed)
 		return NULL;
 	if (kind == TSDL_INT && !t->size)
-		tsdl_fail(p, "expected the size of the integer");
+		tsdl_fail(p, "expected the size of the integer (section 4.1.5)");
 	if (kind == TSDL_INT && !aligned)
 		t->align = t->size % 8 ? 1 : 8;
 	if (kind == TSDL_FLOAT)
@@ -226,7 +226,7 @@ static const struct tsdl_type *make_scalar(struct tsdl_parser *p, enum tsdl_kind
 
 /*
  * The proposal uses uintN_t and the types of C in its examples. They are byte-packed (section
- * 4.1.2); `long` has 64 bits.
+ * 4.1.2). `long` has the bits of a word.
  */
 const struct tsdl_type *tsdl_builtin(struct tsdl_parser *p, const char *name)
 {
@@ -235,7 +235,7 @@ const struct tsdl_type *tsdl_builtin(struct tsdl_parser *p, const char *name)
 		{ "short", TSDL_INT, 16, true }, { "unsigned short", TSDL_INT, 16, false },
 		{ "int", TSDL_INT, 32, true }, { "unsigned int", TSDL_INT, 32, false },
 		{ "unsigned", TSDL_INT, 32, false }, { "uint", TSDL_INT, 32, false },
-		{ "long", TSDL_INT, 64, true }, { "unsigned long", TSDL_INT, 64, false },
+		{ "long", TSDL_INT, 0, true }, { "unsigned long", TSDL_INT, 0, false },
 		{ "long long", TSDL_INT, 64, true }, { "unsigned long long", TSDL_INT, 64, false },
 		{ "float", TSDL_FLOAT, 32, false }, { "double", TSDL_FLOAT, 64, false },
 	};
@@ -248,6 +248,8 @@ const struct tsdl_type *tsdl_builtin(struct tsdl_parser *p, const char *name)
 		return make_scalar(p, TSDL_INT, bits, is_signed);
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (!strcmp(types[i].name, name))
-			return make_scalar(p, types[i].kind, types[i].bits, types[i].is_signed);
+			return make_scalar(p, types[i].kind,
+					   types[i].bits ? types[i].bits : p->t->word_size,
+					   types[i].is_signed);
 	return NULL;
 }

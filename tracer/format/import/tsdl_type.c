@@ -93,7 +93,8 @@ static void read_mapping(struct tsdl_parser *p, struct tsdl_type *t, int64_t *ne
 	}
 	*next = (int64_t)((uint64_t)m->end + 1);
 	if (t->is_signed ? m->begin > m->end : (uint64_t)m->begin > (uint64_t)m->end)
-		tsdl_fail(p, "the range of '%.60s' ends before it begins", m->label);
+		tsdl_fail(p, "the range of '%.60s' ends before it begins (section 4.1.8)",
+			  m->label);
 }
 
 /* The type of this name, as the metadata or the language has it. NULL: none. */
@@ -117,7 +118,7 @@ static const struct tsdl_type *read_container(struct tsdl_parser *p, const struc
 	else if (!t)
 		t = known_type(p, "int");
 	if (!p->failed && (!t || t->kind != TSDL_INT))
-		tsdl_fail(p, "expected the integer type of the enumeration");
+		tsdl_fail(p, "expected the integer type of the enumeration (section 4.1.8)");
 	return p->failed ? NULL : t;
 }
 
@@ -154,6 +155,14 @@ static const struct tsdl_type *get_named(struct tsdl_parser *p, const char *name
 	if (!t)
 		tsdl_fail(p, "there is no type '%.80s'", name);
 	return t;
+}
+
+const struct tsdl_type *tsdl_structure(struct tsdl_parser *p, const char *name)
+{
+	char whole[600];
+
+	snprintf(whole, sizeof(whole), "struct %.560s", name);
+	return p->failed ? NULL : find_type(p, whole);
 }
 
 static const struct tsdl_type *read_enum(struct tsdl_parser *p)
@@ -207,7 +216,7 @@ static const struct tsdl_type *make_array(struct tsdl_parser *p, const struct ts
 	t->count = (uint32_t)d->count;
 	t->empty = d->ref || (!d->length && !d->count);
 	if (element->empty)
-		tsdl_fail(p, "the elements of an array may have no bits");
+		tsdl_fail(p, "the elements of an array may have no bits (section 4.2.2)");
 	if (d->length)
 		contain(p, t, d->length);
 	contain(p, t, element);
@@ -245,7 +254,6 @@ static struct dimension read_dimension(struct tsdl_parser *p, const struct tsdl_
 	d.ref = tsdl_path(p);
 	return d;
 }
-
 
 const struct tsdl_type *tsdl_dimensions(struct tsdl_parser *p, const struct tsdl_type *in,
 					const struct tsdl_type *type)
