@@ -1,30 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # How far tests/run is: `57/183 ~9 min`. Files: `NAME HUNDREDTHS` of the tests that have ended, the same of earlier runs, and the names of
-# all tests. Variables: cpus, total, slow (a factor for tests that were never run), first (1: a sentence before the first test).
+# all tests. Variables: jobs (how many run at once), total, slow (a factor for tests that were never run), first (1: a sentence before the first test).
 #
-# Tests in guests run beside the others, on one CPU until the others have ended, and on all then.
-
 FNR == 1 { file = FILENAME }
 
 # (An empty file has no first line: files are distinguished by their names.)
 file == ARGV[1] { done[$1] = 1; ended++; next }
 file == ARGV[2] { known[$1] = $2; next }
 
-!($1 in done) {
-	time = $1 in known ? known[$1] : guess($1)
-	if ($1 ~ /^vm\//)
-		guests += time
-	else
-		others += time
-}
+!($1 in done) { left += $1 in known ? known[$1] : guess($1) }
 
 END {
-	left = others
-	if (guests > others)
-		left += (guests - others) / (cpus > 1 ? cpus : 1)
-	if (cpus < 2)
-		left = guests + others
+	left /= jobs
 	if (first)
 		printf "%d tests, %s: result, time, number of %d, time left, name\n", total, words(left), total
 	else

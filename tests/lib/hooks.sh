@@ -50,29 +50,10 @@ fire_hooks() {
 	cp -r "$S/$1/export/lket" "$work/lket of one" && cp -r "$S/$1b/export/lket" "$work/lket of all" ||
 		fail "export/lket"
 	cat "$S/$1/export/lket.txt" "$S/$1b/export/lket.txt" >"$work/lines" || fail "lket.txt"
-	# The lines of each hook in a file of its name: to look for each in all takes a guest minutes.
-	mkdir "$work/lines of"
-	awk -v dir="$work/lines of/" 'match($0, / EVT_NAME:[^ ]*/) {
-		print >(dir substr($0, RSTART + 10, RLENGTH - 10)) }' "$work/lines"
-	hook_pid=$(tail -n 1 "$work/calls")
-	: >"$work/fired"
 	{ sed '$d' "$work/calls"; echo "process.snapshot tid:$$,pid:$$,"; [ -z "${2-}" ] || cat "$work/more"; } |
-		while read -r hook fields; do
-			! grep -q "^$hook [0-9.]* - " "$work/groups" || continue
-			case $hook in
-			signal.flush.*) who= ;;
-			iosyscall.* | aio.* | signal.*) who=" TID:$hook_pid, PID:$hook_pid, " ;;
-			*) who= ;;
-			esac
-			if grep -qs "$who.* EVT_NAME:$hook .*$fields" "$work/lines of/$hook"; then
-				# (The address of a probe's function is none.)
-				values=${fields#ip:*),}
-				echo "$hook ${values:+v}" | sed 's/ $/ f/' >>"$work/fired"
-			else
-				echo "$hook: nothing has '$fields':" \
-					"$(head -n 1 "$work/lines of/$hook" 2>&1)"
-			fi
-		done >"$work/silent"
+		python3 "$top/tests/lib/hook_values.py" "$work/groups" "$work/lines" \
+			"$(tail -n 1 "$work/calls")" "$work/fired" >"$work/silent" 2>&1 ||
+		fail "hook_values.py: $(cat "$work/silent")"
 	is "hooks that do not have their values" "" "$(cat "$work/silent")"
 	rmdir "$S/$1" "$S/$1b"
 }

@@ -161,15 +161,14 @@ static int do_strange_fork(void)
 	return 0;
 }
 
-/* A child for each of ten thousand events. */
-enum { CHILDREN = 10000 };
-
+/* A child for each event: as many as PROCESS_CHILDREN says. */
 static int do_storm(void)
 {
-	int running = 0;
+	const char *number = getenv("PROCESS_CHILDREN");
+	int running = 0, children = number ? atoi(number) : 1000;
 
 	hit(0, 1);
-	for (int i = 0; i < CHILDREN; i++) {
+	for (int i = 0; i < children; i++) {
 		pid_t pid = fork();
 
 		if (pid == 0) {
@@ -178,7 +177,7 @@ static int do_storm(void)
 		}
 		if (pid < 0)
 			return 3;
-		for (running++; running == 50 || (running && i == CHILDREN - 1); running--)
+		for (running++; running == 50 || (running && i == children - 1); running--)
 			if (reap(-1) != 7)
 				return 3;
 	}

@@ -41,8 +41,8 @@ is "nothing is left" "0 0" "$(kernel_channels '') $(grep -c trailfs_ $T/dynamic_
 clean
 
 # --- the tests
-for t in mount/kernel/kernel_who mount/kernel/kernel_filter mount/output/relay_kernel \
-	${SOAK:+vm/probes mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts \
+for t in mount/kernel/kernel_who \
+	${SOAK:+mount/kernel/kernel_filter mount/output/relay_kernel vm/probes mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts \
 		mount/kernel/kernel_triggers}; do
 	echo "$t"
 	"$top/tests/$t.sh" || fail "$t.sh"

@@ -106,7 +106,7 @@ done
 # ---- languages, compilers, linkage ----
 
 for cc in $compilers; do
-	for std in gnu99 c11 gnu17; do
+	for std in gnu99 c11 ${SOAK:+gnu17}; do
 		for v in "$src" "$src/one"; do
 			[ "$v" = "$src" ] || one=-DLTTNG_UST_COMPAT_API_VERSION=1
 			$cc -std=$std -O2 ${one-} -I"$v" $flags $ours -o "$work/p" "$v/hits.c" \
@@ -149,7 +149,7 @@ for cc in $compilers; do
 
 	case $cc in gcc) cxx=g++ ;; *) cxx=clang++ ;; esac
 	command -v $cxx >/dev/null || continue
-	for std in c++11 gnu++14 c++17 gnu++20; do
+	for std in c++11 gnu++20 ${SOAK:+gnu++14 c++17}; do
 		$cxx -x c++ -std=$std -O2 $flags $ours -o "$work/p" "$src/hits.c" \
 			"$src/provider.c" $link || fail "$cxx $std"
 		like "$cxx $std" "$work/want" "$work/p"

@@ -62,13 +62,16 @@ if [ "$(id -u)" = 0 ] && try setuid; then
 	:
 fi
 
-# A child for each event: each there once, whichever process it was.
+# A child for each event: each there once, whichever process it was. SOAK: many more.
+PROCESS_CHILDREN=2500
+[ -z "${SOAK-}" ] || PROCESS_CHILDREN=20000
+export PROCESS_CHILDREN
 mkdir "$S/storm" && echo 'p:*' >"$S/storm/user/events" && echo start >"$S/storm/control" ||
 	fail "storm"
 timeout 200 "$process" storm || fail "storm: exit status $?"
 echo stop >"$S/storm/control"
 sed -n 's/.*who = 1, n = \([0-9]*\) .*/\1/p' "$S/storm/text" | sort -n >"$work/seen"
-seq 0 9999 | cmp - "$work/seen" ||
+seq 0 $((PROCESS_CHILDREN - 1)) | cmp - "$work/seen" ||
 	fail "storm: $(wc -l <"$work/seen") events: $(cat "$S/storm/status")"
 none() { [ -z "$(ls "$TRAIL_RUNTIME_DIR/apps")" ]; }
 within 20 none || fail "left: $(ls "$TRAIL_RUNTIME_DIR/apps" | wc -l)"

@@ -79,7 +79,7 @@ for t in buf ctf; do
 	chmod +x "$work/b/tests/unit/metadata/test_$t"
 done
 echo 'unit/metadata/test_ctf 500' >"$work/b/tests/times"
-BUILD=$work/b tests/run 'unit/test_buf' 'unit/test_ctf' >"$work/run" 2>&1 ||
+TEST_JOBS=1 BUILD=$work/b tests/run 'unit/test_buf' 'unit/test_ctf' >"$work/run" 2>&1 ||
 	fail "tests/run: $(cat "$work/run")"
 has "$(sed -n 1p "$work/run")" '^2 tests, [0-9]* s: '
 has "$(sed -n 2p "$work/run")" '^ok .* 1/2 ~5 s  *unit/metadata/test_buf$'

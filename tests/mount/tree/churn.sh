@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 180
 #
-# Thousands of sessions that come and go, idle, started and recording; a thousand readers of every
+# Thousands of sessions that come and go, idle, started and recording; hundreds of readers of every
 # kind that die in the middle. The daemon's memory, descriptors and threads are what they were
 # before.
 . "$(dirname "$0")/../../lib/mount.sh"
-sessions=${CHURN_SESSIONS:-400} readers=${CHURN_READERS:-1000}
-[ -z "${SOAK-}" ] || sessions=10000 readers=10000
+sessions=${CHURN_SESSIONS:-200} readers=${CHURN_READERS:-400} crowds=40
+[ -z "${SOAK-}" ] || sessions=10000 readers=10000 crowds=100
 mount_tree
 pid=$(daemon_pids)
 rss() { awk '/^RssAnon/ { print $2 }' "/proc/$pid/status"; }
@@ -62,8 +62,8 @@ crowds 1
 before=$(rss) fds=$(descriptors) tasks=$(threads)
 come_and_go "$sessions"
 as_before "$sessions sessions"
-crowds 100
-as_before "10000 sessions"
+crowds $crowds
+as_before "${crowds}00 sessions"
 is "sessions" 0 "$(key sessions "$MNT/status")"
 is "directories of sessions" "" "$(ls "$TRAIL_RUNTIME_DIR/sessions")"
 
