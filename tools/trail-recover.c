@@ -130,7 +130,7 @@ static void print_status(const char *name, struct session *s)
 			printf(" %.*s", (int)strcspn(at, "\n"), at);
 	}
 	md_buf_reset(&status);
-	session_show(s, SESSION_OUTPUT, &status);
+	session_show(s, "output", false, &status);
 	text = md_buf_str(&status);
 	if (*text && *text != '\n')
 		printf("; what is not in %.*s", (int)strcspn(text, "\n"), text);

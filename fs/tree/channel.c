@@ -75,22 +75,21 @@ int contexts_write(const struct node *n, const struct who *who, const char *text
 		  : contexts_store(n->session, domain_of(n), channel_of(n), text, replace, err);
 }
 
-static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
+static int show_setting(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return channel_show(n->session, domain_of(n), channel_of(n), (enum channel_attr)n->row->arg,
-			    out);
+	return channel_show(n->session, domain_of(n), channel_of(n), n->row->name, out);
 }
 
-static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace,
-		      struct tr_err *err)
+static int store_setting(const struct node *n, const struct who *who, const char *text,
+			 bool replace, struct tr_err *err)
 {
 	int rc = domain_refuses(n, who, err);
 
 	(void)replace;
 	return rc ? rc
-		  : channel_store(n->session, domain_of(n), channel_of(n),
-				  (enum channel_attr)n->row->arg, text, err);
+		  : channel_store(n->session, domain_of(n), channel_of(n), n->row->name, text,
+				  err);
 }
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
@@ -184,12 +183,6 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 
 /* ---- the channel ---- */
 
-#define ATTR(file, which) \
-	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, \
-	  .arg = which, .setting = true }
-#define CHOICE(file, which) \
-	{ .name = file, .mode = S_IFREG | 0666, .show = show_attr, .store = store_attr, \
-	  .how = STORE_CHOICE, .arg = which, .setting = true }
 #define LIST(file, reader, writer) \
 	{ .name = file, .mode = S_IFREG | 0666, .show = reader, .store = writer, \
 		.how = STORE_LIST, .setting = true }
@@ -197,22 +190,13 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 #define ROWS_OF_BOTH_DOMAINS \
 	LIST("events", events_read, events_write), \
 	LIST("contexts", contexts_read, contexts_write), \
-	ATTR("enabled", CHANNEL_ENABLED), \
-	ATTR("subbuf_size", CHANNEL_SUBBUF_SIZE), \
-	ATTR("subbuf_count", CHANNEL_SUBBUF_COUNT), \
-	CHOICE("loss_mode", CHANNEL_LOSS_MODE), \
-	ATTR("switch_period", CHANNEL_SWITCH_PERIOD), \
-	ATTR("read_period", CHANNEL_READ_PERIOD), \
-	ATTR("monitor_period", CHANNEL_MONITOR_PERIOD), \
-	ATTR("file_size", CHANNEL_FILE_SIZE), \
-	ATTR("file_count", CHANNEL_FILE_COUNT), \
 	ERROR_ROW, \
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change }
 
 static const struct row rows[] = {
 	ROWS_OF_BOTH_DOMAINS,
-	CHOICE("buffering", CHANNEL_BUFFERING),
-	ATTR("blocking_timeout", CHANNEL_BLOCKING_TIMEOUT),
+#define SETTING(name, kind, ...) SETTING_FILE(name, kind, )
+#include "tracer/session/channel_settings.def"
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_owner, .list = list_owners },
 	{ 0 }
 };
@@ -221,6 +205,9 @@ const struct row channel_row = { .mode = S_IFDIR | 0777, .rows = rows };
 
 static const struct row kernel_rows[] = {
 	ROWS_OF_BOTH_DOMAINS,
+#define SETTING(name, kind, ...) SETTING_FILE(name, kind, )
+#define USER_SETTING(name, kind, ...)
+#include "tracer/session/channel_settings.def"
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_stream, .list = list_streams },
 	{ 0 }
 };

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
 #include "fs/tree/rows.h"
 #include "tracer/face/tracer.h"
 
-const char readme[] =
+static const char readme_head[] =
 	"trailfs: tracing with mkdir, echo, cat and tail\n"
 	"\n"
 	"    mkdir sessions/web && cd sessions/web    make a session\n"
@@ -41,23 +43,9 @@ const char readme[] =
 	"      stats               rates by event and process, times of entry/exit pairs\n"
 	"      top                 the rates of the last second\n"
 	"      wait                a read returns when something in `status`, except its\n"
-	"                          counters, has changed since the open\n"
-	"      output              empty: events stay in the buffers; new ones overwrite\n"
-	"                          the oldest. A path: also written there, as CTF\n"
-	"                          (`default`: ~/trailfs-traces/NAME-DATE-TIME); text,\n"
-	"                          pipe and trace/ then show these files.\n"
-	"                          net://HOST: sent to an lttng-relayd\n"
-	"      checksum            crc32: the packets in a directory have checksums\n"
-	"      compress            gzip or xz: they are compressed there\n"
-	"      rotate_size, rotate_period\n"
-	"                          when the output begins a new chunk (bytes, time; 0:\n"
-	"                          never)\n"
-	"      clock               mono; tai: times are those of CLOCK_TAI; plugin:\n"
-	"                          those of the programs' clock plug-ins\n"
-	"      ctf_version         1.8 or 2: of the metadata of its traces\n"
-	"      input               a directory: the session shows the trace in it\n"
-	"      metadata            text, or packets\n"
-	"      live_period         how often a relay gets what is new, for live readers\n"
+	"                          counters, has changed since the open\n";
+
+static const char readme_files[] =
 	"      archives/           earlier chunks, each a trace, in the output directory\n"
 	"      user/events         event rules of channel0, which the first rule makes\n"
 	"      user/rules          how many tracepoints each rule matches now, and its\n"
@@ -67,13 +55,9 @@ const char readme[] =
 	"                          vpid vtid procname perf:thread:NAME\n"
 	"                          $app.provider:name … Other channels have their own\n"
 	"      user/track/         vpid, vuid, vgid: only these processes are recorded;\n"
-	"                          `*` is all, empty is none\n"
-	"      user/channels/NAME/ mkdir makes a channel: events, contexts, enabled,\n"
-	"                          subbuf_size, subbuf_count, loss_mode,\n"
-	"                          blocking_timeout, buffering, switch_period,\n"
-	"                          read_period, monitor_period, file_size, file_count,\n"
-	"                          status, streams/UID/cpuN or streams/PID/cpuN (CTF\n"
-	"                          packets)\n"
+	"                          `*` is all, empty is none\n";
+
+static const char readme_domains[] =
 	"      user/maps/NAME/     mkdir makes a map, which aggregates events and does\n"
 	"                          not record them: rules, values, values.json, clear,\n"
 	"                          buffer_size, max_keys.\n"
@@ -110,11 +94,9 @@ const char readme[] =
 	"                          your program first read it\n"
 	"      snapshots/NAME/     mkdir copies the buffers into such a directory; it\n"
 	"                          stays until rmdir. With an output it is also copied\n"
-	"                          there, to snapshots/NAME-DATE-TIME-N\n"
-	"      snapshot_outputs    a list: where snapshots go instead, directories and\n"
-	"                          net://HOST, each with `max-size N` if you like\n"
-	"      snapshot_max_size   bytes of streams that a snapshot may have: the newest\n"
-	"                          packets; 0 is no limit\n"
+	"                          there, to snapshots/NAME-DATE-TIME-N\n";
+
+static const char readme_rest[] =
 	"      config              all settings as an INI file: cat config > f saves\n"
 	"                          them; mkdir another, cat f > config loads them. Files\n"
 	"                          NAME.ini in /etc/trailfs/sessions.d are loaded by each\n"
@@ -193,3 +175,60 @@ const char readme[] =
 	"    Limits of one user (EDQUOT): the lines `user` of `status` show them.\n"
 	"    Unmounting ends all sessions. If the daemon is killed, mount again: the\n"
 	"    sessions and their events are still there.\n";
+
+static const struct { const char *name, *help; } settings[] = {
+#define SETTING(name, kind, help, ...) { name, help },
+#include "tracer/session/session_settings.def"
+};
+
+static const char channel_settings[] =
+#define SETTING(name, kind, ...) name ", "
+#include "tracer/session/channel_settings.def"
+	;
+
+#define INDENT 26
+#define COLUMNS 79
+
+/* An entry of FILES, with its text in lines */
+static void print_entry(const char *name, const char *text, struct md_buf *out)
+{
+	size_t column = INDENT;
+
+	md_buf_printf(out, "      %-*s", INDENT - 6, name);
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (column > INDENT && column + 1 + len > COLUMNS) {
+			md_buf_printf(out, "\n%*s", INDENT, "");
+			column = INDENT;
+		}
+		md_buf_printf(out, "%s%.*s", column > INDENT ? " " : "", (int)len, text);
+		column += len + (column > INDENT);
+		text += len + (text[len] == ' ');
+	}
+	md_buf_putc(out, '\n');
+}
+
+/* The settings of snapshots, or the others */
+static void print_settings(bool of_snapshots, struct md_buf *out)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++)
+		if (!strncmp(settings[i].name, "snapshot", 8) == of_snapshots)
+			print_entry(settings[i].name, settings[i].help, out);
+}
+
+void readme_print(struct md_buf *out)
+{
+	struct md_buf channel = MD_BUF_INIT;
+
+	md_buf_printf(&channel, "mkdir makes a channel: events, contexts, %sstatus, "
+		      "streams/UID/cpuN or streams/PID/cpuN (CTF packets)", channel_settings);
+	md_buf_puts(out, readme_head);
+	print_settings(false, out);
+	md_buf_puts(out, readme_files);
+	print_entry("user/channels/NAME/", md_buf_str(&channel), out);
+	md_buf_puts(out, readme_domains);
+	print_settings(true, out);
+	md_buf_puts(out, readme_rest);
+	md_buf_deinit(&channel);
+}

@@ -32,7 +32,7 @@ static uint64_t status_change(const struct node *n)
 static int show_readme(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)n, (void)who;
-	md_buf_puts(out, readme);
+	readme_print(out);
 	return 0;
 }
 

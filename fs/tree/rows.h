@@ -8,11 +8,27 @@
 #include "fs/tree/errors.h"
 #include "fs/tree/tree.h"
 
-/* readme.c: the file README at the top of the mount. */
-extern const char readme[];
+/* readme.c: the file README at the top of the mount */
+void readme_print(struct md_buf *out);
 
 /* Beside files that can be written: what went wrong with them. */
 #define ERROR_ROW { .name = "error", .mode = S_IFREG | 0444, .show = errors_show }
+
+/*
+ * A line of tracer/session/session_settings.def and so on as the row of a file, with the functions
+ * show_setting and store_setting of the .c file.
+ */
+#define SETTING_FILE(name_, kind, ...) \
+	{ .name = name_, .mode = S_IFREG | 0666, .show = show_setting, .store = store_setting, \
+	  .how = HOW_##kind, .setting = true, __VA_ARGS__ },
+#define HOW_FLAG STORE_VALUE
+#define HOW_CHOICE STORE_CHOICE
+#define HOW_SIZE STORE_VALUE
+#define HOW_TIME STORE_VALUE
+#define HOW_COUNT STORE_VALUE
+#define HOW_PATH STORE_LINES
+#define HOW_PLACE STORE_PAIR
+#define HOW_LIST STORE_LIST
 
 /* The daemon's own status changed. */
 void root_changed(void);

@@ -196,56 +196,38 @@ const struct row snapshot_row = {
 
 /* ---- settings ---- */
 
-static int show_attr(const struct node *n, const struct who *who, struct md_buf *out)
+static int show_setting(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return session_show(n->session, (enum session_attr)n->row->arg, out);
+	return session_show(n->session, n->row->name, false, out);
 }
 
-static int store_attr(const struct node *n, const struct who *who, const char *text, bool replace,
-		      struct tr_err *err)
+static int save_setting(const struct node *n, const struct who *who, struct md_buf *out)
 {
-	(void)who, (void)replace;
-	return session_store(n->session, (enum session_attr)n->row->arg, text, err);
+	(void)who;
+	return session_show(n->session, n->row->name, true, out);
 }
 
-/* `output` and `input`: unlike other values, they may be empty. */
-static int store_path(const struct node *n, const struct who *who, const char *text, bool replace,
-		      struct tr_err *err)
+static int store_setting(const struct node *n, const struct who *who, const char *text,
+			 bool replace, struct tr_err *err)
 {
-	char *copy = strdup(text + strspn(text, " \t\r\n")), *word = copy;
-	int line, rc = copy ? 0 : -ENOMEM;
+	enum store_how how = n->row->how;
+	bool lines = how == STORE_LINES || how == STORE_PAIR;
+	char *copy = lines ? strdup(text + strspn(text, " \t\r\n")) : NULL, *word = copy;
+	int line, rc = lines && !copy ? -ENOMEM : 0;
 
-	(void)replace;
-	/* Two addresses, one for control and one for data, are two words or lines. */
-	if (copy && *copy && (n->row->arg != SESSION_OUTPUT || strncmp(copy, "tcp", 3)))
+	/*
+	 * Unlike other values, a path may be empty. Two addresses, one for control and one for
+	 * data, are two words or lines.
+	 */
+	if (copy && *copy && (how != STORE_PAIR || strncmp(copy, "tcp", 3)))
 		rc = words_value(copy, &word, &line, err);
+	if (!rc && (lines || how == STORE_LIST))
+		rc = process_check_paths(who, word ? word : text, err);
 	if (!rc)
-		rc = process_check_paths(who, word, err);
-	if (!rc)
-		rc = session_store(n->session, (enum session_attr)n->row->arg, word, err);
+		rc = session_store(n->session, n->row->name, word ? word : text, replace, err);
 	free(copy);
 	return rc;
-}
-
-static int save_output(const struct node *n, const struct who *who, struct md_buf *out)
-{
-	(void)who;
-	return session_show(n->session, SESSION_OUTPUT_SAVED, out);
-}
-
-static int show_snapshot_outputs(const struct node *n, const struct who *who, struct md_buf *out)
-{
-	(void)who;
-	return snapshot_outputs_show(n->session, out);
-}
-
-static int store_snapshot_outputs(const struct node *n, const struct who *who, const char *text,
-				  bool replace, struct tr_err *err)
-{
-	int rc = process_check_paths(who, text, err);
-
-	return rc ? rc : snapshot_outputs_store(n->session, text, replace, err);
 }
 
 /* ---- inclusion sets ---- */
@@ -341,11 +323,6 @@ static void list_domains(const struct node *dir, const struct who *who, struct l
 	agents_list(out);
 }
 
-/* A setting whose values are shown, the current one in brackets */
-#define CHOICE(name_, attr) { .name = name_, .mode = S_IFREG | 0666, .show = show_attr, \
-			      .store = store_attr, .how = STORE_CHOICE, .arg = attr, \
-			      .setting = true }
-
 static const struct row session_rows[] = {
 	{ .name = "control",
 	  .mode = S_IFREG | 0666,
@@ -363,62 +340,14 @@ static const struct row session_rows[] = {
 	  .show = config_show,
 	  .store = config_store,
 	  .how = STORE_WHOLE },
-	{ .name = "snapshot_max_size",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_attr,
-	  .arg = SESSION_SNAPSHOT_MAX_SIZE,
-	  .setting = true },
-	{ .name = "snapshot_outputs",
-	  .mode = S_IFREG | 0666,
-	  .show = show_snapshot_outputs,
-	  .store = store_snapshot_outputs,
-	  .how = STORE_LIST,
-	  .setting = true },
 	{ .name = "snapshots",
 	  .mode = S_IFDIR | 0777,
 	  .find = find_snapshot,
 	  .list = list_snapshots,
 	  .make = make_snapshot,
 	  .remove = remove_snapshot },
-	{ .name = "output",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_path,
-	  .how = STORE_PAIR,
-	  .save = save_output,
-	  .arg = SESSION_OUTPUT,
-	  .setting = true },
-	{ .name = "input",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_path,
-	  .how = STORE_LINES,
-	  .arg = SESSION_INPUT,
-	  .setting = true },
-	CHOICE("checksum", SESSION_CHECKSUM),
-	CHOICE("compress", SESSION_COMPRESS),
-	{ .name = "rotate_size",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_attr,
-	  .arg = SESSION_ROTATE_SIZE,
-	  .setting = true },
-	CHOICE("clock", SESSION_CLOCK),
-	CHOICE("ctf_version", SESSION_CTF_VERSION),
-	CHOICE("metadata", SESSION_METADATA),
-	{ .name = "live_period",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_attr,
-	  .arg = SESSION_LIVE_PERIOD,
-	  .setting = true },
-	{ .name = "rotate_period",
-	  .mode = S_IFREG | 0666,
-	  .show = show_attr,
-	  .store = store_attr,
-	  .arg = SESSION_ROTATE_PERIOD,
-	  .setting = true },
+#define SETTING(name, kind, ...) SETTING_FILE(name, kind, .save = save_setting)
+#include "tracer/session/session_settings.def"
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows },
 	{ .name = "trace", .mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list },
 	{ .name = "text", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr,

@@ -277,7 +277,7 @@ static void read_moment(void)
 static int set_input(const char *path)
 {
 	struct tr_err err = TR_ERR_INIT;
-	int ret = import_part.settings[0].store(s, path, &err);
+	int ret = input_store(s, path, false, &err);
 
 	expect(!ret || err.sentence[0], "an error without a sentence");
 	if (ret && getenv("FUZZ_SHOW"))

@@ -83,10 +83,10 @@ static void make(void)
 	expect(session_create(t, "a", &me, &err) == 0, err.sentence);
 	s = session_get(t, "a");
 	expect(channel_create(s, DOMAIN_USER, "c", &err) == 0 &&
-		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_SIZE, "4096", &err) == 0 &&
-		       channel_store(s, DOMAIN_USER, "c", CHANNEL_SUBBUF_COUNT, "8", &err) == 0 &&
+		       channel_store(s, DOMAIN_USER, "c", "subbuf_size", "4096", &err) == 0 &&
+		       channel_store(s, DOMAIN_USER, "c", "subbuf_count", "8", &err) == 0 &&
 		       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
-		       session_store(s, SESSION_OUTPUT, output, &err) == 0 &&
+		       session_store(s, "output", output, false, &err) == 0 &&
 		       events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 &&
 		       session_control(s, "start\n", &err) == 0,
 	       err.sentence);

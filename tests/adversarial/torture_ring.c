@@ -317,9 +317,9 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 	if (session_create(t, mode, &(struct owner){ 0 }, &err) || !(s = session_get(t, mode)))
 		exit(2);
 	channel_create(s, DOMAIN_USER, "channel0", &err);
-	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_LOSS_MODE, mode, &err);
-	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_SUBBUF_SIZE, "64k", &err);
-	channel_store(s, DOMAIN_USER, "channel0", CHANNEL_SUBBUF_COUNT,
+	channel_store(s, DOMAIN_USER, "channel0", "loss_mode", mode, &err);
+	channel_store(s, DOMAIN_USER, "channel0", "subbuf_size", "64k", &err);
+	channel_store(s, DOMAIN_USER, "channel0", "subbuf_count",
 		      strcmp(mode, "discard") ? "8" : "512", &err);
 	events_store(s, DOMAIN_USER, NULL, "torture:*\n", true, &err);
 	control(s, "start\n");

@@ -25,6 +25,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/output/snapshot/snapshot.h"
+#include "tracer/output/snapshot/target.h"
 #include "tracer/output/output.h"
 #include "tracer/output/relay/relay.h"
 #include "tracer/base/os/slice.h"
@@ -38,6 +39,13 @@ static const struct session_part *const session_parts[] = {
 	&output_part, &snapshot_part, &trigger_part, &agent_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
+
+#define AT(member) SETTING_MEMBER(session, member)
+#define SETTING(name, kind, help, ...) { name, SETTING_##kind, __VA_ARGS__ },
+static const struct setting session_settings[] = {
+#include "tracer/session/session_settings.def"
+	{ 0 }
+};
 
 #define SYNC_SECONDS 10         /* for which a clean end waits for disks */
 
@@ -188,6 +196,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
 	CDS_INIT_LIST_HEAD(&t->dead_maps);
 	t->parts = session_parts;
+	t->settings = session_settings;
 	t->sinks = sinks;
 	t->domains[DOMAIN_USER] = &user_domain;
 	t->domains[DOMAIN_KERNEL] = &kernel_domain;

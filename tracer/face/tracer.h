@@ -210,24 +210,14 @@ int session_chmod(struct session *s, mode_t mode);
 /* (uid_t)-1, (gid_t)-1: unchanged */
 int session_chown(struct session *s, uid_t uid, gid_t gid);
 
-/* Settings. A read gives a text that can be written. */
-enum session_attr {
-	/* limit of a snapshot's stream files together, bytes; 0: none */
-	SESSION_SNAPSHOT_MAX_SIZE,
-	SESSION_OUTPUT,                 /* the directory for packets; the first start fixes it */
-	SESSION_OUTPUT_SAVED,	/* for `config`: `default` if the user wrote that; read-only */
-	SESSION_INPUT,                  /* the directory of a trace, which the session shows */
-	SESSION_CHECKSUM,               /* of packets in the directory; the same */
-	SESSION_COMPRESS,               /* `none`, `gzip` or `xz`; the same */
-	SESSION_ROTATE_SIZE, SESSION_ROTATE_PERIOD,
-	/* us; readers of a relay follow within it; fixed by the first start */
-	SESSION_LIVE_PERIOD,
-	SESSION_CLOCK,                  /* `mono`, `tai` or `plugin`; fixed by the first start */
-	SESSION_CTF_VERSION,            /* `1.8` or `2`; the same */
-	SESSION_METADATA,               /* `text` or `packets`; the same */
-};
-int session_show(struct session *s, enum session_attr attr, struct md_buf *out);
-int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err);
+/*
+ * Settings, by the names that session_settings.def and channel_settings.def give them. A read gives
+ * a text that can be written. saved: as `config` has it. replace: the text is the whole list; for
+ * settings that are lists.
+ */
+int session_show(struct session *s, const char *setting, bool saved, struct md_buf *out);
+int session_store(struct session *s, const char *setting, const char *text, bool replace,
+		  struct tr_err *err);
 
 /* Text for `control`: the verbs that are accepted now, one a line. */
 void session_verbs(struct session *s, struct md_buf *out);
@@ -287,27 +277,10 @@ int channel_create(struct session *s, enum domain domain, const char *channel, s
 int channel_destroy(struct session *s, enum domain domain, const char *channel, struct tr_err *err);
 bool channel_exists(struct session *s, enum domain domain, const char *channel);
 
-enum channel_attr {
-	CHANNEL_ENABLED,
-	CHANNEL_SUBBUF_SIZE,
-	CHANNEL_SUBBUF_COUNT,
-	CHANNEL_LOSS_MODE,
-	CHANNEL_BUFFERING,
-	/* how long a hit waits for space in mode discard; 0: not at all */
-	CHANNEL_BLOCKING_TIMEOUT,
-	/* how long streams/ may hold back a partial sub-buffer; 0: no limit */
-	CHANNEL_SWITCH_PERIOD,
-	/* how often waiting readers look for events; 0: the caller decides */
-	CHANNEL_READ_PERIOD,
-	CHANNEL_MONITOR_PERIOD, /* how often triggers look at its buffers; 0: never */
-	/* files of the output: how large, and how many of a stream are kept; 0: no limit */
-	CHANNEL_FILE_SIZE,
-	CHANNEL_FILE_COUNT,
-};
-int channel_show(struct session *s, enum domain domain, const char *channel, enum channel_attr attr,
+int channel_show(struct session *s, enum domain domain, const char *channel, const char *setting,
 		 struct md_buf *out);
-int channel_store(struct session *s, enum domain domain, const char *channel,
-		  enum channel_attr attr, const char *value, struct tr_err *err);
+int channel_store(struct session *s, enum domain domain, const char *channel, const char *setting,
+		  const char *value, struct tr_err *err);
 int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
 
 /*
@@ -484,12 +457,6 @@ int image_save(struct trace_image *m, const struct image_sink *to);
  * snapshot-DATE-TIME-N. -EDQUOT beyond max_frozen.
  */
 int snapshot_create(struct session *s, const char *name, struct tr_err *err);
-/*
- * Where snapshots go besides memory: lines `PLACE [max-size N]`, a directory or the address of a
- * relay; `!PLACE` removes. One write is one unit; directories are made. Unlocked.
- */
-int snapshot_outputs_show(struct session *s, struct md_buf *out);
-int snapshot_outputs_store(struct session *s, const char *text, bool replace, struct tr_err *err);
 int snapshot_destroy(struct session *s, const char *name, struct tr_err *err);
 void snapshots_list(struct session *s, struct md_buf *names);
 /* Returns the snapshot's image with a reference; -ENOENT. */

@@ -176,7 +176,7 @@ int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, 
 	fill_origin(who, &values);
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node) {
-		if (!session_serves(s, who->uid) || s->clock_is_plugin ||
+		if (!session_serves(s, who->uid) || s->times == TIMES_PLUGIN ||
 		    !session_tracks(s, who->pid, who->uid, who->gid))
 			continue;
 		cds_list_for_each_entry(c, &s->channels, node)

@@ -235,11 +235,10 @@ static inline uint64_t stream_writer_view_size(const struct stream_writer *os)
  */
 void seal_packet(const struct session *s, const struct stream *st, struct packet *p,
 		 struct md_sealed_packet *header, void **content, uint64_t *size);
-/* The settings `checksum` and `compress` */
-void show_checksum(const struct session *s, struct md_buf *out);
-int store_checksum(struct session *s, const char *value, struct tr_err *err);
-void show_compress(const struct session *s, struct md_buf *out);
-int store_compress(struct session *s, const char *value, struct tr_err *err);
+/* settings.c: the setting `output` (base/setting.h) */
+void output_show(const void *session, struct md_buf *out);
+void output_show_saved(const void *session, struct md_buf *out);
+int output_store(void *session, const char *value, bool replace, struct tr_err *err);
 
 /* ---- stream_writer_files.c: with the owner's rights ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What users set of an output: the attributes `output`, `rotate_size` and `rotate_period`, their
- * lines in the session's file, and the output's row as a part of the session.
+ * The setting `output`, its line in the session's file, and the output's row as a part of the
+ * session.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +24,6 @@
 #define DEFAULT "default"
 /* suffixes -2 to -99 of default directories with the same name and second */
 #define DEFAULTS_MOST 99
-#define LIVE_MIN 10000          /* us */
-#define PERIOD_MAX (UINT64_C(366) * 86400 * 1000000)
 
 /* The session's output is now that one; NULL: none. */
 static void set_output(struct session *s, struct output *o)
@@ -61,27 +59,11 @@ static int restore_output(struct session *s, const char *path, bool by_default)
 	return s->output ? 0 : -ENOMEM;
 }
 
-/* A session without an output keeps these, too. */
-static void restore_rotation(struct session *s, const char *line)
-{
-	uint64_t size, period;
-
-	if (sscanf(line, "%" SCNu64 " %" SCNu64, &size, &period) != 2)
-		return;
-	s->rotate_size = size;
-	s->rotate_period = period;
-}
-
 static void save_output(const struct session *s, struct md_buf *out)
 {
 	if (s->output)
 		md_buf_printf(out, "output%s %s\n", s->output->by_default ? "_default" : "",
 			      s->output->path);
-	if (s->live_period)
-		md_buf_printf(out, "live %" PRIu64 "\n", s->live_period);
-	if (s->rotate_size || s->rotate_period)
-		md_buf_printf(out, "rotate %" PRIu64 " %" PRIu64 "\n", s->rotate_size,
-			      s->rotate_period);
 }
 
 /* ---- output ---- */
@@ -171,12 +153,13 @@ static int make_output(struct session *s, const char *value, const struct output
 	return 0;
 }
 
-static int store_output(struct session *s, const char *value, struct tr_err *err)
+int output_store(void *session, const char *value, bool replace, struct tr_err *err)
 {
-	struct session none = { 0 };
+	struct session *s = session, none = { 0 };
 	struct output_owner of;
 	int ret;
 
+	(void)replace;
 	pthread_mutex_lock(&s->tracer->lock);
 	ret = session_may_set(s, err);
 	of = output_owner_of(s);
@@ -310,75 +293,22 @@ static void wake_for_buffers(struct session *s)
 	pthread_mutex_unlock(&o->lock);
 }
 
-static int store_rotate_size(struct session *s, const char *value, struct tr_err *err)
+void output_show(const void *session, struct md_buf *out)
 {
-	uint64_t v = 0;
-	int ret = units_size(value, &v, err);
+	const struct session *s = session;
 
-	return ret ? ret : session_store_number(s, &s->rotate_size, v, err);
-}
-
-static int store_rotate_period(struct session *s, const char *value, struct tr_err *err)
-{
-	uint64_t v = 0;
-	int ret = units_time(value, &v, err);
-
-	if (!ret && v > PERIOD_MAX)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "must be from 0 (off) to a year");
-	if (!ret && v && v < 10000)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "must be 10ms at least");
-	return ret ? ret : session_store_number(s, &s->rotate_period, v, err);
-}
-
-static void show_output(const struct session *s, struct md_buf *out)
-{
 	lexer_quote_path(s->output ? s->output->path : "", out);
 }
 
 /* `config` saves `default` as such, because the next session needs a directory of its own. */
-static void show_output_saved(const struct session *s, struct md_buf *out)
+void output_show_saved(const void *session, struct md_buf *out)
 {
+	const struct session *s = session;
+
 	if (s->output && s->output->by_default)
 		md_buf_puts(out, DEFAULT "\n");
 	else
-		show_output(s, out);
-}
-
-static int store_live_period(struct session *s, const char *value, struct tr_err *err)
-{
-	uint64_t v = 0;
-	int ret = units_time(value, &v, err);
-
-	if (!ret && v && (v < LIVE_MIN || v > UINT32_MAX))
-		ret = tr_fail_at(err, -EINVAL, value, 0,
-				 "must be 0 (off), or from 10ms to 1h; a number without a unit "
-				 "is microseconds");
-	if (ret)
-		return ret;
-	session_lock(s);
-	ret = session_may_set(s, err);
-	if (!ret) {
-		s->live_period = v;
-		session_save(s);
-		session_changed(s);
-	}
-	session_unlock(s);
-	return ret;
-}
-
-static void show_live_period(const struct session *s, struct md_buf *out)
-{
-	md_buf_printf(out, "%" PRIu64 "\n", s->live_period);
-}
-
-static void show_rotate_size(const struct session *s, struct md_buf *out)
-{
-	md_buf_printf(out, "%" PRIu64 "\n", s->rotate_size);
-}
-
-static void show_rotate_period(const struct session *s, struct md_buf *out)
-{
-	md_buf_printf(out, "%" PRIu64 "\n", s->rotate_period);
+		output_show(s, out);
 }
 
 static void exchange_outputs(struct session *a, struct session *b)
@@ -387,11 +317,6 @@ static void exchange_outputs(struct session *a, struct session *b)
 
 	set_output(a, b->output);
 	set_output(b, o);
-	SWAP(a->compression, b->compression);
-	SWAP(a->checksum, b->checksum);
-	SWAP(a->live_period, b->live_period);
-	SWAP(a->rotate_size, b->rotate_size);
-	SWAP(a->rotate_period, b->rotate_period);
 	if (a->output)
 		a->output->s = a;
 	if (b->output)
@@ -406,10 +331,6 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 		restore_output(s, value, false);
 	else if (!strcmp(key, "output_default"))
 		restore_output(s, value, true);
-	else if (!strcmp(key, "live"))
-		s->live_period = strtoull(value, NULL, 10);
-	else if (!strcmp(key, "rotate"))
-		restore_rotation(s, value);
 	else
 		return false;
 	return true;
@@ -420,20 +341,8 @@ static bool has_output(const struct session *s)
 	return s->output != NULL;
 }
 
-static const struct session_setting settings[] = {
-	{ SESSION_OUTPUT, show_output, store_output },
-	{ SESSION_OUTPUT_SAVED, show_output_saved, NULL },
-	{ SESSION_CHECKSUM, show_checksum, store_checksum },
-	{ SESSION_COMPRESS, show_compress, store_compress },
-	{ SESSION_ROTATE_SIZE, show_rotate_size, store_rotate_size },
-	{ SESSION_LIVE_PERIOD, show_live_period, store_live_period },
-	{ SESSION_ROTATE_PERIOD, show_rotate_period, store_rotate_period },
-	{ 0 }
-};
-
 const struct session_part output_part = {
 	.name = "output",
-	.settings = settings,
 	.save = save_output,
 	.restore_line = restore_line,
 	.exchange = exchange_outputs,

@@ -116,6 +116,7 @@ static struct region_geometry geometry(const struct channel *c, enum trail_ring_
 				       uint32_t pid)
 {
 	const struct tracer *t = c->session->tracer;
+	bool plugin = c->session->times == TIMES_PLUGIN;
 	struct region_geometry geo = {
 		.mode = c->mode,
 		.kind = kind,
@@ -123,8 +124,8 @@ static struct region_geometry geometry(const struct channel *c, enum trail_ring_
 		.subbuf_count = c->subbuf_count,
 		.subbuf_size = c->subbuf_size,
 		.switch_count = GROUP_EVENTS_MAX,
-		.clock_mult = c->session->clock_is_plugin ? 0 : t->clock.mult,
-		.clock_base = c->session->clock_is_plugin ? TRAIL_CLOCK_PLUGIN : t->clock.base,
+		.clock_mult = plugin ? 0 : t->clock.mult,
+		.clock_base = plugin ? TRAIL_CLOCK_PLUGIN : t->clock.base,
 	};
 
 	if (!per_cpu(c, kind, pid))

@@ -42,7 +42,6 @@ struct channel *channel_new(struct session *s, enum domain domain, const char *n
 		s->next_channel = id + 1;
 	c->serial = ++s->tracer->next_serial;
 	c->enabled = true;
-	c->loss = -1;
 	c->mode = TRAIL_MODE_OVERWRITE;
 	c->subbuf_size = 512 * 1024;
 	c->subbuf_count = 4;
@@ -78,9 +77,10 @@ int channel_start(struct channel *c, struct tr_err *err)
 	 * A channel whose writers may block, or that is written to files, must not overwrite:
 	 * default to discard.
 	 */
-	c->mode = c->loss >= 0 ? (enum trail_mode)c->loss :
-		  c->blocking || c->session->output ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
-	if (c->kernel && c->session->clock_is_plugin)
+	c->mode = c->loss == LOSS_DISCARD || (c->loss == LOSS_DEFAULT &&
+					      (c->blocking || c->session->output))
+			  ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
+	if (c->kernel && c->session->times == TIMES_PLUGIN)
 		return tr_fail(err, -EINVAL,
 			       "a session whose clock is plugin does not record the kernel");
 	if (ops->start)

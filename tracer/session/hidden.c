@@ -155,7 +155,7 @@ static int add_channel(struct session *s, const struct hidden_channel *c, struct
 		rule_list_deinit(rules);
 		return tr_fail(err, -ENOMEM, "out of memory");
 	}
-	ch->loss = c->loss;
+	ch->loss = c->loss == TRAIL_MODE_OVERWRITE ? LOSS_OVERWRITE : LOSS_DISCARD;
 	ch->subbuf_size = c->subbuf_size;
 	ch->subbuf_count = c->subbuf_count;
 	ch->rules = *rules;

@@ -1,37 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The parts of a session as a whole: see session/part.h. */
+/* The parts of a session as a whole (session/part.h), and its settings (base/setting.h). */
 #include "tracer/session/part.h"
 
 #include <errno.h>
 
 #include "tracer/session/session.h"
 
-static const struct session_setting *find_setting(const struct tracer *t, enum session_attr attr)
+int session_show(struct session *s, const char *setting, bool saved, struct md_buf *out)
 {
-	for_each_part(p, t)
-		for (const struct session_setting *row = (*p)->settings; row && row->show; row++)
-			if (row->attr == attr)
-				return row;
-	return NULL;
-}
-
-int session_show(struct session *s, enum session_attr attr, struct md_buf *out)
-{
-	const struct session_setting *row = find_setting(s->tracer, attr);
+	const struct setting *row = setting_find(s->tracer->settings, setting);
 
 	if (!row)
 		return -EINVAL;
 	pthread_mutex_lock(&s->tracer->lock);
-	row->show(s, out);
+	if (saved && row->save)
+		row->save(s, out);
+	else
+		setting_show(row, s, out);
 	pthread_mutex_unlock(&s->tracer->lock);
 	return 0;
 }
 
-int session_store(struct session *s, enum session_attr attr, const char *value, struct tr_err *err)
+static int store_member(struct session *s, const struct setting *row, const char *value,
+			struct tr_err *err)
 {
-	const struct session_setting *row = find_setting(s->tracer, attr);
+	uint64_t v = 0;
+	int ret = setting_parse(row, value, &v, err);
 
-	return row && row->store ? row->store(s, value, err) : -EINVAL;
+	if (ret)
+		return ret;
+	session_lock(s);
+	ret = row->live ? session_check_alive(s, err) : session_may_set(s, err);
+	if (!ret && row->check)
+		ret = row->check(s, value, &v, err);
+	if (!ret) {
+		setting_set(row, s, v);
+		if (row->changed)
+			row->changed(s);
+		session_save(s);
+		session_changed(s);
+	}
+	session_unlock(s);
+	return ret;
+}
+
+int session_store(struct session *s, const char *setting, const char *text, bool replace,
+		  struct tr_err *err)
+{
+	const struct setting *row = setting_find(s->tracer->settings, setting);
+
+	if (!row)
+		return -EINVAL;
+	return row->store ? row->store(s, text, replace, err) : store_member(s, row, text, err);
 }
 
 bool session_flush(struct session *s)
@@ -109,6 +129,7 @@ void session_drop_parts(struct session *s, bool keep)
 
 void session_exchange_parts(struct session *a, struct session *b)
 {
+	settings_exchange(a->tracer->settings, a, b);
 	for_each_part_with(exchange, p, a->tracer)
 		LOCKED(a->tracer, (*p)->exchange(a, b));
 }

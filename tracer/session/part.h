@@ -17,28 +17,17 @@
 #include "tracer/session/lock_check.h"
 #include "tracer/face/tracer.h"
 
-/* One file of the session's directory that shows and takes a setting. */
-struct session_setting {
-	enum session_attr attr;
-	/* Locked. One line, in a form that store() accepts. */
-	void (*show)(const struct session *s, struct md_buf *out);
-	/*
-	 * Unlocked: it may open directories. 0 or -errno with a sentence; a failure changes
-	 * nothing.
-	 */
-	int (*store)(struct session *s, const char *value, struct tr_err *err);
-};
-
 struct session_part {
 	const char *name;
-	/* ends with a row whose show is NULL; NULL: no settings */
-	const struct session_setting *settings;
 
 	/* Locked. Lines `KEY VALUE` of the session's file in the state directory. */
 	void (*save)(const struct session *s, struct md_buf *out);
 	/* No other thread knows the session yet. False: the key belongs to another part. */
 	bool (*restore_line)(struct session *s, const char *key, const char *value);
-	/* Locked. Two sessions that were never started exchange what the user set. */
+	/*
+	 * Locked. Two sessions that were never started exchange what the user set, besides the
+	 * members that are settings.
+	 */
 	void (*exchange)(struct session *a, struct session *b);
 
 	/* Locked. The session starts. 0 or -errno with a sentence. */

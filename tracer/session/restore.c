@@ -66,36 +66,22 @@ static void finish_channel(struct restore *r)
 	r->channel = NULL;
 }
 
-static void restore_times(struct restore *r, const char *line)
+/* Of the session, or of the channel of the last `channel` line */
+static void restore_setting(struct restore *r, const char *line)
 {
-	uint64_t blocking, switch_period, read_period;
-
-	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64, &blocking,
-				  &switch_period, &read_period) != 3)
-		return;
-	r->channel->blocking = blocking;
-	r->channel->switch_period = switch_period;
-	r->channel->read_period = read_period;
+	if (r->channel)
+		settings_restore(channel_settings, r->channel, line);
+	else
+		settings_restore(r->t->settings, r->s, line);
 }
 
-static void restore_monitor(struct restore *r, const char *line)
-{
-	uint64_t period;
-
-	if (r->channel && sscanf(line, "%" SCNu64, &period) == 1)
-		r->channel->monitor_period = period;
-}
-
-static void restore_files(struct restore *r, const char *line)
-{
-	uint64_t size;
-	uint32_t count;
-
-	if (!r->channel || sscanf(line, "%" SCNu64 " %" SCNu32, &size, &count) != 2)
-		return;
-	r->channel->file_size = size;
-	r->channel->file_count = count;
-}
+/* Lines of numbers, of versions before `set` */
+static const struct former_line former_lines[] = {
+	{ "times", { "blocking_timeout", "switch_period", "read_period" } },
+	{ "monitor", { "monitor_period" } },
+	{ "files", { "file_size", "file_count" } },
+	{ 0 }
+};
 
 static void restore_track(struct restore *r, const char *line)
 {
@@ -110,7 +96,31 @@ static void restore_track(struct restore *r, const char *line)
 	r->s->track[attr] = track;
 }
 
+static struct channel *add_channel(struct restore *r, uint32_t id, bool started, bool overwrites,
+				   const char *name)
+{
+	struct channel *c = name_check(name, 128, NULL) || find_channel_id(r->s, id)
+				    ? NULL : channel_new(r->s, DOMAIN_USER, name, id);
+
+	if (!c)
+		return NULL;
+	c->started = started;
+	c->mode = overwrites ? TRAIL_MODE_OVERWRITE : TRAIL_MODE_DISCARD;
+	r->channel = c;
+	return c;
+}
+
 static void restore_channel(struct restore *r, const char *line)
+{
+	int started, mode, n = 0;
+	uint32_t id;
+
+	if (sscanf(line, "%u %d %d %n", &id, &started, &mode, &n) == 3 && n)
+		add_channel(r, id, started, mode, line + n);
+}
+
+/* Of versions that wrote settings into the line of the channel */
+static void restore_former_channel(struct restore *r, const char *line)
 {
 	int enabled, started, per_process, loss, mode, n = 0;
 	uint64_t size;
@@ -118,20 +128,16 @@ static void restore_channel(struct restore *r, const char *line)
 	struct channel *c;
 
 	if (sscanf(line, "%u %d %d %d %d %d %" SCNu64 " %u %n", &id, &enabled, &started,
-		   &per_process, &loss, &mode, &size, &count, &n) < 8 ||
-	    !n || name_check(line + n, 128, NULL) || find_channel_id(r->s, id))
+		   &per_process, &loss, &mode, &size, &count, &n) < 8 || !n)
 		return;
-	c = channel_new(r->s, DOMAIN_USER, line + n, id);
+	c = add_channel(r, id, started, mode, line + n);
 	if (!c)
 		return;
 	c->enabled = enabled;
-	c->started = started;
 	c->per_process = per_process;
-	c->loss = loss >= 0 && loss <= 1 ? loss : -1;
-	c->mode = mode ? TRAIL_MODE_OVERWRITE : TRAIL_MODE_DISCARD;
+	c->loss = loss == 0 ? LOSS_DISCARD : loss == 1 ? LOSS_OVERWRITE : LOSS_DEFAULT;
 	c->subbuf_size = size;
 	c->subbuf_count = count;
-	r->channel = c;
 }
 
 static int restore_event(void *arg, uint32_t stream_id, struct md_event *e)
@@ -271,11 +277,10 @@ static const struct line_kind {
 } line_kinds[] = {
 	{ "rule", restore_rule, true },
 	{ "context", restore_context, true },
-	{ "times", restore_times, true },
-	{ "monitor", restore_monitor, true },
-	{ "files", restore_files, true },
+	{ "set", restore_setting, true },
 	{ "kernel", restore_kernel, true },
-	{ "channel", restore_channel, false },
+	{ "channel_id", restore_channel, false },
+	{ "channel", restore_former_channel, false },
 	{ "groups", restore_groups, false },
 	{ "track", restore_track, false },
 	{ "trace", restore_trace, false },
@@ -301,6 +306,9 @@ static void restore_line(struct restore *r, const char *line)
 		line_kinds[i].restore(r, value);
 		return;
 	}
+	if (r->channel && settings_restore_former(former_lines, channel_settings, r->channel, key,
+						  value))
+		return;
 	finish_channel(r);
 	if (!session_restore_part(r->s, key, value))
 		session_restore_key(r->s, key, value);

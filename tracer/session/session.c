@@ -392,22 +392,6 @@ int session_chown(struct session *s, uid_t uid, gid_t gid)
 	return set_rights(s, (mode_t)-1, uid, gid);
 }
 
-int session_store_number(struct session *s, uint64_t *setting, uint64_t value, struct tr_err *err)
-{
-	int ret = 0;
-
-	session_lock(s);
-	if (s->gone) {
-		ret = tr_fail(err, -ENOENT, "the session is gone");
-	} else {
-		*setting = value;
-		session_save(s);
-		session_changed(s);
-	}
-	session_unlock(s);
-	return ret;
-}
-
 /* ---- status ---- */
 
 static void add_counts(const struct stream_set *set, struct ring_counts *sum)
@@ -482,7 +466,7 @@ const struct clock *session_clock(struct session *s)
 {
 	static const struct clock never = { .stands = INT64_MAX };
 
-	return s->clock_is_plugin ? &never : &s->tracer->clock;
+	return s->times == TIMES_PLUGIN ? &never : &s->tracer->clock;
 }
 
 uint64_t session_clock_offset(const struct session *s)

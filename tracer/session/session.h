@@ -15,7 +15,7 @@
  *	session.c       create, find, stop and remove sessions; their status
  *	session_lock.c  the locks and the references that an operation on a session holds
  *	channel.c       channels: create, start and remove them; their rules and contexts
- *	channel_attr.c  the attributes of a channel, as a table
+ *	channel_attr.c  the settings of a channel
  *	group.c         stream groups: event ids and switch bytes
  *	buffer.c        buffers: create, keep, clear and remove them
  *	trace_form.c    their clock and version of CTF
@@ -31,7 +31,7 @@
  *	advice.c        the `advice` lines of status
  *	report.c        reports to the program that opened the tracer
  *	domain.c        calls the hooks of all tracing domains (domain.h)
- *	part.c          calls the hooks of all parts of a session (part.h)
+ *	part.c          calls the hooks of all parts of a session (part.h); its settings
  *
  * Locks: tracer.lock guards the tables (sessions, applications) and what is in them. session.lock
  * lets one operation at a time change a session, and keeps the session as it is while that
@@ -47,6 +47,7 @@
 
 #include "tracer/base/ring/ring.h"
 #include "tracer/base/lock_order.h"
+#include "tracer/base/setting.h"
 #include "tracer/base/os/clock.h"
 #include "tracer/base/context/context.h"
 #include "tracer/base/keeper/keeper.h"
@@ -142,6 +143,7 @@ struct tracer {
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
 	/* session/part.h; ends with NULL; constant */
 	const struct session_part *const *parts;
+	const struct setting *settings;         /* of a session (base/setting.h); constant */
 	const struct output_sink *const *sinks;	/* output/sink.h; ends with NULL; constant */
 	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
 	bool keeper_pending;	/* the keeper does not have some buffer yet; atomic */
@@ -170,17 +172,15 @@ struct tracer {
 	char no_kernel[256];                    /* the reason, then */
 };
 
-/* Settings of the session itself. `config` has these, the channels and the inclusion sets. */
-struct session_settings {
-	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
-};
-
 /* What the triggers have seen of a session; compared with what it is after each change. */
 struct session_seen {
 	uint64_t starts;
 	bool active;
 	uint64_t rotations, archives;           /* of the output: begun, completed */
 };
+
+/* The clock of its events' times */
+enum session_times { TIMES_MONO, TIMES_TAI, TIMES_PLUGIN };
 
 /* What a session shows to readers that do not hold tracer.lock */
 struct session_shown {
@@ -216,7 +216,7 @@ struct session {
 	uint64_t starts, change;
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
-	bool clock_is_tai, clock_is_plugin;     /* session/trace_form.h */
+	enum session_times times;               /* session/trace_form.h */
 	struct md_clock plugin;                 /* freq 0: no application has come yet */
 	bool is_ctf2, in_packets;               /* of the metadata; the same */
 	/* Of packets in an output directory (ring/seal.h): crc32, or none; MD_COMPRESSION_… */
@@ -226,7 +226,7 @@ struct session {
 	uint64_t statedump;                     /* number of its last request; a start is one */
 	/* of the kernel: numbers of the last requests begun, ended */
 	uint64_t dump_begun, dump_ended;
-	struct session_settings settings;
+	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct cds_list_head snapshots;         /* struct snapshot */
@@ -259,6 +259,9 @@ struct session {
 	struct session_shown shown;             /* as session_publish left it */
 };
 
+/* What happens to events that find no room; default: the first start chooses. */
+enum loss_mode { LOSS_DEFAULT, LOSS_OVERWRITE, LOSS_DISCARD };
+
 /* What programs did to a channel of the user domain since the last start or clear. */
 struct channel_trouble {
 	bool spoiled;                   /* one wrote over the header or switches of a buffer: */
@@ -283,7 +286,7 @@ struct channel {
 	bool started;                           /* geometry is fixed */
 	bool per_process;
 	bool filtered;	/* some rule has had a filter since the last clear */
-	int loss;                               /* -1 default, or enum trail_mode */
+	enum loss_mode loss;
 	enum trail_mode mode;                   /* chosen by the first start */
 	uint64_t subbuf_size;
 	uint32_t subbuf_count;
@@ -368,11 +371,6 @@ static inline struct owner session_owner(const struct session *s)
 /* -ENOENT if it was removed or its rmdir has begun. Ask again after the lock was released. */
 int session_check_alive(const struct session *s, struct tr_err *err);
 /*
- * Sets a setting (a member of s), saves the session and notifies its readers. Takes session.lock
- * and tracer.lock.
- */
-int session_store_number(struct session *s, uint64_t *setting, uint64_t value, struct tr_err *err);
-/*
  * For operations that change a session: take and release session.lock and tracer.lock. The release
  * publishes the session.
  */
@@ -448,6 +446,9 @@ uint64_t event_wanted(struct channel *c, const char *event, int level, const str
 bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e,
 		   struct wanted *program);
 void programs_drop(struct tracer *t);           /* frees all compiled filters */
+
+/* channel_attr.c */
+extern const struct setting channel_settings[];
 
 /* session_file.c: caller holds tracer.lock, unless the line says otherwise */
 /* What cannot be saved is said in `status` and `error`, and tried again by sessions_save_again. */

@@ -9,18 +9,19 @@
  * The keeper holds the buffers, under the keys that the `region` lines name. The file has first one
  * line `KEY VALUE` for each row of session_keys below, then:
  *
+ *	set NAME VALUE                  a setting (base/setting.h)
  *	groups [GID …]                  of the process that made it
  *	track ATTRIBUTE [*] [ID …]      an inclusion set
- *	channel ID ENABLED STARTED PER_PROCESS LOSS MODE SUBBUF_SIZE SUBBUF_COUNT NAME
- *	times BLOCKING SWITCH_PERIOD READ_PERIOD        of the channel above, as the next five
- *	monitor PERIOD
- *	files SIZE COUNT
+ *	channel_id ID STARTED MODE NAME
+ *	set NAME VALUE                  a setting of the channel above, as the next three
  *	kernel NAME                     the channel is of the kernel domain; -: it was never started
  *	context NAME
  *	rule RULE
  *	trace INDEX UID PID CREATED UUID COMM
  *	region KEY CHANNEL TRACE ORDINAL PID
  *	KEY VALUE                       of a part (session/part.h)
+ *
+ * Lines of earlier versions are in the tables former_lines, here of sessions, there of channels.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,12 +54,6 @@ static const struct session_key {
 	{ "next_trace", KEY_U32, offsetof(struct session, next_trace) },
 	{ "statedump", KEY_U64, offsetof(struct session, statedump) },
 	{ "clock_offset", KEY_U64, offsetof(struct session, clock_offset) },
-	{ "clock_is_tai", KEY_FLAG, offsetof(struct session, clock_is_tai) },
-	{ "clock_is_plugin", KEY_FLAG, offsetof(struct session, clock_is_plugin) },
-	{ "is_ctf2", KEY_FLAG, offsetof(struct session, is_ctf2) },
-	{ "in_packets", KEY_FLAG, offsetof(struct session, in_packets) },
-	{ "checksum", KEY_FLAG, offsetof(struct session, checksum) },
-	{ "compression", KEY_U32, offsetof(struct session, compression) },
 	{ "buffers_refused", KEY_U64, offsetof(struct session, buffers_refused) },
 	{ "buffers_lost", KEY_U64, offsetof(struct session, buffers_lost) },
 };
@@ -107,10 +102,27 @@ static void restore_member(struct session *s, const struct session_key *k, long 
 	}
 }
 
+/* Numbers, of versions before `set` */
+static const struct former_line former_lines[] = {
+	{ "clock_is_tai", { "clock" } },
+	{ "is_ctf2", { "ctf_version" } },
+	{ "in_packets", { "metadata" } },
+	{ "checksum", { "checksum" } },
+	{ "compression", { "compress" } },
+	{ "live", { "live_period" } },
+	{ "rotate", { "rotate_size", "rotate_period" } },
+	{ "snapshot_max_size", { "snapshot_max_size" } },
+	{ 0 }
+};
+
 void session_restore_key(struct session *s, const char *key, const char *value)
 {
 	long long v;
 
+	if (settings_restore_former(former_lines, s->tracer->settings, s, key, value))
+		return;
+	if (!strcmp(key, "clock_is_plugin") && !strcmp(value, "1"))
+		s->times = TIMES_PLUGIN;
 	if (sscanf(value, "%lld", &v) != 1)
 		return;
 	for (size_t i = 0; i < sizeof(session_keys) / sizeof(*session_keys); i++)
@@ -134,13 +146,8 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 {
 	struct md_buf rules = MD_BUF_INIT, contexts = MD_BUF_INIT;
 
-	md_buf_printf(out, "channel %u %d %d %d %d %d %" PRIu64 " %u %s\n", c->id, c->enabled,
-		      c->started, c->per_process, c->loss, (int)c->mode, c->subbuf_size,
-		      c->subbuf_count, c->name);
-	md_buf_printf(out, "times %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->blocking,
-		      c->switch_period, c->read_period);
-	md_buf_printf(out, "monitor %" PRIu64 "\n", c->monitor_period);
-	md_buf_printf(out, "files %" PRIu64 " %u\n", c->file_size, c->file_count);
+	md_buf_printf(out, "channel_id %u %d %d %s\n", c->id, c->started, (int)c->mode, c->name);
+	settings_save(channel_settings, c, out);
 	if (c->session->tracer->domains[c->kernel]->save)
 		c->session->tracer->domains[c->kernel]->save(c, out);
 	context_list_print(&c->contexts, &contexts);
@@ -215,6 +222,7 @@ int session_save(struct session *s)
 	if (s->gone || s->draft || s->hidden)
 		return 0;
 	save_keys(s, &out);
+	settings_save(s->tracer->settings, s, &out);
 	owner_groups_print(&s->groups, &out);
 	save_tracks(s, &out);
 	cds_list_for_each_entry(c, &s->channels, node)

@@ -27,13 +27,13 @@ void trace_set_form(struct trace *t, const struct session *s)
 	const struct clock *clock = &s->tracer->clock;
 
 	t->md->clock_offset = session_clock_offset(s);
-	t->md->clock_is_tai = s->clock_is_tai;
+	t->md->clock_is_tai = s->times == TIMES_TAI;
 	t->md->is_ctf2 = s->is_ctf2;
 	t->md->in_packets = s->in_packets;
 	t->md->plugin = s->plugin;
 	if (s->plugin.freq)
 		memcpy(t->md->clock_uuid, s->plugin.uuid, 16);
-	else if (s->clock_is_tai)
+	else if (s->times == TIMES_TAI)
 		tai_uuid(clock, t->md->clock_uuid);
 	else
 		memcpy(t->md->clock_uuid, clock->uuid, 16);
@@ -42,7 +42,7 @@ void trace_set_form(struct trace *t, const struct session *s)
 static uint64_t measure_offset(const struct session *s)
 {
 	return clock_measure_offset(&s->tracer->clock,
-				    s->clock_is_tai ? CLOCK_TAI : CLOCK_REALTIME);
+				    s->times == TIMES_TAI ? CLOCK_TAI : CLOCK_REALTIME);
 }
 
 static void set_offset(struct session *s, uint64_t offset)
@@ -57,13 +57,13 @@ static void set_offset(struct session *s, uint64_t offset)
 
 void session_measure_clock(struct session *s)
 {
-	if (!s->clock_is_plugin)
+	if (s->times != TIMES_PLUGIN)
 		set_offset(s, measure_offset(s));
 }
 
 bool session_has_clock(const struct session *s, const struct md_clock *clock)
 {
-	if (!s->clock_is_plugin)
+	if (s->times != TIMES_PLUGIN)
 		return true;
 	return clock && (!s->plugin.freq || (s->plugin.freq == clock->freq &&
 					     !memcmp(s->plugin.uuid, clock->uuid, 16)));
@@ -71,7 +71,7 @@ bool session_has_clock(const struct session *s, const struct md_clock *clock)
 
 void session_take_clock(struct session *s, const struct md_clock *clock)
 {
-	if (!s->clock_is_plugin || s->plugin.freq || !clock)
+	if (s->times != TIMES_PLUGIN || s->plugin.freq || !clock)
 		return;
 	s->plugin = *clock;
 	set_offset(s, 0);
@@ -79,76 +79,13 @@ void session_take_clock(struct session *s, const struct md_clock *clock)
 	session_changed(s);
 }
 
-static void show_clock(const struct session *s, struct md_buf *out)
+void session_times_changed(void *session)
 {
-	md_buf_puts(out, s->clock_is_plugin ? "mono tai [plugin]\n"
-			 : s->clock_is_tai  ? "mono [tai] plugin\n"
-					    : "[mono] tai plugin\n");
-}
+	struct session *s = session;
 
-static int store_clock(struct session *s, const char *value, struct tr_err *err)
-{
-	bool tai = !strcmp(value, "tai"), plugin = !strcmp(value, "plugin");
-	int ret;
-
-	if (!tai && !plugin && strcmp(value, "mono") != 0)
-		return tr_fail_at(err, -EINVAL, value, 0, "not one of mono, tai, plugin");
-	session_lock(s);
-	ret = session_may_set(s, err);
-	if (!ret && (tai != s->clock_is_tai || plugin != s->clock_is_plugin)) {
-		s->clock_is_tai = tai;
-		s->clock_is_plugin = plugin;
-		set_offset(s, tai      ? measure_offset(s)
-			      : plugin ? 0
-				       : s->tracer->clock.offset);
-		session_save(s);
-		session_changed(s);
-	}
-	session_unlock(s);
-	return ret;
-}
-
-static void show_version(const struct session *s, struct md_buf *out)
-{
-	md_buf_puts(out, s->is_ctf2 ? "1.8 [2]\n" : "[1.8] 2\n");
-}
-
-static void show_metadata(const struct session *s, struct md_buf *out)
-{
-	md_buf_puts(out, s->in_packets ? "text [packets]\n" : "[text] packets\n");
-}
-
-static int store_flag(struct session *s, bool *flag, bool value, struct tr_err *err)
-{
-	int ret;
-
-	session_lock(s);
-	ret = session_may_set(s, err);
-	if (!ret) {
-		*flag = value;
-		session_save(s);
-		session_changed(s);
-	}
-	session_unlock(s);
-	return ret;
-}
-
-static int store_version(struct session *s, const char *value, struct tr_err *err)
-{
-	bool two = !strcmp(value, "2");
-
-	if (!two && strcmp(value, "1.8") != 0)
-		return tr_fail_at(err, -EINVAL, value, 0, "not one of 1.8, 2");
-	return store_flag(s, &s->is_ctf2, two, err);
-}
-
-static int store_metadata(struct session *s, const char *value, struct tr_err *err)
-{
-	bool packets = !strcmp(value, "packets");
-
-	if (!packets && strcmp(value, "text") != 0)
-		return tr_fail_at(err, -EINVAL, value, 0, "not one of text, packets");
-	return store_flag(s, &s->in_packets, packets, err);
+	set_offset(s, s->times == TIMES_TAI      ? measure_offset(s)
+		      : s->times == TIMES_PLUGIN ? 0
+						 : s->tracer->clock.offset);
 }
 
 /* Times of the kernel, and those that tell a live reader how far it is, are not of this clock. */
@@ -156,7 +93,7 @@ static int start_form(struct session *s, struct tr_err *err)
 {
 	struct channel *c;
 
-	if (!s->clock_is_plugin)
+	if (s->times != TIMES_PLUGIN)
 		return 0;
 	if (s->live_period)
 		return tr_fail(err, -EINVAL, "a session whose clock is plugin has no live_period");
@@ -205,24 +142,12 @@ static void exchange_forms(struct session *a, struct session *b)
 {
 	uint64_t offset = a->clock_offset;
 
-	SWAP(a->is_ctf2, b->is_ctf2);
-	SWAP(a->in_packets, b->in_packets);
-	SWAP(a->clock_is_tai, b->clock_is_tai);
-	SWAP(a->clock_is_plugin, b->clock_is_plugin);
 	set_offset(a, b->clock_offset);
 	set_offset(b, offset);
 }
 
-static const struct session_setting settings[] = {
-	{ SESSION_CLOCK, show_clock, store_clock },
-	{ SESSION_CTF_VERSION, show_version, store_version },
-	{ SESSION_METADATA, show_metadata, store_metadata },
-	{ 0 }
-};
-
 const struct session_part form_part = {
 	.name = "form",
-	.settings = settings,
 	.save = save_form,
 	.restore_line = restore_form,
 	.exchange = exchange_forms,

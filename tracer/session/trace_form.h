@@ -18,6 +18,8 @@ void trace_set_form(struct trace *t, const struct session *s);
 bool session_has_clock(const struct session *s, const struct md_clock *clock);
 /* Before its events are recorded: its clock becomes the session's, if that has none. Locked. */
 void session_take_clock(struct session *s, const struct md_clock *clock);
+/* The setting `clock` has changed: sets the offset in all traces of the session. Locked. */
+void session_times_changed(void *session);
 /* Measures the offset of the session's clock, and sets it in all its traces. Locked. */
 void session_measure_clock(struct session *s);
 

@@ -369,13 +369,15 @@ static int check_path(const char *value, struct tr_err *err)
 	return 0;
 }
 
-static int store_input(struct session *s, const char *value, struct tr_err *err)
+int input_store(void *session, const char *value, bool replace, struct tr_err *err)
 {
+	struct session *s = session;
 	struct import *im = NULL;
 	char *path = NULL;
 	struct owner owner;
 	int ret = check_path(value, err);
 
+	(void)replace;
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&s->tracer->lock);
@@ -404,8 +406,10 @@ static int store_input(struct session *s, const char *value, struct tr_err *err)
 	return ret;
 }
 
-static void show_input(const struct session *s, struct md_buf *out)
+void input_show(const void *session, struct md_buf *out)
 {
+	const struct session *s = session;
+
 	lexer_quote_path(s->input ? s->input : "", out);
 }
 
@@ -467,14 +471,8 @@ static void destroy_input(struct session *s)
 	free(s->input);
 }
 
-static const struct session_setting settings[] = {
-	{ SESSION_INPUT, show_input, store_input },
-	{ 0 }
-};
-
 const struct session_part import_part = {
 	.name = "import",
-	.settings = settings,
 	.save = save_input,
 	.restore_line = restore_line,
 	.exchange = exchange_inputs,

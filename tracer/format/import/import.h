@@ -41,6 +41,10 @@
 
 extern const struct session_part import_part;
 
+/* The setting `input` (base/setting.h) */
+void input_show(const void *session, struct md_buf *out);
+int input_store(void *session, const char *value, bool replace, struct tr_err *err);
+
 struct import_file {
 	char *path;             /* below the input: "ust/uid/0/64-bit/channel0_0" */
 	int fd;

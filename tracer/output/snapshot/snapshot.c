@@ -245,7 +245,7 @@ static int make_snapshot(struct session *s, const struct snapshot_request *r,
 		return tr_fail(err, -ENOMEM, "out of memory");
 	pthread_mutex_lock(&t->lock);
 	ret = reserve(s, r->name[0] ? r->name : NULL, sn, err);
-	max = r->max_size ? r->max_size : s->settings.snapshot_max_size;
+	max = r->max_size ? r->max_size : s->snapshot_max_size;
 	pthread_mutex_unlock(&t->lock);
 	if (ret) {
 		free(sn);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The snapshots of a session as a part of it: the lines of the session's file and of its status,
- * the setting snapshot_max_size, and the end of the session.
+ * and the end of the session.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,8 +24,7 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 {
 	struct snapshot *sn;
 
-	md_buf_printf(out, "snapshot_max_size %" PRIu64 "\nnext_snapshot %u\n",
-		      s->settings.snapshot_max_size, s->next_snapshot);
+	md_buf_printf(out, "next_snapshot %u\n", s->next_snapshot);
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (sn->image)
 			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key,
@@ -98,24 +97,8 @@ static void adopt_transient(struct session *s, const char *line)
 
 /* ---- the session's part ---- */
 
-static void show_max_size(const struct session *s, struct md_buf *out)
-{
-	md_buf_printf(out, "%" PRIu64 "\n", s->settings.snapshot_max_size);
-}
-
-static int store_max_size(struct session *s, const char *value, struct tr_err *err)
-{
-	uint64_t v;
-	int ret = units_size(value, &v, err);
-
-	if (!ret && v > INT64_MAX)
-		ret = tr_fail_at(err, -EINVAL, value, 0, "too much; 0 is no limit");
-	return ret ? ret : session_store_number(s, &s->settings.snapshot_max_size, v, err);
-}
-
 static void exchange_settings(struct session *a, struct session *b)
 {
-	SWAP(a->settings, b->settings);
 	SWAP(a->snapshot_targets, b->snapshot_targets);
 }
 
@@ -144,8 +127,6 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 		adopt_transient(s, value);
 	else if (!strcmp(key, "snapshot_output"))
 		targets_restore(s, value);
-	else if (!strcmp(key, "snapshot_max_size"))
-		s->settings.snapshot_max_size = strtoull(value, NULL, 10);
 	else if (!strcmp(key, "next_snapshot"))
 		s->next_snapshot = (uint32_t)strtoul(value, NULL, 10);
 	else
@@ -182,13 +163,8 @@ static void suspend_copies(struct session *s)
 	snapshot_copies_finish(s, SUSPEND_MS);
 }
 
-static const struct session_setting settings[] = {
-	{ SESSION_SNAPSHOT_MAX_SIZE, show_max_size, store_max_size }, { 0 }
-};
-
 const struct session_part snapshot_part = {
 	.name = "snapshots",
-	.settings = settings,
 	.save = save_snapshots,
 	.restore_line = restore_line,
 	.exchange = exchange_settings,

@@ -302,8 +302,9 @@ static int apply_lines(struct snapshot_target **list, const char *text,
 
 /* ---- the file `snapshot_outputs` ---- */
 
-int snapshot_outputs_store(struct session *s, const char *text, bool replace, struct tr_err *err)
+int snapshot_outputs_store(void *session, const char *text, bool replace, struct tr_err *err)
 {
+	struct session *s = session;
 	struct snapshot_target *old = NULL, *new = NULL;
 	struct output_owner of;
 	int ret;
@@ -345,13 +346,12 @@ void target_print(const struct snapshot_target *t, struct md_buf *out)
 	md_buf_putc(out, '\n');
 }
 
-int snapshot_outputs_show(struct session *s, struct md_buf *out)
+void snapshot_outputs_show(const void *session, struct md_buf *out)
 {
-	pthread_mutex_lock(&s->tracer->lock);
+	const struct session *s = session;
+
 	for (const struct snapshot_target *t = s->snapshot_targets; t; t = t->next)
 		target_print(t, out);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return out->failed ? -ENOMEM : 0;
 }
 
 void targets_save(const struct session *s, struct md_buf *out)

@@ -37,6 +37,9 @@ void target_print(const struct snapshot_target *t, struct md_buf *out);
 
 /* A line that target_print printed. NULL: it is invalid, or there is no memory. */
 struct snapshot_target *target_read(const char *line);
+/* The setting `snapshot_outputs` (base/setting.h). Directories are made. */
+void snapshot_outputs_show(const void *session, struct md_buf *out);
+int snapshot_outputs_store(void *session, const char *text, bool replace, struct tr_err *err);
 /* The lines of `snapshot_outputs`. Caller holds tracer.lock. */
 void targets_save(const struct session *s, struct md_buf *out);
 /* A line that targets_save printed, after its key. No other thread knows the session yet. */
