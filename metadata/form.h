@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The literals of a compiled program in each form. Private to program.c. */
+/* What is between the values in each form. Private to program.c and value.c. */
 #ifndef METADATA_FORM_H
 #define METADATA_FORM_H
 
@@ -7,7 +7,6 @@
 #include "metadata/json.h"
 #include "metadata/program.h"
 
-/* What is between the values of one form. */
 struct form {
 	const char *first, *next, *close;       /* members; `{` is before them */
 	const char *before_name, *after_name;

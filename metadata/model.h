@@ -9,6 +9,7 @@
  *   text.h     events as text, in the form of babeltrace2
  *   json.h     events as JSON
  *   value.h    the fields of an event as single values
+ *   access.h   reaches single fields by their paths; whose event it is
  *   name.h     names of fields and events in the form that readers see
  *   program.h  the compiled form of an event's fields (form.h: its literals; mappings.c: sorted
  *              enumerations); run.h, put.h, run_steps.inc  runs it for a printer; text_values.inc,

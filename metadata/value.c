@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "metadata/value.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "metadata/json.h"
+#include "metadata/form.h"
 #include "metadata/name.h"
 #include "metadata/number.h"
 #include "metadata/program.h"
@@ -21,81 +21,98 @@ static bool is_scalar(const struct md_type *t)
 	return t->kind == MD_INT || t->kind == MD_ENUM || t->kind == MD_FLOAT;
 }
 
-static const uint8_t *skip_type(const struct md_type *t, const uint8_t *p, const uint8_t *end);
-
-static const uint8_t *skip_elements(const struct md_type *t, uint64_t n, const uint8_t *p,
-				    const uint8_t *end)
+const uint8_t *md_elements(const struct md_type *t, const uint8_t *p, const uint8_t *end,
+			   uint64_t *n)
 {
-	if (is_scalar(t))
-		return n <= (size_t)(end - p) / t->size ? p + n * t->size : NULL;
+	*n = t->count;
+	if (t->kind == MD_ARRAY)
+		return p;
+	if (t->length_size > (size_t)(end - p))
+		return NULL;
+	*n = md_load_field(p, t->length_size, 0);
+	/* Checked, and used: the compiler must not read the bytes again, which may have changed. */
+	__asm__ volatile("" : "+m"(*n));
+	return p + t->length_size;
+}
+
+const uint8_t *md_skip_elements(const struct md_type *element, uint64_t n, const uint8_t *p,
+				const uint8_t *end)
+{
+	if (is_scalar(element))
+		return n <= (size_t)(end - p) / element->size ? p + n * element->size : NULL;
 	/* Each element has at least one byte: check.c. */
 	while (p && n--)
-		p = skip_type(t, p, end);
+		p = md_skip(element, p, end);
 	return p;
 }
 
-/* The place after the value at p; NULL: it extends beyond `end`. */
-static const uint8_t *skip_type(const struct md_type *t, const uint8_t *p, const uint8_t *end)
+/* The option of the variant at p; NULL: there is none. */
+static const struct md_field *option_of(const struct md_type *t, const uint8_t *p,
+					const uint8_t *end)
 {
+	uint8_t tag = p < end ? *p : UINT8_MAX;
+
+	/* As in md_elements */
+	__asm__ volatile("" : "+r"(tag));
+	return tag < t->count ? &t->members[tag] : NULL;
+}
+
+const uint8_t *md_skip(const struct md_type *t, const uint8_t *p, const uint8_t *end)
+{
+	const struct md_field *option;
 	const uint8_t *nul;
+	uint64_t n;
 
 	switch (t->kind) {
 	case MD_STRING:
 		nul = memchr(p, 0, (size_t)(end - p));
 		return nul ? nul + 1 : NULL;
 	case MD_ARRAY:
-		return skip_elements(t->element, t->count, p, end);
 	case MD_SEQUENCE:
-		if (t->length_size > (size_t)(end - p))
-			return NULL;
-		return skip_elements(t->element, md_load_field(p, t->length_size, 0),
-				     p + t->length_size, end);
+		p = md_elements(t, p, end, &n);
+		return p ? md_skip_elements(t->element, n, p, end) : NULL;
 	case MD_STRUCT:
 		for (uint32_t i = 0; p && i < t->count; i++)
-			p = skip_type(&t->members[i].type, p, end);
+			p = md_skip(&t->members[i].type, p, end);
 		return p;
 	case MD_VARIANT:
-		if (p == end || *p >= t->count)
-			return NULL;
-		return skip_type(&t->members[*p].type, p + 1, end);
+		option = option_of(t, p, end);
+		return option ? md_skip(&option->type, p + 1, end) : NULL;
 	default:
 		return t->size <= (size_t)(end - p) ? p + t->size : NULL;
 	}
 }
 
-/*
- * The value of this type, which skip_type has measured; of a variant that of its option. The bytes
- * may have changed since then.
- */
-static struct md_value value_at(const struct md_type *t, const uint8_t *p, const uint8_t *end)
+const uint8_t *md_cut(const struct md_type *t, const uint8_t *p, const uint8_t *end,
+		      struct md_value *v)
 {
-	while (t->kind == MD_VARIANT) {
-		uint8_t tag = p < end ? *(const volatile uint8_t *)p++ : UINT8_MAX;
+	const struct md_field *option = NULL;
+	const uint8_t *next;
 
-		t = &t->members[tag < t->count ? tag : 0].type;
-		if (tag == UINT8_MAX || (t->kind == MD_STRUCT && !t->count))
-			return (struct md_value){ t, NULL, NULL };
+	if (is_scalar(t)) {
+		next = t->size <= (size_t)(end - p) ? p + t->size : NULL;
+		*v = (struct md_value){ t, p, next };
+		return next;
 	}
-	return (struct md_value){ t, p, end };
+	while (t->kind == MD_VARIANT) {
+		option = option_of(t, p++, end);
+		if (!option)
+			return NULL;
+		t = &option->type;
+	}
+	next = md_skip(t, p, end);
+	*v = (struct md_value){ t, p, next };
+	if (option && t->kind == MD_STRUCT && !t->count)
+		v->p = NULL;    /* the option `none` */
+	return next;
 }
 
 bool md_values_cut(const struct md_field *fields, uint32_t count, const uint8_t *p,
 		   const uint8_t *end, struct md_value *values)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		const struct md_type *t = &fields[i].type;
-		const uint8_t *next;
-
-		if (is_scalar(t))
-			next = t->size <= (size_t)(end - p) ? p + t->size : NULL;
-		else
-			next = skip_type(t, p, end);
-		if (!next)
-			return false;
-		values[i] = value_at(t, p, next);
-		p = next;
-	}
-	return true;
+	for (uint32_t i = 0; p && i < count; i++)
+		p = md_cut(&fields[i].type, p, end, &values[i]);
+	return p;
 }
 
 static inline uint64_t load_integer(const struct md_type *t, const uint8_t *p)
@@ -128,14 +145,6 @@ static bool is_array(const struct md_type *t)
 	return t->kind == MD_ARRAY || t->kind == MD_SEQUENCE;
 }
 
-/* The bytes of an array or of a sequence, and the number of its elements. */
-static const uint8_t *elements_of(const struct md_value *v, uint64_t *n)
-{
-	*n = v->type->kind == MD_ARRAY ? v->type->count
-				       : md_load_field(v->p, v->type->length_size, 0);
-	return v->type->kind == MD_ARRAY ? v->p : v->p + v->type->length_size;
-}
-
 bool md_value_integers(const struct md_value *v, uint64_t *n)
 {
 	const struct md_type *e = v->p && is_array(v->type) ? v->type->element : NULL;
@@ -143,16 +152,16 @@ bool md_value_integers(const struct md_value *v, uint64_t *n)
 
 	if (!e || (e->kind != MD_INT && e->kind != MD_ENUM))
 		return false;
-	p = elements_of(v, n);
+	p = md_elements(v->type, v->p, v->end, n);
 	/* The bytes may have changed since the value was cut. */
-	return *n <= (uint64_t)(v->end - p) / e->size;
+	return p && *n <= (uint64_t)(v->end - p) / e->size;
 }
 
 uint64_t md_value_element(const struct md_value *v, uint64_t i)
 {
-	uint64_t n;
+	const struct md_type *t = v->type, *e = t->element;
 
-	return load_integer(v->type->element, elements_of(v, &n) + i * v->type->element->size);
+	return load_integer(e, v->p + (t->kind == MD_ARRAY ? 0 : t->length_size) + i * e->size);
 }
 
 bool md_value_string(const struct md_value *v, const char **s, size_t *n)
@@ -161,7 +170,7 @@ bool md_value_string(const struct md_value *v, const char **s, size_t *n)
 	uint64_t count = (uint64_t)(v->end - p);
 
 	if (is_array(v->type) && md_type_is_text(v->type->element))
-		p = elements_of(v, &count);
+		p = md_elements(v->type, p, v->end, &count);
 	else if (v->type->kind != MD_STRING)
 		return false;
 	if (count > (uint64_t)(v->end - p))
@@ -219,36 +228,40 @@ void md_value_put_text(const char *s, size_t n, struct md_buf *out)
 
 /* ---- values ---- */
 
-static void put_integer(const struct md_type *t, uint64_t n, struct md_buf *out)
+static void put_integer(const struct md_type *t, uint64_t n, enum md_form form, struct md_buf *out)
 {
-	char *o = md_buf_room(out, 24);
+	char *o = md_buf_room(out, 80);
 
+	if (o && form == MD_FORM_TEXT)
+		o = md_put_int(o, n, md_shown_bits(t), t->base ? t->base : 10, t->is_signed);
+	else if (o)
+		o = t->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
 	if (o)
-		out->len = (size_t)((t->is_signed ? md_put_s64(o, (int64_t)n)
-						  : md_put_u64(o, n)) - out->data);
+		out->len = (size_t)(o - out->data);
 }
 
-/* Whether it is finite. */
-static bool put_float(const struct md_value *v, struct md_buf *out)
+static double load_float(const struct md_value *v)
 {
 	uint64_t bits = md_load_field(v->p, v->type->size, v->type->big_endian);
 	uint32_t low = (uint32_t)bits;
 	double d;
 	float f;
-	char *o;
 
 	memcpy(&d, &bits, sizeof(d));
 	memcpy(&f, &low, sizeof(f));
-	if (v->type->size == 4)
-		d = (double)f;
-	if (isnan(d) || isinf(d)) {
-		md_buf_puts(out, isnan(d) ? "NaN" : d < 0 ? "-Infinity" : "Infinity");
-		return false;
-	}
-	o = md_buf_room(out, 40);
+	return v->type->size == 4 ? (double)f : d;
+}
+
+static void put_float(const struct md_value *v, enum md_form form, struct md_buf *out)
+{
+	char *o = md_buf_room(out, 40);
+
+	if (o && form == MD_FORM_TEXT)
+		o = md_put_double(o, load_float(v));
+	else if (o)
+		o = md_json_put_double(o, load_float(v), v->type->size == 4);
 	if (o)
-		out->len = (size_t)(md_json_put_double(o, d, v->type->size == 4) - out->data);
-	return true;
+		out->len = (size_t)(o - out->data);
 }
 
 /* The place in mappings of the first one with the name of mapping i. */
@@ -278,140 +291,210 @@ static uint32_t next_label(const struct md_type *t, uint64_t v, int64_t after)
 	return found;
 }
 
-/* The labels of the value as the enumeration's text in JSON has them. False: it has none. */
-static bool put_labels(const struct md_type *t, uint64_t v, struct md_buf *out)
+/* Each label of the value, in that order, with a comma between two. */
+static void put_labels(const struct md_type *t, uint64_t v,
+		       void (*put)(const char *s, size_t n, struct md_buf *out),
+		       struct md_buf *out)
 {
 	int64_t after = -1;
 	uint32_t i;
 
 	while ((i = next_label(t, v, after)) != UINT32_MAX) {
-		const char *name = t->mappings[i].name;
-
-		if (after >= 0)
-			md_buf_puts(out, ", ");
-		md_value_put_text(name, strlen(name), out);
+		md_buf_puts(out, after >= 0 ? ", " : "");
+		put(t->mappings[i].name, strlen(t->mappings[i].name), out);
 		after = i;
 	}
-	return after >= 0;
 }
 
-static const uint8_t *put_json(const struct md_type *t, const uint8_t *p, const uint8_t *end,
-			       struct md_buf *out);
-
-static void put_json_array(const struct md_value *v, struct md_buf *out)
+static bool has_label(const struct md_type *t, uint64_t v)
 {
-	const struct md_type *e = v->type->element;
+	return next_label(t, v, -1) != UINT32_MAX;
+}
+
+/* ---- in a form ---- */
+
+/* Bytes that change meanwhile cannot break the form: a part that is not complete is left out. */
+
+static void put_value(const struct md_value *v, enum md_form form, struct md_buf *out);
+
+/* The value that was cut from one of this type at p; text has braces around each option. */
+static void put_part(const struct md_type *t, const uint8_t *p, const struct md_value *v,
+		     enum md_form form, struct md_buf *out)
+{
+	const struct md_field *option;
+	unsigned int braces = 0;
+	bool none = false;
+
+	for (; t->kind == MD_VARIANT && (option = option_of(t, p++, v->end)); t = &option->type) {
+		none = !v->p && t->optional && form == MD_FORM_TEXT;
+		braces += !t->optional;
+		md_buf_puts(out, t->optional ? "" : forms[form].option_open);
+	}
+	md_buf_puts(out, none ? "<none>" : "");
+	if (!none)
+		put_value(v, form, out);
+	while (braces--)
+		md_buf_puts(out, forms[form].option_close);
+}
+
+static void put_array(const struct md_value *v, enum md_form form, struct md_buf *out)
+{
+	const struct md_type *t = v->type->element;
+	struct md_value part;
 	uint64_t n;
-	const uint8_t *p = elements_of(v, &n);
+	const uint8_t *p = md_elements(v->type, v->p, v->end, &n), *next;
 
 	md_buf_putc(out, '[');
-	for (uint64_t i = 0; i < n && p && !out->failed; i++) {
-		if (i)
-			md_buf_putc(out, ',');
-		p = put_json(e, p, v->end, out);
+	for (uint64_t i = 0; i < n && p && !out->failed; i++, p = next) {
+		next = md_cut(t, p, v->end, &part);
+		if (!next)
+			break;
+		md_buf_puts(out, i ? forms[form].next : forms[form].first);
+		if (form == MD_FORM_TEXT)
+			md_buf_printf(out, "[%" PRIu64 "] = ", i);
+		put_part(t, p, &part, form, out);
 	}
-	md_buf_putc(out, ']');
+	md_buf_puts(out, forms[form].array_close);
 }
 
-static void put_json_struct(const struct md_value *v, struct md_buf *out)
+static void put_name(enum md_form form, const char *before, const char *name, const char *after,
+		     struct md_buf *out)
+{
+	md_buf_puts(out, forms[form].before_name);
+	md_buf_puts(out, before);
+	md_name_field(name, out);
+	md_buf_puts(out, after);
+	md_buf_puts(out, forms[form].after_name);
+}
+
+/* In text, the length of a sequence and the tag of a variant are members before it. */
+static void put_hidden(const struct md_field *f, const uint8_t *p, const uint8_t *end,
+		       struct md_buf *out)
+{
+	const struct md_type *t = &f->type;
+	const struct md_field *option;
+	uint64_t n;
+
+	if (t->quiet)
+		return;
+	if (t->kind == MD_SEQUENCE && md_elements(t, p, end, &n)) {
+		put_name(MD_FORM_TEXT, "_", f->name, "_length", out);
+		md_buf_printf(out, "%" PRIu64 ", ", n);
+	} else if (t->kind == MD_VARIANT && (option = option_of(t, p, end))) {
+		put_name(MD_FORM_TEXT, "", f->name, "_tag", out);
+		md_buf_puts(out, "( \"_");
+		md_name_field(option->name, out);
+		md_buf_printf(out, "\" : container = %zu ), ", (size_t)(option - t->members));
+	}
+}
+
+static void put_struct(const struct md_value *v, enum md_form form, struct md_buf *out)
 {
 	const struct md_field *f = v->type->members;
-	const uint8_t *p = v->p;
+	const uint8_t *p = v->p, *next;
+	struct md_value part;
 
 	md_buf_putc(out, '{');
-	for (uint32_t i = 0; i < v->type->count && p; i++) {
-		md_buf_puts(out, i ? ",\"" : "\"");
-		md_name_field(f[i].name, out);
-		md_buf_puts(out, "\":");
-		p = put_json(&f[i].type, p, v->end, out);
+	for (uint32_t i = 0; i < v->type->count; i++, p = next) {
+		bool group = i && f[i].group && form == MD_FORM_TEXT;
+
+		next = md_cut(&f[i].type, p, v->end, &part);
+		if (!next)
+			break;
+		md_buf_puts(out, group ? " }, { " : i ? forms[form].next : forms[form].first);
+		if (form == MD_FORM_TEXT)
+			put_hidden(&f[i], p, v->end, out);
+		put_name(form, "", f[i].name, "", out);
+		put_part(&f[i].type, p, &part, form, out);
 	}
-	md_buf_putc(out, '}');
+	md_buf_puts(out, forms[form].close);
 }
 
-/* Puts the text from `at` on in quotes, with escapes. */
-static void quote_text(struct md_buf *out, size_t at)
+/* `{"value":2,"label":"B"}`, `( "B" : container = 2 )` */
+static void put_enum(const struct md_value *v, enum md_form form, struct md_buf *out)
 {
-	char *text = out->failed ? NULL : strndup(out->data + at, out->len - at);
-	size_t n = out->len - at;
+	uint64_t n = load_integer(v->type, v->p);
+	bool json = form == MD_FORM_JSON, some = has_label(v->type, n);
 
-	out->failed |= !text;
-	if (!text)
+	md_buf_puts(out, json ? "{\"value\":" : "( ");
+	if (json)
+		put_integer(v->type, n, form, out);
+	md_buf_puts(out, !json ? "" : some ? ",\"label\":\"" : ",\"label\":");
+	put_labels(v->type, n, forms[form].escape, out);
+	md_buf_puts(out, some ? "" : json ? "null" : "<unknown>");
+	md_buf_puts(out, !json ? " : container = " : some ? "\"}" : "}");
+	if (json)
 		return;
-	out->len = at;
-	md_buf_putc(out, '"');
-	md_json_escape_put(text, n, out);
-	md_buf_putc(out, '"');
-	free(text);
+	put_integer(v->type, n, form, out);
+	md_buf_puts(out, " )");
 }
 
-/* As md_json_event prints it. Returns the place after the value; NULL: it is not complete. */
-static const uint8_t *put_json(const struct md_type *t, const uint8_t *p, const uint8_t *end,
-			       struct md_buf *out)
+static void put_value(const struct md_value *v, enum md_form form, struct md_buf *out)
 {
-	struct md_value v;
+	const char *quote = form == MD_FORM_JSON ? "\"" : "", *s;
+	uint64_t n;
+	size_t len;
 
-	end = skip_type(t, p, end);
-	if (!end)
-		return NULL;
-	v = value_at(t, p, end);
-	md_value_json(&v, out);
-	return end;
+	if (!v->p) {
+		md_buf_puts(out, form == MD_FORM_JSON ? "null" : "{ }");
+	} else if (md_type_is_enum(v->type)) {
+		put_enum(v, form, out);
+	} else if (md_value_integer(v, &n)) {
+		put_integer(v->type, n, form, out);
+	} else if (v->type->kind == MD_FLOAT) {
+		put_float(v, form, out);
+	} else if (md_value_string(v, &s, &len)) {
+		md_buf_puts(out, quote);
+		forms[form].escape(s, len, out);
+		md_buf_puts(out, quote);
+	} else if (is_array(v->type)) {
+		put_array(v, form, out);
+	} else {
+		put_struct(v, form, out);
+	}
+}
+
+void md_value_text(const struct md_value *v, struct md_buf *out)
+{
+	put_value(v, MD_FORM_TEXT, out);
 }
 
 void md_value_json(const struct md_value *v, struct md_buf *out)
 {
-	bool is_enum = md_type_is_enum(v->type);
-	enum md_shown shown;
-	const char *s;
-	size_t at, len;
-
-	if (v->p && md_value_string(v, &s, &len)) {
-		md_buf_putc(out, '"');
-		md_json_escape_put(s, len, out);
-		md_buf_putc(out, '"');
-		return;
-	}
-	if (is_enum) {
-		md_buf_puts(out, "{\"value\":");
-		put_integer(v->type, load_integer(v->type, v->p), out);
-		md_buf_puts(out, ",\"label\":");
-	}
-	at = out->len;
-	shown = md_value_show(v, out);
-	if (shown == MD_SHOWN_TEXT)
-		quote_text(out, at);
-	if (is_enum && shown == MD_SHOWN_NUMBER)
-		out->len = at;
-	if (shown == MD_SHOWN_NONE || (is_enum && shown == MD_SHOWN_NUMBER))
-		md_buf_puts(out, "null");
-	if (is_enum)
-		md_buf_putc(out, '}');
+	put_value(v, MD_FORM_JSON, out);
 }
+
+/* ---- alone ---- */
 
 enum md_shown md_value_show(const struct md_value *v, struct md_buf *out)
 {
 	const char *s;
 	uint64_t n;
 	size_t len;
+	double d;
 
-	if (v->type->kind == MD_INT || v->type->kind == MD_ENUM) {
-		n = load_integer(v->type, v->p);
-		if (md_type_is_enum(v->type) && put_labels(v->type, n, out))
+	if (!v->p)
+		return MD_SHOWN_NONE;
+	if (md_value_integer(v, &n)) {
+		if (md_type_is_enum(v->type) && has_label(v->type, n)) {
+			put_labels(v->type, n, md_value_put_text, out);
 			return MD_SHOWN_TEXT;
-		put_integer(v->type, n, out);
+		}
+		put_integer(v->type, n, MD_FORM_JSON, out);
 		return MD_SHOWN_NUMBER;
 	}
 	if (md_value_string(v, &s, &len)) {
 		md_value_put_text(s, len, out);
 		return MD_SHOWN_TEXT;
 	}
-	if (v->type->kind == MD_FLOAT)
-		return put_float(v, out) ? MD_SHOWN_NUMBER : MD_SHOWN_TEXT;
-	if (!v->p)
-		return MD_SHOWN_NONE;
-	if (is_array(v->type))
-		put_json_array(v, out);
-	else
-		put_json_struct(v, out);
+	if (v->type->kind == MD_FLOAT) {
+		d = load_float(v);
+		if (isfinite(d))
+			put_float(v, MD_FORM_JSON, out);
+		else
+			md_buf_puts(out, isnan(d) ? "NaN" : d < 0 ? "-Infinity" : "Infinity");
+		return isfinite(d) ? MD_SHOWN_NUMBER : MD_SHOWN_TEXT;
+	}
+	put_value(v, MD_FORM_JSON, out);
 	return MD_SHOWN_JSON;
 }

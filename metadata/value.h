@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of one event as single values, for readers that do not print the event as a whole.
- * They are shown as in json.h; text is without escapes.
  */
 #ifndef METADATA_VALUE_H
 #define METADATA_VALUE_H
@@ -41,13 +40,28 @@ enum md_shown {
 };
 
 /*
- * Appends the value. An enumeration is its labels, or a number if it has none. Bytes of text that
- * are not UTF-8 are U+FFFD.
+ * Appends the value alone, without quotes and escapes. An enumeration is its labels, or a number if
+ * it has none. Bytes of text that are not UTF-8 are U+FFFD. The rest is as in json.h.
  */
 enum md_shown md_value_show(const struct md_value *v, struct md_buf *out);
 /* Appends bytes as text up to a NUL in the same way. */
 void md_value_put_text(const char *s, size_t n, struct md_buf *out);
-/* Appends the value as JSON, as a line of json.h has it. */
+/* Appends the value as a line of text.h has it: in quotes, with the base of an integer. */
+void md_value_text(const struct md_value *v, struct md_buf *out);
+/* … as a line of json.h has it. */
 void md_value_json(const struct md_value *v, struct md_buf *out);
+
+/*
+ * What access.c needs. Each returns the place after something at p; NULL: it extends beyond `end`.
+ * md_elements: of the length of an array or sequence, whose number of elements it sets.
+ */
+const uint8_t *md_skip(const struct md_type *t, const uint8_t *p, const uint8_t *end);
+const uint8_t *md_elements(const struct md_type *t, const uint8_t *p, const uint8_t *end,
+			   uint64_t *n);
+const uint8_t *md_skip_elements(const struct md_type *element, uint64_t n, const uint8_t *p,
+				const uint8_t *end);
+/* Sets *v to the value. */
+const uint8_t *md_cut(const struct md_type *t, const uint8_t *p, const uint8_t *end,
+		      struct md_value *v);
 
 #endif

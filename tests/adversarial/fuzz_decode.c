@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <time.h>
 
+#include "metadata/access.h"
 #include "metadata/ctf.h"
 #include "metadata/json.h"
 #include "metadata/text.h"
-#include "metadata/value.h"
 #include "tests/lib/classes.h"
 
 static void fail(uint64_t round, const char *what)
@@ -86,10 +86,16 @@ static void put_line(uint64_t round, struct md_text *t, const struct md_occurren
 static void show_values(const struct md_occurrence *o, struct md_buf *out)
 {
 	struct md_value *v = calloc(o->event->field_count + 1, sizeof(*v));
+	struct md_route route;
 
 	if (md_values_cut(o->event->fields, o->event->field_count, o->payload, o->end, v))
 		for (uint32_t i = 0; i < o->event->field_count; i++)
 			md_value_show(&v[i], out);
+	for (uint32_t i = 0; i < o->event->field_count; i++)
+		if (md_route_field(o->event, (int)i, &route) && md_access_value(&route, o, v)) {
+			md_value_text(v, out);
+			md_value_json(v, out);
+		}
 	free(v);
 }
 

@@ -227,7 +227,6 @@ static int add_capture(struct scan *s, size_t from, size_t len, struct condition
 	c->captures[c->capture_count] = strndup(s->line + from, len);
 	if (!c->captures[c->capture_count])
 		return -ENOMEM;
-	c->has_contexts = c->has_contexts || s->line[from] == '$';
 	c->capture_count++;
 	return 0;
 }

@@ -37,7 +37,6 @@ struct condition {
 	char *rule;                     /* CONDITION_EVENT; owned */
 	char **captures;                /* CONDITION_EVENT; owned */
 	size_t capture_count;
-	bool has_contexts;              /* one of them is a context */
 	char session[201];
 	bool has_channel;
 	enum domain domain;             /* of the channel, or of CONDITION_EVENT */

@@ -9,6 +9,7 @@
 #ifndef TRACER_TRIGGER_EVENT_H
 #define TRACER_TRIGGER_EVENT_H
 
+#include "metadata/decode.h"
 #include "tracer/trigger/trigger.h"
 
 /* Without lock. The session of the condition, referenced; its rule's mistakes are explained. */
@@ -24,7 +25,8 @@ void kernel_listener_start(struct tracer *t);
 void kernel_listener_stop(struct triggers *all);
 void kernel_listener_nudge(struct triggers *all);
 
-/* capture.c: the values of a line of text, as md_text_event prints it. */
-void captures_print(const struct condition *c, const char *line, bool json, struct md_buf *out);
+/* capture.c: the values of the event, which belongs to a channel of this class. */
+void captures_print(const struct condition *c, const struct md_stream *class,
+		    const struct md_occurrence *o, bool json, struct md_buf *out);
 
 #endif

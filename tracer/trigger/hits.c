@@ -3,7 +3,6 @@
  * From what rings count to hits of a trigger. Every hit is counted. Of many hits at once, only some
  * are printed; the others are lost notifications.
  */
-#include "metadata/text.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/trigger/event.h"
 #include "tracer/trigger/listener.h"
@@ -17,20 +16,14 @@
 struct event_values {
 	struct values values;           /* first */
 	const struct condition *condition;
-	const struct cursor *c;         /* at the event; NULL: the condition captures nothing */
-	struct md_text text;
-	struct md_buf line;             /* the event's text; empty: it was not needed yet */
+	const struct cursor *c;         /* at the event */
 };
 
 static void print_event(const struct values *v, bool json, struct md_buf *out)
 {
-	struct event_values *e = (struct event_values *)v;
+	const struct event_values *e = (const struct event_values *)v;
 
-	if (!e->condition->capture_count)
-		return;
-	if (!e->line.len)
-		md_text_event(&e->text, &e->c->o, e->c->stream.class, e->c->stream.cpu, &e->line);
-	captures_print(e->condition, md_buf_str(&e->line), json, out);
+	captures_print(e->condition, e->c->stream.class, &e->c->o, json, out);
 }
 
 /* ---- the rings ---- */
@@ -90,21 +83,18 @@ enum next_hit trigger_expects(const struct trigger *g)
 /* Locked. The events that the rings hold, in order; returns how many hits they were. */
 static uint64_t hit_events(struct trigger *g, struct session *s, struct merge *m, uint64_t most)
 {
-	struct event_values v = { { print_event }, &g->condition, .line = MD_BUF_INIT };
+	struct event_values v = { { print_event }, &g->condition, NULL };
 	uint64_t offset = session_clock_offset(s), hits = 0, printed = 0;
 	struct cursor *c;
 
-	md_text_init(&v.text, offset, "");
 	while (hits < most && hits < DECODED_MAX && printed < PRINTED_MAX &&
 	       (c = merge_top(m, UINT64_MAX))) {
 		printed += trigger_due(g);
-		md_buf_reset(&v.line);
 		v.c = c;
 		trigger_hit(g, (int64_t)(offset + c->o.ts), &v.values);
 		hits++;
 		merge_next(m);
 	}
-	md_buf_deinit(&v.line);
 	return hits;
 }
 
