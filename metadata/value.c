@@ -240,28 +240,30 @@ static void put_integer(const struct md_type *t, uint64_t n, enum md_form form, 
 		out->len = (size_t)(o - out->data);
 }
 
-static double load_float(const struct md_value *v)
+bool md_value_float(const struct md_value *v, double *d)
 {
-	uint64_t bits = md_load_field(v->p, v->type->size, v->type->big_endian);
-	uint32_t low = (uint32_t)bits;
-	double d;
+	uint64_t bits;
+	uint32_t low;
 	float f;
 
-	memcpy(&d, &bits, sizeof(d));
+	if (v->type->kind != MD_FLOAT)
+		return false;
+	bits = md_load_field(v->p, v->type->size, v->type->big_endian);
+	low = (uint32_t)bits;
+	memcpy(d, &bits, sizeof(*d));
 	memcpy(&f, &low, sizeof(f));
-	return v->type->size == 4 ? (double)f : d;
+	if (v->type->size == 4)
+		*d = (double)f;
+	return true;
 }
 
-static void put_float(const struct md_value *v, enum md_form form, struct md_buf *out)
+static void put_float(const struct md_type *t, double d, enum md_form form, struct md_buf *out)
 {
 	char *o = md_buf_room(out, 40);
 
-	if (o && form == MD_FORM_TEXT)
-		o = md_put_double(o, load_float(v));
-	else if (o)
-		o = md_json_put_double(o, load_float(v), v->type->size == 4);
 	if (o)
-		out->len = (size_t)(o - out->data);
+		out->len = (size_t)((form == MD_FORM_TEXT ? md_put_double(o, d)
+				     : md_json_put_double(o, d, t->size == 4)) - out->data);
 }
 
 /* The place in mappings of the first one with the name of mapping i. */
@@ -434,6 +436,7 @@ static void put_value(const struct md_value *v, enum md_form form, struct md_buf
 	const char *quote = form == MD_FORM_JSON ? "\"" : "", *s;
 	uint64_t n;
 	size_t len;
+	double d;
 
 	if (!v->p) {
 		md_buf_puts(out, form == MD_FORM_JSON ? "null" : "{ }");
@@ -441,8 +444,8 @@ static void put_value(const struct md_value *v, enum md_form form, struct md_buf
 		put_enum(v, form, out);
 	} else if (md_value_integer(v, &n)) {
 		put_integer(v->type, n, form, out);
-	} else if (v->type->kind == MD_FLOAT) {
-		put_float(v, form, out);
+	} else if (md_value_float(v, &d)) {
+		put_float(v->type, d, form, out);
 	} else if (md_value_string(v, &s, &len)) {
 		md_buf_puts(out, quote);
 		forms[form].escape(s, len, out);
@@ -464,8 +467,6 @@ void md_value_json(const struct md_value *v, struct md_buf *out)
 	put_value(v, MD_FORM_JSON, out);
 }
 
-/* ---- alone ---- */
-
 enum md_shown md_value_show(const struct md_value *v, struct md_buf *out)
 {
 	const char *s;
@@ -476,21 +477,20 @@ enum md_shown md_value_show(const struct md_value *v, struct md_buf *out)
 	if (!v->p)
 		return MD_SHOWN_NONE;
 	if (md_value_integer(v, &n)) {
-		if (md_type_is_enum(v->type) && has_label(v->type, n)) {
-			put_labels(v->type, n, md_value_put_text, out);
-			return MD_SHOWN_TEXT;
+		if (!md_type_is_enum(v->type) || !has_label(v->type, n)) {
+			put_integer(v->type, n, MD_FORM_JSON, out);
+			return MD_SHOWN_NUMBER;
 		}
-		put_integer(v->type, n, MD_FORM_JSON, out);
-		return MD_SHOWN_NUMBER;
+		put_labels(v->type, n, md_value_put_text, out);
+		return MD_SHOWN_TEXT;
 	}
 	if (md_value_string(v, &s, &len)) {
 		md_value_put_text(s, len, out);
 		return MD_SHOWN_TEXT;
 	}
-	if (v->type->kind == MD_FLOAT) {
-		d = load_float(v);
+	if (md_value_float(v, &d)) {
 		if (isfinite(d))
-			put_float(v, MD_FORM_JSON, out);
+			put_float(v->type, d, MD_FORM_JSON, out);
 		else
 			md_buf_puts(out, isnan(d) ? "NaN" : d < 0 ? "-Infinity" : "Infinity");
 		return isfinite(d) ? MD_SHOWN_NUMBER : MD_SHOWN_TEXT;

@@ -23,6 +23,8 @@ bool md_values_cut(const struct md_field *fields, uint32_t count, const uint8_t 
 
 /* Whether it is an integer or an enumeration; then *n is its value with its sign extended. */
 bool md_value_integer(const struct md_value *v, uint64_t *n);
+/* Whether it is a floating point number; then *d is its value. */
+bool md_value_float(const struct md_value *v, double *d);
 /* Whether it is text; then its bytes up to a NUL, which may be no valid UTF-8. */
 bool md_value_string(const struct md_value *v, const char **s, size_t *n);
 /*

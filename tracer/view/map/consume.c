@@ -49,18 +49,18 @@ static struct map_shape *make_shape(const struct map_rule *r, const struct md_st
 {
 	size_t n = r->by_count + r->op_count + r->on_count;
 	struct map_shape *s = calloc(1, sizeof(*s) + n * sizeof(s->routes[0]));
-	struct map_route *to = s ? s->routes : NULL;
+	struct md_route *to = s ? s->routes : NULL;
 
 	if (!s)
 		return NULL;
 	s->event = e;
 	for (size_t i = 0; i < r->by_count; i++)
-		*to++ = map_find_route(class, e, r->by[i].text);
+		md_route_find(class, e, r->by[i].text, to++);
 	for (size_t i = 0; i < r->op_count; i++, to++)
 		if (r->ops[i].field.text)
-			*to = map_find_route(class, e, r->ops[i].field.text);
+			md_route_find(class, e, r->ops[i].field.text, to);
 	for (size_t i = 0; i < r->on_count; i++)
-		*to++ = map_find_route(class, e, r->on[i].text);
+		md_route_find(class, e, r->on[i].text, to++);
 	return s;
 }
 
@@ -96,11 +96,11 @@ void map_forget_shapes(struct map *m)
 }
 
 /* Adds values to a key. False: one is missing. */
-static bool add_values(struct map_key *k, const struct map_route *routes, size_t count,
-		       const struct md_stream *class, const struct md_occurrence *o)
+static bool add_values(struct map_key *k, const struct md_route *routes, size_t count,
+		       const struct md_occurrence *o)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct map_value v = map_read(class, o, &routes[i]);
+		struct map_value v = map_read(o, &routes[i]);
 
 		if (v.kind == MAP_NOTHING)
 			return false;
@@ -113,10 +113,10 @@ enum pairing { PAIR_MISSING, PAIR_WAITS, PAIR_ALONE, PAIR_MADE };
 
 /* Finds the first event of a second one, and the time between them; or remembers a first one. */
 static enum pairing pair_event(struct map *m, const struct source *of,
-			       const struct map_shape *shape, const struct md_stream *class,
-			       const struct md_occurrence *o, uint64_t *latency)
+			       const struct map_shape *shape, const struct md_occurrence *o,
+			       uint64_t *latency)
 {
-	const struct map_route *on = shape->routes + of->rule->by_count + of->rule->op_count;
+	const struct md_route *on = shape->routes + of->rule->by_count + of->rule->op_count;
 	struct pair_open key = { .trace = m, .ts = o->ts };
 	struct map_key values = { 0 };
 	struct pair_waiting *w = of->state->waiting;
@@ -124,7 +124,7 @@ static enum pairing pair_event(struct map *m, const struct source *of,
 	if (!w && (w = calloc(1, sizeof(*w))))
 		pair_open_init(w);
 	of->state->waiting = w;
-	if (!w || !add_values(&values, on, of->rule->on_count, class, o))
+	if (!w || !add_values(&values, on, of->rule->on_count, o))
 		return PAIR_MISSING;
 	key.a = hash_bytes(HASH_START, values.bytes, values.len);
 	key.b = hash_bytes(key.a, values.bytes, values.len);
@@ -136,15 +136,15 @@ static enum pairing pair_event(struct map *m, const struct source *of,
 
 /* The number of each operator. False: a field is missing, or no number. */
 static bool read_numbers(const struct map_rule *r, const struct map_shape *shape,
-			 const struct md_stream *class, const struct md_occurrence *o,
-			 uint64_t latency, struct map_numbers *numbers)
+			 const struct md_occurrence *o, uint64_t latency,
+			 struct map_numbers *numbers)
 {
 	for (size_t i = 0; i < r->op_count; i++) {
 		const struct map_op *op = &r->ops[i];
 		struct map_value v = { .kind = MAP_UNSIGNED, .u = latency };
 
 		if (op->field.text)
-			v = map_read(class, o, &shape->routes[r->by_count + i]);
+			v = map_read(o, &shape->routes[r->by_count + i]);
 		numbers->v[i] = op->kind == MAP_COUNT ? 0 : map_number(&v);
 		if (isnan(numbers->v[i]))
 			return false;
@@ -192,7 +192,7 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 	of.state->events++;
 	shape = shape_of(m, of.rule, class, o->event);
 	if (shape && of.rule->events[1])
-		p = pair_event(m, &of, shape, class, o, &latency);
+		p = pair_event(m, &of, shape, o, &latency);
 	of.state->unpaired += p == PAIR_ALONE;
 	if (shape && (p == PAIR_WAITS || p == PAIR_ALONE))
 		return;
@@ -200,8 +200,8 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 	key.count = key.hex = key.single = 0;
 	numbers.real = numbers.wide = 0;
 	if (!shape || p == PAIR_MISSING ||
-	    !add_values(&key, shape->routes, of.rule->by_count, class, o) ||
-	    !read_numbers(of.rule, shape, class, o, latency, &numbers)) {
+	    !add_values(&key, shape->routes, of.rule->by_count, o) ||
+	    !read_numbers(of.rule, shape, o, latency, &numbers)) {
 		if (!of.state->missing++)
 			map_explain(of.rule, class, o, of.state->reason, sizeof(of.state->reason));
 		return;

@@ -143,9 +143,9 @@ void map_close_hidden(struct map *m)
 	map_set_live(m, false);
 	hidden_enable(hidden, false);
 	map_take(m);
+	map_forget_shapes(m);
 	set_hidden(m, NULL);
 	hidden_close(hidden);
-	map_forget_shapes(m);
 }
 
 /* Caller holds map.lock. The map holds its session while it has values of it. */

@@ -42,8 +42,8 @@
 /* Where an event class has the fields of a rule. */
 struct map_shape {
 	struct map_shape *next;
-	const struct md_event *event;   /* of the hidden session; compared only */
-	struct map_route routes[];      /* by, operators, on */
+	const struct md_event *event;   /* of the hidden session */
+	struct md_route routes[];       /* by, operators, on; valid as long as `hidden` */
 };
 
 /* What one rule has aggregated. */

@@ -45,13 +45,13 @@ static void say_no_field(const struct subject *s, char *out, size_t size)
 static bool explain_one(const struct subject *s, bool number, char *out, size_t size)
 {
 	const char *event = s->o->event->name;
-	struct map_route route = map_find_route(s->class, s->o->event, s->field);
-	struct map_value v;
+	struct md_route route;
+	bool known = md_route_find(s->class, s->o->event, s->field, &route);
+	struct map_value v = map_read(s->o, &route);
 
-	v = map_read(s->class, s->o, &route);
-	if (!route.count && *s->field == '$')
+	if (!known && *s->field == '$')
 		snprintf(out, size, "'%.100s' has no context '%.60s'", event, s->field);
-	else if (!route.count)
+	else if (!known)
 		say_no_field(s, out, size);
 	else if (v.kind == MAP_NOTHING)
 		snprintf(out, size, "'%.60s' of '%.100s' is not there, or not a single value",

@@ -80,7 +80,7 @@ static int take_events(struct parse *p, struct map_rule *r)
 
 /* ---- fields ---- */
 
-/* NAME, then .NAME or [NUMBER]; MAP_STEPS_MAX of these in all. */
+/* NAME, then .NAME or [NUMBER]; MD_HOPS_MAX of these in all. */
 static bool is_path(const char *s, const char *end)
 {
 	unsigned int steps = 0;
@@ -100,7 +100,7 @@ static bool is_path(const char *s, const char *end)
 		if (!n)
 			return false;
 		s += n;
-	} while (++steps < MAP_STEPS_MAX && s < end && (*s == '.' || *s == '['));
+	} while (++steps < MD_HOPS_MAX && s < end && (*s == '.' || *s == '['));
 	return s == end;
 }
 
