@@ -31,8 +31,8 @@ static int store_all(enum track_attr attr, const char *text, bool replace, struc
 				err->line = line;
 			return tr_fail_at(
 				err, -EOPNOTSUPP, text, (int)at,
-				"records of tracefs do not have the %s of the process: that needs "
-				"the kernel module trail.ko; there is track/pid",
+				"neither tracefs nor /proc has the %s of the process: that needs "
+				"the kernel module trail.ko; there are pid, vpid, uid and gid",
 				names[attr]);
 		}
 		all = all || star;
@@ -102,7 +102,8 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 	struct track old, new;
 	int ret = -EAGAIN;
 
-	if (attr > TRACK_PID && !(t->kernel && t->kernel->ops->track_by))
+	if ((attr == TRACK_KERNEL_VUID || attr == TRACK_KERNEL_VGID || !t->kernel) &&
+	    attr > TRACK_PID && !(t->kernel && t->kernel->ops->track_by))
 		return store_all(attr, text, replace, err);
 	/*
 	 * Names are looked up without the lock, which may take a while. Look up again if another

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Passes the session's inclusion sets to the kernel: it records only the processes in them.
+ * Passes the session's inclusion sets to the kernel: it records only the processes in them. tracefs
+ * knows processes alone: users and groups are looked up when an event is read.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -105,16 +106,39 @@ bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
 	return !ret && (!t->some || t->count);
 }
 
+/* For a kernel that has no such set. */
+static int leave_out_others(struct kchannel *kc, int attr, const struct track *t)
+{
+	struct track copy;
+	int ret = track_copy(t, &copy);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&kc->lock);
+	track_deinit(&kc->only[attr]);
+	kc->only[attr] = copy;
+	pthread_mutex_unlock(&kc->lock);
+	return 0;
+}
+
 bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k)
 {
 	const struct track *t = kc->channel->session->track;
 	struct track copy;
+	uint32_t need = 0;
 	int ret = 0;
 
+	for (int i = TRACK_PID + 1; i < TRACK_ATTRS; i++)
+		need |= t[i].some ? kstatus_need(TRAIL_CONTEXT_UID) : 0;
+	for (uint32_t i = 0; i < kc->context_count; i++)
+		need |= kstatus_need(kc->contexts[i]);
+	if (!k->ops->track_by)
+		kernel_note_need(k, need);
 	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
 		if (track_equal(&t[i], &kc->tracked[i]))
 			continue;
-		ret = k->ops->track_by ? k->ops->track_by(kc->bc, i, &t[i]) : -EOPNOTSUPP;
+		ret = k->ops->track_by ? k->ops->track_by(kc->bc, i, &t[i])
+				       : leave_out_others(kc, i, &t[i]);
 		if (!ret && track_copy(&t[i], &copy) == 0) {
 			track_deinit(&kc->tracked[i]);
 			kc->tracked[i] = copy;

@@ -102,6 +102,9 @@ static uint64_t list_known_contexts(const struct kchannel *kc)
 			 1ull << TRAIL_CONTEXT_PPID | 1ull << TRAIL_CONTEXT_PROCNAME |
 			 1ull << TRAIL_CONTEXT_CPU_ID;
 
+	for (uint32_t i = 1; i < TRAIL_CONTEXT_ALL; i++)
+		if (kstatus_need(i))
+			kinds |= 1ull << i;
 	for (uint32_t i = 0; i < kc->context_count; i++)
 		kinds |= 1ull << kc->contexts[i];
 	return kinds;
@@ -298,7 +301,7 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	ssize_t n;
 
 	to->contexts = NULL;
-	if (co && co->drop)
+	if ((co && co->drop) || !event_origin_is_in(&to->who, kc->only))
 		return;
 	if (!co || !co->known || !reserve_payload(kc, kcode_bound(co->code, len) + head + 1)) {
 		ring_lost(to->ring, 1);

@@ -15,6 +15,7 @@
  *	drain.c               records of the kernel become events in the rings
  *	thread_events.c       the follower: births, names and ends of threads; contexts
  *	thread_table.c        what each thread was at each time
+ *	thread_status.c       what /proc says of a thread: users, groups, namespaces, priority
  *	statedump_writer.c    writes the state dump, and lines of `log`
  *
  * A kernel channel has a class in a trace and a buffer with a ring per CPU, as any channel. The
@@ -33,6 +34,7 @@
 #include "tracer/abi/filter_interp.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/kernel/kevent/kevent.h"
+#include "tracer/kernel/thread_status.h"
 #include "tracer/kernel/thread_table.h"
 
 #define KEVENT_COMPAT "compat_"         /* prefix of the names of 32-bit programs' system calls */
@@ -159,6 +161,8 @@ struct kchannel {
 	/* Held during a drain. Guards the rest, and keeps bc open. */
 	pthread_mutex_t lock;
 	struct backend_channel *bc;     /* closed when the channel is removed */
+	/* Sets that the kernel cannot have: the daemon leaves the events of others out. */
+	struct track only[TRACK_ATTRS];
 	struct region *region;          /* referenced, constant */
 	struct coder **coders;          /* by the kernel's event id */
 	size_t coder_count;
@@ -322,6 +326,8 @@ void kernel_scan(struct tracer *t);
 /* What the thread was at this time of the trace. */
 void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out);
 
+/* From now on, threads that begin have these parts of their maker's status. */
+void kernel_note_need(struct kernel *k, uint32_t need);
 /* The thread that recorded an event, for contexts: it is looked up when one is needed. */
 struct event_origin {
 	struct kernel *kernel;
@@ -333,7 +339,14 @@ struct event_origin {
 	size_t contexts_len;
 	bool asked;                     /* `is` is filled */
 	struct kthread is;
+	uint32_t has;                   /* parts of `status` that are filled */
+	struct kstatus status;
 };
+/*
+ * Whether the inclusion sets (TRACK_ATTRS of them) have the thread, by what /proc says of it; one
+ * that is unknown is in none.
+ */
+bool event_origin_is_in(struct event_origin *w, const struct track *only);
 /* Writes kc->context_size bytes; unknown values are 0. */
 void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);
 /* As struct filter_input.context */

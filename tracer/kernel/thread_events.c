@@ -44,6 +44,9 @@ struct follower {
 	bool scanned;
 	struct layout layouts[KINDS];
 	struct kthreads *threads;
+	struct kstatuses *statuses;
+	uint32_t need;                  /* parts of a status that were asked for so far */
+	uint32_t turn;                  /* grows with each read of records */
 	uint64_t until;                 /* the table is complete up to this time */
 	bool missed;                    /* during the current read */
 	struct thread_record *records;              /* records of the current read */
@@ -152,9 +155,13 @@ static void apply_records(struct follower *f)
 	for (size_t i = 0; i < f->count; i++) {
 		const struct thread_record *t = &f->records[i];
 
-		if (t->what == BORN)
+		if (t->what == BORN) {
 			kthreads_born(f->threads, t->time, t->tid, t->maker, t->flags, t->comm);
-		else if (t->what == RENAMED)
+			if (f->need)
+				kstatuses_born(f->statuses, t->tid, t->maker,
+					       kthreads_number(f->threads, t->maker), f->turn,
+					       f->need, t->flags);
+		} else if (t->what == RENAMED)
 			kthreads_renamed(f->threads, t->time, t->tid, t->comm, t->after);
 		else
 			kthreads_ended(f->threads, t->time, t->tid, t->comm);
@@ -176,6 +183,7 @@ static void catch_up(struct follower *f)
 		kthreads_missed(f->threads, f->until);
 	apply_records(f);
 	f->until = now;
+	f->turn++;
 }
 
 void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out)
@@ -189,6 +197,34 @@ void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread 
 	if (f->bc && time >= f->until)
 		catch_up(f);
 	kthreads_at(f->threads, time, tid, out);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* What /proc says of the thread: see thread_status.h. */
+static void get_status(struct kernel *k, uint64_t time, int32_t tid, uint32_t need,
+		       struct kstatus *out)
+{
+	struct follower *f = k->follower;
+
+	*out = (struct kstatus){ 0 };
+	if (!f || !tid)
+		return;
+	pthread_mutex_lock(&f->lock);
+	f->need |= need;
+	if (f->bc && time >= f->until)
+		catch_up(f);
+	*out = *kstatuses_find(f->statuses, tid, kthreads_number(f->threads, tid), f->turn, need);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void kernel_note_need(struct kernel *k, uint32_t need)
+{
+	struct follower *f = k->follower;
+
+	if (!f || !need)
+		return;
+	pthread_mutex_lock(&f->lock);
+	f->need |= need;
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -223,12 +259,33 @@ static const struct kthread *find_thread(struct event_origin *w)
 	return &w->is;
 }
 
+/* What /proc has. False: it is unknown. */
+static bool find_status(struct event_origin *w, uint32_t kind, int64_t *value)
+{
+	uint32_t need = kstatus_need(kind);
+
+	if (need & ~w->has) {
+		w->has |= need;
+		for (uint32_t i = 0; w->kc && i < w->kc->context_count; i++)
+			w->has |= kstatus_need(w->kc->contexts[i]);
+		get_status(w->kernel, w->ts, w->tid, w->has, &w->status);
+	}
+	return kstatus_value(&w->status, kind, value);
+}
+
 static size_t put_context(struct event_origin *w, uint32_t kind, uint8_t *at)
 {
 	size_t size = kcontext_size(kind);
 	int32_t value;
+	int64_t of_proc;
 
 	memset(at, 0, size);
+	if (kstatus_need(kind)) {
+		find_status(w, kind, &of_proc);
+		value = (int32_t)of_proc;
+		memcpy(at, &value, sizeof(value));
+		return size;
+	}
 	if (kind == TRAIL_CONTEXT_PROCNAME) {
 		memcpy(at, find_thread(w)->comm, KTHREAD_COMM);
 		return size;
@@ -285,8 +342,27 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 					      .len = strnlen(find_thread(w)->comm, KTHREAD_COMM) };
 		return out->len > 0;
 	default:
-		return false;
+		if (kcontext_value_type(kind) == FILTER_UNSIGNED)
+			out->type = FILTER_UNSIGNED;
+		return kstatus_need(kind) && find_status(w, kind, &out->i);
 	}
+}
+
+bool event_origin_is_in(struct event_origin *w, const struct track *only)
+{
+	static const struct { int attr; uint32_t kind; } by[] = {
+		{ TRACK_KERNEL_VPID, TRAIL_CONTEXT_VPID },
+		{ TRACK_KERNEL_UID, TRAIL_CONTEXT_UID },
+		{ TRACK_KERNEL_GID, TRAIL_CONTEXT_GID },
+	};
+	int64_t value;
+
+	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++)
+		if (only[by[i].attr].some &&
+		    !(find_status(w, by[i].kind, &value) &&
+		      track_has(&only[by[i].attr], (uint32_t)value)))
+			return false;
+	return true;
 }
 
 /* ---- start and stop ---- */
@@ -299,7 +375,11 @@ int kernel_follower_make(struct tracer *t)
 		return -ENOMEM;
 	f->tracer = t;
 	f->threads = kthreads_create(tasks_global() ? KTHREADS_PROC : KTHREADS_LIST);
-	if (!f->threads) {
+	f->statuses = kstatuses_create();
+	f->turn = 1;    /* 0: a status that was not read */
+	if (!f->threads || !f->statuses) {
+		kthreads_destroy(f->threads);
+		kstatuses_destroy(f->statuses);
 		free(f);
 		return -ENOMEM;
 	}
@@ -324,6 +404,7 @@ void kernel_follower_free(struct kernel *k)
 		return;
 	stop_following(f, !f->users);   /* else the next daemon continues it */
 	kthreads_destroy(f->threads);
+	kstatuses_destroy(f->statuses);
 	pthread_mutex_destroy(&f->lock);
 	free(f->records);
 	free(f);

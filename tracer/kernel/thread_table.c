@@ -200,6 +200,19 @@ static struct kthread find_listed(struct kthreads *k, int32_t tid)
 	return t;
 }
 
+int32_t kthreads_number(struct kthreads *k, int32_t tid)
+{
+	struct task key = { .tid = tid };
+	const struct task *found;
+
+	if (k->source != KTHREADS_LIST)
+		return k->source == KTHREADS_PROC ? tid : 0;
+	refresh_list(k, NULL);
+	found = k->list.count ? bsearch(&key, k->list.items, k->list.count, sizeof(key),
+					compare_tids) : NULL;
+	return found ? found->number : 0;
+}
+
 /* What is known about a thread now; pid -1 if it does not exist. */
 static struct kthread ask(struct kthreads *k, int32_t tid)
 {

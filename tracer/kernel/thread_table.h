@@ -34,6 +34,8 @@ enum kthreads_source { KTHREADS_NOTHING, KTHREADS_PROC, KTHREADS_LIST };
 struct kthreads *kthreads_create(enum kthreads_source source);
 void kthreads_destroy(struct kthreads *k);      /* NULL is allowed */
 
+/* The number of a thread in /proc; 0: unknown. */
+int32_t kthreads_number(struct kthreads *k, int32_t tid);
 /* Asks for all threads. 0, or as tasks_read: those without a record stay unknown. */
 int kthreads_scan(struct kthreads *k, struct tr_err *err);
 

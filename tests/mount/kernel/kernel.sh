@@ -38,7 +38,7 @@ is "the directories list all events" "$((all + calls_listed))" \
 	"$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
 has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
 by_module ||
-	is "contexts" "pid tid ppid procname cpu_id" \
+	is "contexts" "pid tid ppid procname cpu_id vpid vtid prio nice uid euid suid gid egid sgid cgroup_ns ipc_ns mnt_ns net_ns pid_ns time_ns user_ns uts_ns" \
 	"$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
 
 # --- rules that are refused
@@ -52,7 +52,7 @@ refused ENOENT "did you mean 'openat'" 'syscall:opennat' "$E"
 refused EINVAL 'no log levels' 'sched_switch loglevel info' "$E"
 refused EINVAL 'cannot be compared' 'sched_switch if prev_comm == 1' "$E"
 by_module ||
-	refused EOPNOTSUPP 'needs the kernel module trail.ko' 'prio' "$S/$session/kernel/contexts"
+	refused EOPNOTSUPP 'needs the kernel module trail.ko' 'preemptible' "$S/$session/kernel/contexts"
 is "nothing was made" "" "$(ls "$S/$session/kernel/channels")"
 rmdir "$S/$session"
 
@@ -143,7 +143,7 @@ rmdir "$s"
 s=$S/v$mark
 mkdir "$s"
 session=v$mark
-attrs='vpid uid vuid gid vgid'
+attrs='vuid vgid'
 by_module && attrs= # it does: tests/vm/module_context.sh
 for attr in $attrs; do
 	is "all" '*' "$(cat "$s/kernel/track/$attr")"

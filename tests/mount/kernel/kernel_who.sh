@@ -120,7 +120,7 @@ echo 'sched_process_fork if parent_pid != child_pid && $ctx.procname == "who-sec
 	>"$s/kernel/channels/c/events"
 if ! by_module; then
 	is "refused" EOPNOTSUPP \
-		"$(tool open "$s/kernel/events" w write 'sched_switch if $ctx.prio > 3\n')"
+		"$(tool open "$s/kernel/events" w write 'sched_switch if $ctx.preemptible > 3\n')"
 	has "$(cat "$s/error")" "kernel module trail.ko"
 fi
 is "none such" ENOENT "$(tool open "$s/kernel/events" w write 'sched_switch if $ctx.pidd > 3\n')"

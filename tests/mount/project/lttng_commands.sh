@@ -393,7 +393,7 @@ check_kernel() {
 	echo tid >kernel/contexts
 	echo cpu_id >>kernel/contexts
 	is "a context that tracefs does not have" EOPNOTSUPP \
-		"$(tool open kernel/contexts w write 'prio\n')"
+		"$(tool open kernel/contexts w write 'preemptible\n')"
 	echo sched_switch >>kernel/events
 	call=$(grep -x 'openat\|open' "$MNT/available/kernel/syscalls" | head -n 1)
 	[ -z "$call" ] || echo "syscall:entry:$call" >>kernel/channels/calls/events

@@ -15,8 +15,8 @@
 #include "tracer/abi/filter_bytecode.h"
 
 /*
- * all: the backend records all; else only pid, tid, ppid, procname and cpu_id. Called once,
- * before the other functions.
+ * all: the backend records all; else only those of its records, of the thread table and of /proc.
+ * Called once, before the other functions.
  */
 void kcontext_have_all(bool all);
 
