@@ -221,24 +221,31 @@ static bool is_number(const struct md_type *t)
 	return t->kind == MD_INT || t->kind == MD_ENUM;
 }
 
-/* The context of the first name, else of the other one; NULL: there is no other name. */
-static int find_context(const struct md_stream *s, const char *name, const char *other)
+/* The context with this name; -1: there is none. */
+static int find_context(const struct md_stream *s, const char *name)
 {
-	int i = find_name(s->context, s->context_count, name, strlen(name));
+	for (uint32_t i = 0; i < s->context_count; i++)
+		if (!strcmp(s->context[i].name, name))
+			return (int)i;
+	return -1;
+}
 
-	if (other && (i < 0 || !is_number(&s->context[i].type))) {
-		i = find_name(s->context, s->context_count, other, strlen(other));
-		i = i >= 0 && is_number(&s->context[i].type) ? i : -1;
-	}
-	return i;
+/* The number with the first name, else with the other one; -1: there is none. */
+static int find_number(const struct md_stream *s, const char *name, const char *other)
+{
+	int i = find_context(s, name);
+
+	if (i < 0 || !is_number(&s->context[i].type))
+		i = find_context(s, other);
+	return i >= 0 && is_number(&s->context[i].type) ? i : -1;
 }
 
 struct md_process md_access_process(const struct md_stream *s)
 {
 	struct md_process p = {
-		.pid = find_context(s, "pid", "vpid"), .tid = find_context(s, "tid", "vtid"),
-		.ppid = find_context(s, "ppid", "vppid"),
-		.name = find_context(s, "procname", NULL),
+		.pid = find_number(s, "pid", "vpid"), .tid = find_number(s, "tid", "vtid"),
+		.ppid = find_number(s, "ppid", "vppid"),
+		.name = find_context(s, "procname"),
 	};
 
 	p.any = p.pid >= 0 ? p.pid : p.tid;

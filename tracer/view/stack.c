@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "metadata/access.h"
 #include "metadata/escape.h"
 #include "metadata/json.h"
 #include "metadata/value.h"
@@ -73,16 +74,11 @@ static const struct md_value *value_of(const struct stacks *k, const struct md_f
 /* The process of the event, whose contexts are cut; 0: not known. */
 static int32_t process_of(const struct stacks *k, const struct cursor *c)
 {
-	static const char *const names[] = { "pid", "vpid", "tid", "vtid" };
-	const struct md_stream *class = c->stream.class;
-	const struct md_value *v;
+	int i = md_access_process(c->stream.class).any;
 	uint64_t pid;
 
-	for (size_t i = 0; i < 4; i++) {
-		v = value_of(k, class->context, class->context_count, names[i]);
-		if (v && md_value_integer(v, &pid))
-			return pid <= INT32_MAX ? (int32_t)pid : 0;
-	}
+	if (i >= 0 && i < FIELDS_MAX && md_value_integer(&k->values[i], &pid))
+		return pid <= INT32_MAX ? (int32_t)pid : 0;
 	return (int32_t)c->stream.trace->pid;
 }
 

@@ -4,17 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/access.h"
 #include "tracer/base/hash.h"
 
 struct process_contexts process_contexts_find(const struct md_stream *stream)
 {
-	static const char *const pids[] = { "pid", "vpid", "tid", "vtid" };
-	struct process_contexts at = { -1, row_find(stream->context, stream->context_count,
-						    "procname") };
+	struct md_process p = md_access_process(stream);
 
-	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]) && at.pid < 0; i++)
-		at.pid = row_find(stream->context, stream->context_count, pids[i]);
-	return at;
+	return (struct process_contexts){ p.any, p.name };
 }
 
 static struct process_name *place_of(const struct process_names *p, const struct process_name *n)
