@@ -184,5 +184,6 @@ int md_decoder_next(struct md_decoder *d, struct md_occurrence *o)
 	o->limit = end;
 	d->p = p;
 	d->ts = h.ts;
+	d->count++;
 	return 1;
 }

@@ -13,6 +13,7 @@ struct md_decoder {
 	const struct md_stream *stream;
 	const uint8_t *p, *end;         /* the next event's header; end of the bytes */
 	uint64_t ts;                    /* time of the last event; at first the packet's begin */
+	uint64_t count;                 /* of events that were decoded; counts on from any value */
 };
 
 struct md_occurrence {                  /* one event as decoded; points into the bytes */

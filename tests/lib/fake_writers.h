@@ -219,8 +219,8 @@ static inline void fake_spoil(struct session *s, int trace, uint64_t seed)
 }
 
 /*
- * How many lines the text has; -1 if one is not whole, or out of place: the numbers of each ring
- * only grow.
+ * How many lines of events the text has; -1 if one is not whole, or out of place: the numbers of
+ * each ring only grow.
  */
 static inline int64_t fake_lines(const char *text, size_t len)
 {
@@ -239,6 +239,10 @@ static inline int64_t fake_lines(const char *text, size_t len)
 		 */
 		end = memchr(line, '\n', (size_t)(text + len - line));
 		at = end ? memmem(line, (size_t)(end - line), "{ n = ", 6) : NULL;
+		if (end && !strncmp(line, "WARNING: Tracer ", 16)) {
+			n--;            /* what is lost */
+			continue;
+		}
 		if (*line != '[' || !at)
 			goto bad;
 		number = strtol(at + 6, &after, 10);

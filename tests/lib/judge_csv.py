@@ -29,10 +29,14 @@ def same(value, text):
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
-        events = [json.loads(line) for line in f.read().split("\n")[:-1]]
+        events = [json.loads(line) for line in f.read().split("\n")[:-1]
+                  if not line.startswith('{"lost')]
     with open(sys.argv[2], encoding="utf-8", newline="") as f:
         rows = list(csv.reader(f, strict=True))
     header, names = rows.pop(0), ["time", "host", "cpu", "event"]
+    # (losses.sh is about losses.)
+    kept = sum(not name.startswith("lost.") for name in header)
+    header, rows = header[:kept], [row[:kept] for row in rows if row[3] != "lost"]
     if len(rows) != len(events):
         sys.exit("%d rows, %d events" % (len(rows), len(events)))
     for number, (event, row) in enumerate(zip(events, rows)):

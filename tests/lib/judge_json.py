@@ -161,9 +161,9 @@ def same_line(text, line):
 
 def main():
     with open(sys.argv[1], "rb") as f:
-        texts = f.read().split(b"\n")[:-1]
+        texts = [t for t in f.read().split(b"\n")[:-1] if not t.startswith(b"WARNING: ")]
     with open(sys.argv[2], "rb") as f:
-        lines = f.read().split(b"\n")[:-1]
+        lines = [t for t in f.read().split(b"\n")[:-1] if not t.startswith(b'{"lost')]
     for i, (text, line) in enumerate(zip(texts, lines)):
         try:
             good = same_line(text, line.decode("utf-8"))

@@ -99,7 +99,8 @@ def compare(event, values, system, common, tid):
 
 def main():
     with open(sys.argv[2], encoding="utf-8") as f:
-        events = [json.loads(line) for line in f.read().split("\n")[:-1]]
+        events = [json.loads(line) for line in f.read().split("\n")[:-1]
+                  if not line.startswith('{"lost')]
     with open(sys.argv[3], encoding="utf-8", newline="\n") as f:
         lines = f.read().split("\n")[:-1]
     files = {int(re.search(r"\d+$", p).group()): p for p in glob.glob(sys.argv[1] + "/stpd_cpu*")}

@@ -220,6 +220,8 @@ def comparable(v):
 want = []
 for line in open(lines, encoding="utf-8"):
     o = json.loads(line)
+    if "event" not in o:
+        continue
     want.append((o["time"], o["cpu"], o["event"], comparable(o.get("context", {})), o["fields"]))
 read = canonical([(t, c, n, comparable(x), f) for t, c, n, x, f in read])
 want = canonical(want)

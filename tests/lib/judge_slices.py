@@ -163,6 +163,8 @@ def expected(path):
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             event = json.loads(line)
+            if "event" not in event:    # a loss
+                continue
             if event["event"] != "sched_switch":
                 add_event(f, event, stacks, current, state)
                 continue
@@ -333,6 +335,8 @@ def page(path):
     for line in "".join(blocks).split("\n")[:-1]:
         assert "<" not in line, line
         head, *cells = line.split("\t")
+        if head == "l":
+            continue
         if head == "t":
             tid, pid, name = int(cells[1]), int(cells[2]), json.loads('"%s"' % cells[3])
             f.threads[tid] = name
@@ -419,7 +423,7 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as lines:
         for line in lines:
             event = json.loads(line)
-            if event["event"] == "work:note":
+            if event.get("event") == "work:note":
                 have = notes[(event["time"], event["context"]["vtid"])]
                 if not any(event["fields"].items() <= note.items() for note in have):
                     sys.exit("annotations:\n%r\n%r" % (event, have))

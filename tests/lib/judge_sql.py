@@ -104,7 +104,8 @@ def compare_lket(path, events):
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
-        events = [json.loads(line) for line in f.read().split("\n")[:-1]]
+        events = [json.loads(line) for line in f.read().split("\n")[:-1]
+                  if not line.startswith('{"lost')]
     con = sqlite3.connect(":memory:")
     with open(sys.argv[2], encoding="utf-8", newline="") as f:
         con.executescript(f.read())

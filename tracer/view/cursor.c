@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/cursor.h"
 
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,6 +58,7 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 	c->d.stream = s->class;
 	c->d.ts = at.ts;
 	c->skip = at.beyond;
+	c->losses.at = at.losses;
 	if (s->input)
 		inputcursor_set(c, at);
 	c->chunk = chunk;
@@ -135,23 +135,6 @@ uint64_t cursor_left(const struct cursor *c)
 		end = c->last.size;
 	}
 	return copied + (end > c->pos ? end - c->pos : 0);
-}
-
-bool cursor_held(const struct stream *s, struct ring_place at)
-{
-	uint64_t oldest;
-	struct stream_file f;
-
-	if (s->input)
-		return true;
-	if (!s->log) {
-		oldest = ring_oldest(s, region_head(s->region, s->ring));
-		return (at.pos ? at.pos : s->region->geo.subbuf_size) >= oldest;
-	}
-	if (!stream_files_find(s->log, 0, &f))
-		return true;
-	trace_place_put(f.place);
-	return f.serial <= (at.file ? at.file : 1);
 }
 
 static bool grow_buffer(struct cursor *c, size_t size)
@@ -267,6 +250,10 @@ static int copy_piece(struct cursor *c, size_t need, bool last)
 		}
 		return -EAGAIN;
 	}
+	if (c->pos == p.begin && c->in_ring)
+		losses_ahead(&c->losses, s, &p, c->last.lost, c->last.lost_before, c->d.ts);
+	else if (c->pos == p.begin)
+		c->d.count = losses_piece(&c->losses, s, k, &p, c->d.count, c->missed, c->d.ts);
 	if (c->pos == p.begin && p.begin_ts > c->d.ts)
 		c->d.ts = p.begin_ts;
 	c->buf_pos = c->pos;
@@ -402,6 +389,17 @@ int cursor_next(struct cursor *c)
 	}
 }
 
+bool cursor_loss(struct cursor *c, struct md_loss *out)
+{
+	bool found = c->losses.pending && losses_take(&c->losses, out);
+
+	if (found && c->freq) {
+		out->from = nanoseconds(out->from, c->freq);
+		out->to = nanoseconds(out->to, c->freq);
+	}
+	return found;
+}
+
 size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint64_t *end_ts)
 {
 	const uint8_t *first, *end;
@@ -437,11 +435,19 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 /* The position in the ring or the file that is being read. */
 static struct ring_place get_position(const struct cursor *c)
 {
-	if (c->have)
-		return (struct ring_place){ c->buf_pos + (uint64_t)(c->event - c->buf), c->event_ts,
-					    c->serial, c->skip };
-	return (struct ring_place){ c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial,
-				    c->skip };
+	struct ring_place at = { c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial,
+				 c->skip, losses_place(&c->losses, false) };
+
+	if (!c->have)
+		return at;
+	at.pos = c->buf_pos + (uint64_t)(c->event - c->buf);
+	at.ts = c->event_ts;
+	/* The header of its packet says what was lost before the first event. */
+	if (c->losses.pending && c->stream.log && !c->in_ring && at.pos == c->content) {
+		at.pos -= sizeof(struct md_packet);
+		at.losses = losses_place(&c->losses, true);
+	}
+	return at;
 }
 
 struct ring_place cursor_place(const struct cursor *c)
@@ -452,6 +458,7 @@ struct ring_place cursor_place(const struct cursor *c)
 		return inputcursor_place(c);
 	if (c->in_ring) {
 		at = c->left;
+		at.losses = losses_place(&c->losses, false);
 		at.beyond = c->skip.events ? c->skip : c->beyond;
 	}
 	return at;
@@ -477,6 +484,12 @@ void cursor_release(struct cursor *c)
 	}
 	c->pos = at.pos;
 	c->d.ts = at.ts;
+	if (c->have) {
+		/* It is read again, and finds its losses again, but for those of writers. */
+		c->d.count--;
+		c->losses.at = at.losses;
+		c->losses.pending &= 1u << MD_LOSS_OVERWRITTEN;
+	}
 	c->d.p = c->d.end = NULL;
 	c->have = false;
 	filecursor_close(c);

@@ -24,6 +24,7 @@
 #include "metadata/decode.h"
 #include "metadata/text.h"
 #include "tracer/base/ring/input.h"
+#include "tracer/base/ring/losses.h"
 #include "tracer/base/ring/sealed_file.h"
 #include "tracer/base/ring/stream_files.h"
 #include "tracer/base/ring/reader.h"
@@ -40,6 +41,7 @@ struct ring_place {
 	 * `events` with the time ts. events 0: none.
 	 */
 	struct beyond { uint64_t ts, events; } beyond;
+	struct losses_place losses;
 };
 
 struct cursor {
@@ -62,11 +64,13 @@ struct cursor {
 	struct ring_mark mark;
 	uint64_t missed;	/* sub-buffers that were overwritten before they were read */
 	uint64_t bad;                   /* sub-buffers given up */
+	struct losses losses;           /* the pending ones are before the current event */
 	struct session *s;              /* of its merge, or NULL: its error tells of bad packets */
 	struct stream stream;           /* its references are owned */
 	/* With an output; positions are offsets in the file then. */
 	struct stream_file file;	/* as it was at its open; its place is referenced */
 	uint64_t serial;                /* of the file that is read */
+	uint64_t content;               /* where the content of the packet begins that is read */
 	int fd;                         /* of that file; -1: not open, or sealed is */
 	struct sealed_file *sealed;     /* that file, if its packets are sealed; else NULL */
 	struct outend last;             /* the mark */
@@ -92,6 +96,11 @@ struct cursor {
  */
 struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_t chunk);
 void cursor_destroy(struct cursor *c);          /* NULL is allowed */
+/* The cursor was created to begin at the oldest event: what is not held any more is lost. */
+static inline void cursor_begin(struct cursor *c)
+{
+	c->d.count = losses_begin(&c->losses, &c->stream);
+}
 /* The oldest event held now: a cursor that begins there does not count older ones as missed. */
 struct ring_place cursor_oldest(const struct stream *s);
 
@@ -121,6 +130,18 @@ int cursor_next(struct cursor *c);
  * bytes; 0: the mark is reached.
  */
 size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint64_t *end_ts);
+
+/* Takes a loss before the current event; times are as of events. False: there is none. */
+bool cursor_loss(struct cursor *c, struct md_loss *out);
+/*
+ * At the mark, without a current event: finds what was discarded after the last one. When that
+ * ended is not known, and it counts as one moment: another reader gets the same text later.
+ */
+static inline void cursor_end_losses(struct cursor *c)
+{
+	if (!c->have && (!c->stream.log || c->in_ring || c->last.pos >= c->mark.head))
+		losses_end(&c->losses, &c->stream, &c->mark, c->last.lost_before, c->mark.last_ts);
+}
 
 /* The place of the current event; of the next one if there is none. */
 struct ring_place cursor_place(const struct cursor *c);

@@ -44,7 +44,9 @@ static bool list_ring(struct held_pieces *h, const struct cursor *c, size_t i)
 {
 	const struct stream *s = &c->stream;
 	uint64_t size = s->region->geo.subbuf_size, before_ts = 0;
-	uint64_t k = ring_oldest(s, c->mark.head) / size, at = cursor_place(c).pos / size;
+	struct ring_place place = cursor_place(c);
+	uint64_t k = ring_oldest(s, c->mark.head) / size, at = place.pos / size;
+	struct losses_place losses = place.losses;
 	struct ring_piece p;
 
 	for (k = k < at ? at : k; k <= c->mark.head / size; k++) {
@@ -52,10 +54,12 @@ static bool list_ring(struct held_pieces *h, const struct cursor *c, size_t i)
 			continue;
 		if (p.begin == k * size && p.begin != p.end &&
 		    (!ring_holds(s, k) ||
-		     !add_piece(h, (struct held_piece){ { .pos = p.begin }, p.begin_ts,
-							p.end - p.begin, before_ts, i })))
+		     !add_piece(h, (struct held_piece){ { .pos = p.begin, .losses = losses },
+							p.begin_ts, p.end - p.begin, before_ts,
+							i })))
 			return false;
 		before_ts = p.end_ts;
+		losses = (struct losses_place){ .known = true, .lost = p.begin_lost };
 	}
 	return true;
 }
@@ -66,6 +70,8 @@ struct packet_list {
 	size_t stream;
 	uint64_t first;         /* place of the first packet that is listed */
 	uint64_t before_ts;
+	struct input_losses losses;
+	uint64_t lost;          /* how many of these are before the packet */
 };
 
 static bool list_packet(void *arg, const struct input_packet *p)
@@ -76,15 +82,20 @@ static bool list_packet(void *arg, const struct input_packet *p)
 	if (p->begin_ts < before_ts || p->end_ts < p->begin_ts)
 		return false;
 	l->before_ts = p->end_ts;
+	while (l->lost < l->losses.count && l->losses.list[l->lost].packet < p->at.packet)
+		l->lost++;
 	return p->at.packet < l->first ||
-	       add_piece(l->to, (struct held_piece){ { .pos = p->at.packet }, p->begin_ts,
-						     p->bytes, before_ts, l->stream });
+	       add_piece(l->to, (struct held_piece){ { .pos = p->at.packet,
+						       .losses = { .known = true,
+								   .lost = l->lost } },
+						     p->begin_ts, p->bytes, before_ts, l->stream });
 }
 
 static bool list_input(struct held_pieces *h, const struct cursor *c, size_t i)
 {
 	const struct input *in = c->stream.input;
-	struct packet_list l = { h, i, cursor_place(c).pos, 0 };
+	struct packet_list l = { .to = h, .stream = i, .first = cursor_place(c).pos,
+				 .losses = stream_losses(&c->stream) };
 
 	return in->packets && in->packets(in, list_packet, &l);
 }
@@ -173,7 +184,7 @@ static void *run_later(void *arg)
 	struct cursor *c;
 
 	while ((c = merge_top(m, l->e.limit)) && c->o.ts < l->from)
-		merge_next(m);
+		merge_skip(m);
 	l->first = c ? c->o.ts : 0;
 	merge_places(m, l->begin);
 	/* The time since the line before it is not known: it must not be in the piece kept. */

@@ -11,6 +11,23 @@
 #include "tracer/base/ring/input.h"
 #include "tracer/session/session.h"
 
+bool cursor_held(const struct stream *s, struct ring_place at)
+{
+	uint64_t oldest;
+	struct stream_file f;
+
+	if (s->input)
+		return true;
+	if (!s->log) {
+		oldest = ring_oldest(s, region_head(s->region, s->ring));
+		return (at.pos ? at.pos : s->region->geo.subbuf_size) >= oldest;
+	}
+	if (!stream_files_find(s->log, 0, &f))
+		return true;
+	trace_place_put(f.place);
+	return f.serial <= (at.file ? at.file : 1);
+}
+
 void filecursor_mark(struct cursor *c)
 {
 	c->last = stream_files_end(c->stream.log);
@@ -185,7 +202,8 @@ static bool begin_packet(struct cursor *c, uint64_t end)
 	    content > end - c->pos || h.packet_size != h.content_size)
 		return false;
 	c->piece_end = c->pos + content;
-	c->pos += sizeof(h);
+	c->content = c->pos += sizeof(h);
+	losses_packet(&c->losses, &h, c->d.ts);
 	if (h.timestamp_begin > c->d.ts && h.timestamp_begin <= c->max_ts)
 		c->d.ts = h.timestamp_begin;
 	return true;
@@ -285,6 +303,9 @@ int filecursor_fill(struct cursor *c, size_t need)
 void inputcursor_set(struct cursor *c, struct ring_place at)
 {
 	c->next = (struct input_place){ at.pos, at.file, at.ts };
+	c->losses.at = at.losses;
+	c->losses.pending = 0;
+	c->losses.listed = 0;
 	c->offset = at.beyond.events;
 	c->skip = (struct beyond){ 0 };
 }
@@ -303,9 +324,11 @@ int inputcursor_fill(struct cursor *c)
 		if (r <= 0) {
 			c->failed = r;
 			c->ended = true;
+			losses_input(&c->losses, &c->stream, &c->next, !r);
 			return 0;
 		}
 	} while (c->piece.len <= c->offset);
+	losses_input(&c->losses, &c->stream, &c->next, false);
 	c->buf = (uint8_t *)c->piece.data;
 	c->d.p = c->buf + c->offset;
 	c->d.end = c->buf + c->piece.len;
@@ -317,11 +340,12 @@ int inputcursor_fill(struct cursor *c)
 struct ring_place inputcursor_place(const struct cursor *c)
 {
 	const uint8_t *p = c->have ? c->event : c->d.p;
-	struct ring_place at = { c->from.packet, c->from.clock, c->from.within, { 0 } };
+	struct losses_place losses = losses_place(&c->losses, false);
+	struct ring_place at = { c->from.packet, c->from.clock, c->from.within, { 0 }, losses };
 
 	if (!c->have && c->d.p == c->d.end)     /* the next piece */
 		return (struct ring_place){ c->next.packet, c->next.clock, c->next.within,
-					    { 0, c->offset } };
+					    { 0, c->offset }, losses };
 	at.beyond.events = (uint64_t)(p - c->buf);
 	return at;
 }

@@ -77,6 +77,12 @@ void merge_next(struct merge *m)
 		sift_down(m, 0);
 }
 
+void merge_skip(struct merge *m)
+{
+	m->heap->c->losses.pending = 0;
+	merge_next(m);
+}
+
 static size_t choose_chunk(size_t streams)
 {
 	size_t chunk = COPIES_MAX / (streams ? streams : 1);
@@ -151,6 +157,7 @@ static int update_cursors(struct merge *m, const struct stream_set *set)
 		cursors[i] = cursor_create(s, at, choose_chunk(set->count));
 		if (!cursors[i])
 			goto nomem_cursor;
+		cursor_begin(cursors[i]);
 	}
 	n = set->count;
 	for (j = 0; j < m->count; j++) {
@@ -248,13 +255,18 @@ struct merge *merge_create_at(const struct merge_place *places, size_t count,
 	for (size_t i = 0; i < set->count; i++) {
 		const struct stream *s = &set->streams[i];
 		struct ring_place at = { 0 };
+		bool found = false;
 
 		for (size_t j = 0; j < count; j++)
-			if (places[j].key == s->region->key && places[j].ring == s->ring)
+			if (places[j].key == s->region->key && places[j].ring == s->ring) {
 				at = places[j].at;
+				found = true;
+			}
 		m->cursors[i] = cursor_create(s, at, choose_chunk(set->count));
 		if (!m->cursors[i])
 			goto nomem;
+		if (!found)
+			cursor_begin(m->cursors[i]);
 		m->count++;
 	}
 	set_uniform(m);
@@ -282,9 +294,74 @@ static bool find_row(const struct merge *m, uint64_t limit, struct md_row *r)
 	return true;
 }
 
+struct md_loss_stream merge_loss_stream(const struct cursor *c)
+{
+	const struct stream *s = &c->stream;
+
+	return (struct md_loss_stream){ s->channel, s->name, s->trace->path, s->file,
+					s->trace->md->uuid, s->class->id, s->instance_id };
+}
+
+/* Appends lines for the losses before the current event of the cursor. */
+static void put_losses(struct merge *m, struct cursor *c, struct md_text *t, struct md_buf *out)
+{
+	bool json = text_is_json(m->form);
+	const struct md_loss_stream s = merge_loss_stream(c);
+	struct md_loss l;
+
+	while (cursor_loss(c, &l)) {
+		if (l.kind == MD_LOSS_OVERWRITTEN && !m->gaps)
+			continue;
+		if (json)
+			md_json_loss(t->clock_offset, &l, &s, out);
+		else
+			md_text_loss(t->clock_offset, &l, &s, out);
+	}
+}
+
+void merge_end_losses(struct merge *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (cursor_at_mark(m->cursors[i]))
+			cursor_end_losses(m->cursors[i]);
+}
+
+void merge_put_gaps(struct merge *m, struct md_text *t, struct md_buf *out)
+{
+	const unsigned int gaps = 1u << MD_LOSS_OVERWRITTEN;
+
+	m->gaps = true;
+	for (size_t i = 0; i < m->count; i++) {
+		struct losses *l = &m->cursors[i]->losses;
+		unsigned int others = l->pending & ~gaps;
+
+		l->pending &= gaps;
+		put_losses(m, m->cursors[i], t, out);
+		l->pending = others;
+	}
+	m->gaps = false;
+}
+
+void merge_pass_losses(struct merge *m, const struct merge_place *places, size_t count)
+{
+	for (size_t i = 0; i < m->count; i++)
+		for (size_t j = 0; j < count; j++)
+			if (places[j].key == m->cursors[i]->stream.region->key &&
+			    places[j].ring == m->cursors[i]->stream.ring)
+				m->cursors[i]->losses = (struct losses){
+					.at = places[j].at.losses };
+}
+
+void merge_put_end(struct merge *m, struct md_text *t, struct md_buf *out)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (!m->cursors[i]->have)
+			put_losses(m, m->cursors[i], t, out);
+}
+
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out, size_t want)
 {
-	bool json = m->form == TEXT_JSON || m->form == TEXT_JSON_SYMBOLS;
+	bool json = text_is_json(m->form);
 	uint64_t missed;
 	struct cursor *c;
 	struct md_row row;
@@ -297,6 +374,8 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 			return false;
 		if (!m->uniform)
 			md_text_hostname(t, c->host);
+		if (__builtin_expect(c->losses.pending, 0))
+			put_losses(m, c, t, out);
 		if (json)
 			md_json_event(t->clock_offset, t->hostname, &c->o, c->stream.class,
 				      c->stream.cpu, out);
@@ -315,6 +394,17 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 	return true;
 }
 
+static uint64_t losses_length(struct merge *m, struct cursor *c, struct md_text *t)
+{
+	struct md_buf text = MD_BUF_INIT;
+	uint64_t n;
+
+	put_losses(m, c, t, &text);
+	n = text.len;
+	md_buf_deinit(&text);
+	return n;
+}
+
 bool merge_length(struct merge *m, struct md_text *t, uint64_t limit, uint64_t *length,
 		  uint64_t want)
 {
@@ -330,6 +420,8 @@ bool merge_length(struct merge *m, struct md_text *t, uint64_t limit, uint64_t *
 			break;
 		if (!m->uniform)
 			md_text_hostname(t, c->host);
+		if (__builtin_expect(c->losses.pending, 0))
+			n += losses_length(m, c, t);
 		n += md_text_length(t, &c->o, c->stream.class, c->stream.cpu);
 		if (n < want && find_row(m, limit, &row))
 			n += md_text_lengths(t, &row, want - n);

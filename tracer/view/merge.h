@@ -13,10 +13,16 @@
 #define TRACER_VIEW_MERGE_H
 
 #include "metadata/text.h"
+#include "metadata/loss.h"
 #include "tracer/view/cursor.h"
 #include "tracer/session/streams.h"
 
 struct stacks;                  /* view/stack.h */
+
+static inline bool text_is_json(enum text_form form)
+{
+	return form == TEXT_JSON || form == TEXT_JSON_SYMBOLS;
+}
 
 /* The place of one stream of a merge. Keys of regions are never used twice. */
 struct merge_place {
@@ -43,6 +49,8 @@ struct merge {
 	struct session *s;              /* as of each cursor; set by the caller, or a look at it */
 	struct stacks *stacks;          /* the caller's, if text_has_symbols(form) */
 	bool ahead;	/* with an output: the cursors continue in the rings after the files */
+	/* The text says which events were overwritten before it was read; set by the caller. */
+	bool gaps;
 	bool dropped;	/* streams were removed from the session since the last look */
 };
 
@@ -66,6 +74,16 @@ static inline struct cursor *merge_top(const struct merge *m, uint64_t limit)
 
 /* Moves past the event on top. */
 void merge_next(struct merge *m);
+/* The same without the losses before it. */
+void merge_skip(struct merge *m);
+/* No event follows: finds what each stream that is at its mark has lost after its last one. */
+void merge_end_losses(struct merge *m);
+/* Appends lines for what was overwritten before the current events. */
+void merge_put_gaps(struct merge *m, struct md_text *t, struct md_buf *out);
+/* Appends lines for what merge_end_losses has found. */
+void merge_put_end(struct merge *m, struct md_text *t, struct md_buf *out);
+/* What describes the stream of a cursor in a loss; valid as long as the cursor. */
+struct md_loss_stream merge_loss_stream(const struct cursor *c);
 
 /*
  * Formats events not later than limit until out has `want` bytes and a little more, up to the end
@@ -93,6 +111,8 @@ int merge_failed(const struct merge *m);
 bool merge_retired(const struct merge *m);
 /* Number of sub-buffers that were overwritten before they were read. */
 uint64_t merge_missed(const struct merge *m);
+/* The losses up to these places are told. */
+void merge_pass_losses(struct merge *m, const struct merge_place *places, size_t count);
 /* Fills m->count elements. */
 void merge_places(const struct merge *m, struct merge_place *places);
 /* Frees the copies of the cursors; a look must follow before the next event. */

@@ -38,6 +38,7 @@ int pipe_open(struct session *s, enum text_form form, struct pipe_view **out)
 		return -ENOMEM;
 	}
 	v->m->form = form;
+	v->m->gaps = true;
 	v->s = session_ref(s);
 	md_text_init(&v->text, session_clock_offset(s), "");
 	session_info(s, &info);
@@ -99,6 +100,12 @@ static int format_more(struct pipe_view *v)
 	err = merge_failed(v->m);
 	if (err)
 		return err;
+	if (!info.active) {
+		merge_end_losses(v->m);
+		merge_put_end(v->m, &v->text, &v->out);
+		if (v->out.len)
+			return v->out.failed ? -ENOMEM : 1;
+	}
 	if (v->limit == UINT64_MAX)
 		return 0;
 	merge_release(v->m);    /* the next event may come much later: free the copies */

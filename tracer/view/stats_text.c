@@ -80,6 +80,7 @@ static void put_seconds(struct md_buf *out, uint64_t ns)
 static void print_span(const struct stats *st, struct md_buf *out)
 {
 	bool empty = st->begin > st->end;
+	uint64_t packets = 0;
 
 	md_buf_puts(out, "# span seconds begin end\nspan");
 	put_seconds(out, empty ? 0 : st->end - st->begin);
@@ -93,13 +94,16 @@ static void print_span(const struct stats *st, struct md_buf *out)
 	md_buf_puts(out, "# events count per_second\nevents");
 	md_buf_printf(out, " %" PRIu64, st->tally.events);
 	put_rate(out, st, st->tally.events);
-	md_buf_puts(out, "\n# lost discarded overwritten missed\nlost");
+	for (size_t i = 0; i < st->tally.count; i++)
+		packets = add_saturated(packets,
+					stream_losses(&st->tally.streams[i].stream).packets);
+	md_buf_puts(out, "\n# lost discarded overwritten missed packets\nlost");
 	if (st->pairs)
 		md_buf_printf(out, " %" PRIu64 " %" PRIu64, st->counts.discarded,
 			      st->counts.overwritten);
 	else
 		md_buf_puts(out, " - -");
-	md_buf_printf(out, " %" PRIu64 "\n", st->missed);
+	md_buf_printf(out, " %" PRIu64 " %" PRIu64 "\n", st->missed, packets);
 }
 
 /* ---- events ---- */

@@ -50,6 +50,7 @@ static void drop_checkpoints(struct text_engine *e, size_t n)
 void text_engine_empty(struct text_engine *e)
 {
 	drop_checkpoints(e, e->checkpoint_count);
+	text_engine_drop_notes(e);
 	merge_destroy(e->m);
 	e->m = NULL;
 	md_buf_reset(&e->tail[0]);
@@ -242,9 +243,13 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 
 	/* Acquire: a clear made before the reset is visible. */
 	uint32_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE);
+	struct session_info info;
 	uint64_t now;
+	bool begins;
 	int err;
 
+	/* Before the look: if the session is inactive now, the look has its last events. */
+	session_info(s, &info);
 	if (wanted != e->generation) {
 		text_engine_empty(e);
 		e->generation = wanted;
@@ -254,7 +259,8 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		if (err)
 			return err;
 	}
-	if (!e->m) {
+	begins = !e->m;
+	if (begins) {
 		e->m = merge_create();
 		if (!e->m)
 			return -ENOMEM;
@@ -276,10 +282,14 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 	}
 	if (now > e->limit)
 		e->limit = now;
+	if (begins)
+		text_engine_note_gaps(e);
 	text_engine_halves(e, s);
 	text_engine_count(e, e->limit, TEXT_TAIL_HALF);
 	err = text_engine_format(e);
 	e->failed = merge_failed(e->m);
+	if (!err && !info.active)
+		text_engine_note_end(e);
 	if (!err)
 		begin_chunk(e, chunk);
 	e->looked = monotonic_now();
@@ -367,6 +377,7 @@ int text_engine_run(const struct text_engine *e, struct session *s,
 		(*m)->s = s;
 		(*m)->form = e->form;
 		(*m)->stacks = e->stacks;
+		(*m)->gaps = !p && text_is_json(e->form);
 		err = look_again(e, s, *m, &set);
 	}
 	stream_set_deinit(&set);

@@ -26,6 +26,20 @@ struct text_checkpoint {
 	size_t count;
 };
 
+/*
+ * Lines about losses that no event follows, or that cannot be found again: a reader puts them where
+ * the engine did.
+ */
+struct text_note {
+	uint64_t offset;
+	char *text;                     /* of len bytes; owned */
+	size_t len;
+	struct merge_place *places;     /* after them; owned; NULL: they change none */
+	size_t count;
+};
+
+#define TEXT_NOTES 256                  /* more losses have no lines */
+
 struct text_engine {
 	enum text_form form;            /* constant */
 	uint32_t wanted;                /* atomic; generation that the last reset requested */
@@ -53,6 +67,8 @@ struct text_engine {
 	unsigned int now;
 	struct text_checkpoint checkpoints[TEXT_CHECKPOINTS];
 	size_t checkpoint_count;
+	struct text_note notes[TEXT_NOTES];
+	size_t note_count;
 	uint64_t spacing;               /* bytes of text between checkpoints */
 };
 
@@ -94,6 +110,14 @@ void text_engine_rest(struct text_engine *e);
  * Parts of an advance, for an engine with a merge that has looked. A thread may have an engine of
  * its own for them, which no other thread knows.
  */
+
+/* Appends lines for what was overwritten before the text, if the form has them. */
+void text_engine_note_gaps(struct text_engine *e);
+/* Appends lines for what was lost after the last event. */
+void text_engine_note_end(struct text_engine *e);
+void text_engine_drop_notes(struct text_engine *e);
+/* The first note at or after the offset, or NULL. */
+const struct text_note *text_engine_note(const struct text_engine *e, uint64_t offset);
 
 void text_engine_empty(struct text_engine *e);  /* Forgets the text and the merge. */
 /* Counts the text of events up to the limit, but for the last `rest` bytes of events. */

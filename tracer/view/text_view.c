@@ -195,12 +195,14 @@ static int position_run(struct text_view *v, uint64_t offset)
 static int format_piece(struct text_view *v)
 {
 	struct md_buf *b = text_window_end(&v->window);
-	uint64_t missed;
+	uint64_t missed, rest = v->exact ? v->note - v->window.next : UINT64_MAX;
 	size_t before;
 	bool more;
 
 	before = b->len;
-	more = merge_text(v->m, &v->text, v->limit, b, before + PIECE);
+	if (!rest)
+		return 0;
+	more = merge_text(v->m, &v->text, v->limit, b, before + (rest < PIECE ? rest : PIECE));
 	if (b->failed) {
 		end_run(v);
 		v->exact = false;
@@ -214,6 +216,35 @@ static int format_piece(struct text_view *v)
 		v->cut = v->cut || merge_retired(v->m);
 	}
 	return more || b->len > before;
+}
+
+/* Where a run is that has all events up to the engine's limit: before the note at the end. */
+static uint64_t place_of_run(const struct text_engine *e)
+{
+	const struct text_note *last = &e->notes[e->note_count - 1];
+
+	return e->note_count && last->offset + last->len == e->end ? last->offset : e->end;
+}
+
+/*
+ * An exact run: puts the engine's note into the window, if one is here; else sets where the next
+ * one is. True: it was put. Caller holds the engine's lock.
+ */
+static bool put_note(struct text_view *v)
+{
+	const struct text_note *n = v->exact ? text_engine_note(v->e, v->window.next + v->shift)
+					     : NULL;
+	struct md_buf *b;
+
+	v->note = n ? n->offset - v->shift : v->window.next - 1;
+	if (!n || v->note != v->window.next)
+		return false;
+	b = text_window_end(&v->window);
+	md_buf_put(b, n->text, n->len);
+	v->window.next += n->len;
+	if (n->places)
+		merge_pass_losses(v->m, n->places, n->count);
+	return !b->failed;
 }
 
 /*
@@ -234,7 +265,7 @@ static int reach_limit(struct text_view *v)
 		 */
 		merge_destroy(v->m);
 		v->m = NULL;
-		v->shift = v->e->end - v->window.next;
+		v->shift = place_of_run(v->e) - v->window.next;
 		v->exact = true;
 	}
 	return 0;
@@ -331,6 +362,8 @@ static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t
 		pthread_mutex_lock(&e->lock);
 		n = read_tail(v, offset, buf, size);
 		sought = n == -EAGAIN ? position_run(v, offset) : 0;
+		if (n == -EAGAIN && !sought && put_note(v))
+			sought = 1;
 		pthread_mutex_unlock(&e->lock);
 		if (sought > 0)
 			continue;

@@ -18,6 +18,7 @@ struct text_view {
 	struct md_text text;
 	uint64_t limit;                 /* the run's marks include all events up to this time */
 	uint64_t missed;
+	uint64_t note;                  /* where the window gets the engine's next note */
 	uint64_t served;                /* offset of the end of the last read */
 	/* bytes after `served` to format ahead; 0: the last read did not continue the one before */
 	size_t ahead;

@@ -3,6 +3,7 @@
 #include "tracer/base/search.h"
 #include "tracer/view/divide.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -44,6 +45,65 @@ struct md_buf *text_window_end(struct text_window *w)
 		md_buf_reset(&w->half[w->now]);
 	}
 	return &w->half[w->now];
+}
+
+/* ---- notes ---- */
+
+/* Puts lines at the end of the text; takes both buffers over. */
+static void add_note(struct text_engine *e, struct md_buf *lines, struct merge_place *places)
+{
+	if (e->note_count == TEXT_NOTES || !lines->len || lines->failed) {
+		md_buf_deinit(lines);
+		free(places);
+		return;
+	}
+	/* A reader of an offset before it begins there. */
+	if (!e->checkpoint_count)
+		text_engine_add_checkpoint(e);
+	e->notes[e->note_count++] = (struct text_note){ e->end, lines->data, lines->len, places,
+							places ? e->m->count : 0 };
+	md_buf_put(&e->tail[e->now], lines->data, lines->len);
+	e->end += lines->len;
+}
+
+void text_engine_note_gaps(struct text_engine *e)
+{
+	struct md_buf lines = MD_BUF_INIT;
+
+	if (!text_is_json(e->form))
+		return;
+	merge_put_gaps(e->m, &e->text, &lines);
+	add_note(e, &lines, NULL);
+}
+
+void text_engine_note_end(struct text_engine *e)
+{
+	struct md_buf lines = MD_BUF_INIT;
+	struct merge_place *places;
+
+	merge_end_losses(e->m);
+	merge_put_end(e->m, &e->text, &lines);
+	places = lines.len ? calloc(e->m->count + 1, sizeof(*places)) : NULL;
+	if (places)
+		merge_places(e->m, places);
+	add_note(e, &lines, places);
+}
+
+void text_engine_drop_notes(struct text_engine *e)
+{
+	for (size_t i = 0; i < e->note_count; i++) {
+		free(e->notes[i].text);
+		free(e->notes[i].places);
+	}
+	e->note_count = 0;
+}
+
+const struct text_note *text_engine_note(const struct text_engine *e, uint64_t offset)
+{
+	for (size_t i = 0; i < e->note_count; i++)
+		if (e->notes[i].offset >= offset)
+			return &e->notes[i];
+	return NULL;
 }
 
 /* ---- stripes ---- */
@@ -97,7 +157,10 @@ static void begin_stripe(struct text_stripes *t, struct text_engine *e, struct s
 {
 	const struct text_checkpoint *p = checkpoint_after(e, offset);
 	const struct text_checkpoint *q = p ? checkpoint_after(e, p->offset + STRIPE) : NULL;
+	const struct text_note *note = p ? text_engine_note(e, p->offset) : NULL;
 
+	if (note && q && note->offset < q->offset)
+		return;
 	if (!q || q->offset > mark || q->offset - p->offset > STRIPE_MOST || e->stacks ||
 	    !have_two_cpus() || !count_reader(t) || text_engine_run(e, s, p, &t->m))
 		return;

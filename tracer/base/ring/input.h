@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "metadata/buf.h"
+#include "metadata/loss.h"
 
 /*
  * A place before an event. The format of the trace chooses what the members mean (clock: the value
@@ -21,7 +22,15 @@ struct input_place { uint64_t packet, within, clock; };
  * What the headers of the packets say is missing. `lines`: of text for people, each `loss …` or
  * `warning …` with its newline; they belong to the input.
  */
-struct input_losses { uint64_t events, packets; const char *lines; };
+struct input_losses {
+	uint64_t events, packets;
+	const char *lines;
+	const struct input_loss *list;  /* in the order of the stream */
+	size_t count;
+};
+
+/* Before the events of the packet with this place. Times are in ns since the epoch. */
+struct input_loss { uint64_t packet; struct md_loss loss; };
 
 /* A packet, as its header describes it. Times are in ns since the epoch. */
 struct input_packet { struct input_place at; uint64_t begin_ts, end_ts, bytes; };

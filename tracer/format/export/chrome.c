@@ -193,12 +193,44 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 		put_flow(arg, 'f', w->row->cpu, k.time, w->flow);
 }
 
+/* A slice on the track of the stream, with the count as its name. */
+static void add_lost(void *arg, struct timeline *t, const struct lost *l)
+{
+	struct lost_value values[LOST_VALUES];
+	struct chrome *v = arg;
+	uint64_t begin = lost_begin(l), end = l->loss.to;
+	struct md_buf *out;
+
+	if (!v->start)
+		v->start = begin;
+	begin = begin < v->start ? v->start : begin;
+	out = begin_event(v, 'X', t->pid, t->tid, begin);
+	end = end > begin ? end - begin : 0;
+	md_buf_printf(out, ",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"name\":\"", end / 1000,
+		      end % 1000);
+	md_loss_title(&l->loss, out);
+	md_buf_puts(out, "\",\"args\":{");
+	lost_values(l, values);
+	for (int i = 0; i < LOST_VALUES; i++) {
+		md_buf_printf(out, "%s\"%s\":", i ? "," : "", values[i].name);
+		if (!values[i].text) {
+			md_buf_printf(out, "%" PRIu64, values[i].number);
+			continue;
+		}
+		md_buf_putc(out, '"');
+		md_json_escape_put(values[i].text, strlen(values[i].text), out);
+		md_buf_putc(out, '"');
+	}
+	md_buf_puts(out, "}}");
+}
+
 void chrome_make(struct maker *m)
 {
 	static const struct track_form form = { .describe = describe, .begin = add_begin,
 						.end = add_end, .instant = add_instant,
 						.switched = add_switch,
-						.counter = add_counter, .json = true };
+						.counter = add_counter, .lose = add_lost,
+						.json = true };
 	struct chrome v = { .m = m };
 
 	md_buf_puts(&m->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");

@@ -4,8 +4,12 @@
  * for each name of a context and of a field, in the order in which they first occur. The names are
  * known only when each event class has occurred, so the events are read twice; first for their
  * classes alone. With callstacks, the last column is `symbols`.
+ *
+ * A loss is a row with the event `lost`. Its values are in columns `lost.…`, which follow the
+ * others if there are losses.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +43,7 @@ struct csv {
 	void *names;            /* tree of struct column; owned (tsearch) */
 	struct column **columns;        /* by number; elements belong to names */
 	uint32_t count;
+	bool lossy;             /* there are columns for losses */
 	uint64_t second;        /* the time of `seconds`; 0: none */
 	char seconds[24];       /* its digits before the nanoseconds */
 	size_t seconds_len;
@@ -190,6 +195,24 @@ static bool set_event(struct csv *v, struct layout **l, uint32_t count, const ch
 	return more;
 }
 
+/* The cells of `lost.…` */
+static void put_lost(struct csv *v, const struct lost_value *values)
+{
+	struct md_buf *out = &v->m->out;
+	size_t at;
+
+	for (int i = 0; v->lossy && i < LOST_VALUES; i++) {
+		md_buf_putc(out, ',');
+		at = out->len;
+		if (values[i].text) {
+			md_value_put_text(values[i].text, strlen(values[i].text), out);
+			quote_cell(v, out, at, MD_SHOWN_TEXT);
+		} else if (values[i].number) {
+			md_buf_printf(out, "%" PRIu64, values[i].number);
+		}
+	}
+}
+
 /* First run: finds the columns. */
 static void add_columns(void *arg, const struct row *r)
 {
@@ -300,7 +323,7 @@ static char *put_names(struct csv *v, char *o, const struct row *r)
 	stacks_put(v->m->stacks, v->m->clock_offset, r->cursor, STACKS_OBJECT, out);
 	if (out->len > at)
 		quote_cell(v, out, at, MD_SHOWN_JSON);
-	return md_buf_room(out, 1);
+	return md_buf_room(out, 1 + LOST_VALUES);
 }
 
 /* Second run: writes the rows. */
@@ -317,7 +340,7 @@ static void add_row(void *arg, const struct row *r)
 		set_host(v, r->host);
 	v->cursor = r->cursor;
 	/* Numbers, and what needs no quotes: not longer than the event. */
-	room = 128 + v->host_cell.len + l->event_len + v->count + 24 * (size_t)l->count +
+	room = 192 + v->host_cell.len + l->event_len + v->count + 24 * (size_t)l->count +
 	       (size_t)(r->occurrence->end - r->occurrence->context);
 	o = md_buf_room(&v->m->out, room);
 	if (!o)
@@ -337,14 +360,41 @@ static void add_row(void *arg, const struct row *r)
 		return;
 	if (v->m->stacks)
 		o = put_names(v, o, r);
+	if (o && v->lossy)
+		o = mempcpy(o, ",,,,,,,,", LOST_VALUES);
 	if (!o)
 		return;
 	*o++ = '\n';
 	v->m->out.len = (size_t)(o - v->m->out.data);
 }
 
+static void add_lost(void *arg, const struct lost *l)
+{
+	struct lost_value values[LOST_VALUES];
+	struct csv *v = arg;
+	struct md_buf *out = &v->m->out;
+
+	if (strcmp(l->cursor->host, v->host) != 0)
+		set_host(v, l->cursor->host);
+	v->cursor = NULL;
+	if (l->loss.to)
+		md_buf_printf(out, "%" PRIu64, l->loss.to);
+	md_buf_putc(out, ',');
+	md_buf_put(out, v->host_cell.data, v->host_cell.len);
+	md_buf_putc(out, ',');
+	if (!l->cursor->stream.class->no_cpu)
+		md_buf_printf(out, "%" PRIu32, l->cursor->stream.cpu);
+	md_buf_puts(out, ",lost");
+	for (uint32_t i = 0; i < v->count + (v->m->stacks != NULL); i++)
+		md_buf_putc(out, ',');
+	lost_values(l, values);
+	put_lost(v, values);
+	md_buf_putc(out, '\n');
+}
+
 void csv_make(struct maker *m)
 {
+	struct lost_value names[LOST_VALUES];
 	struct csv v = { .m = m }, later;
 
 	m->runs = 2;
@@ -352,8 +402,14 @@ void csv_make(struct maker *m)
 	md_buf_puts(&m->out, "time,host,cpu,event");
 	for (uint32_t i = 0; i < v.count; i++)
 		md_buf_printf(&m->out, ",%s", v.columns[i]->name);
-	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols\n" : "\n");
-	later = (struct csv){ .m = m->later, .count = v.count };
+	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols" : "");
+	v.lossy = m->lossy;
+	lost_values(&(struct lost){ 0 }, names);
+	for (int i = 0; v.lossy && i < LOST_VALUES; i++)
+		md_buf_printf(&m->out, ",lost.%s", names[i].name);
+	md_buf_putc(&m->out, '\n');
+	later = (struct csv){ .m = m->later, .count = v.count, .lossy = v.lossy };
+	m->lose = add_lost;
 	if (!m->err)
 		maker_halves(m, add_row, &v, &later);
 	md_buf_deinit(&later.host_cell);

@@ -111,24 +111,58 @@ static void end_run(struct maker *m, struct merge *merge)
 	merge_destroy(merge);
 }
 
+/*
+ * Tells of the losses before the current event of a cursor, or after its last one; these ended at
+ * `last` or later.
+ */
+static void tell_losses(struct maker *m, const struct merge *merge, uint32_t number, uint64_t last,
+			void *arg)
+{
+	struct cursor *c = merge->cursors[number];
+	struct lost l = { .cursor = c, .number = number };
+
+	while (cursor_loss(c, &l.loss)) {
+		l.stream = merge_loss_stream(c);
+		l.loss.to = l.loss.to && l.loss.to < last ? last : l.loss.to;
+		l.loss.from += l.loss.from ? m->clock_offset : 0;
+		l.loss.to += l.loss.to ? m->clock_offset : 0;
+		if (m->lose && !m->err)
+			m->lose(arg, &l);
+	}
+}
+
+/* Without a later half, the run ends where the streams do. */
+static void tell_last(struct maker *m, struct merge *merge, uint64_t last, void *arg)
+{
+	if (m->later && m->limit < m->later->from)
+		return;
+	merge_end_losses(merge);
+	for (uint32_t i = 0; i < merge->count; i++)
+		if (!merge->cursors[i]->have)
+			tell_losses(m, merge, i, last, arg);
+}
+
 void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
 	       void *arg)
 {
-	uint64_t count = 0, first = 0;
+	uint64_t count = 0, first = 0, last = 0;
 	struct merge *merge = begin_run(m);
 	struct cursor *c;
 	struct row r;
 
 	while (!m->err && (c = merge_top(merge, m->limit))) {
 		if (c->o.ts < m->from) {
-			merge_next(merge);
+			merge_skip(merge);
 			continue;
 		}
-		m->err = rows_read(&m->rows, c, needs, &r);
+		if (c->losses.pending)
+			tell_losses(m, merge, merge->heap[0].rank, 0, arg);
+		m->err = m->err ? m->err : rows_read(&m->rows, c, needs, &r);
 		if (m->err)
 			break;
 		r.time = m->clock_offset + c->o.ts;
 		first = count ? first : c->o.ts;
+		last = c->o.ts;
 		if (count++ % EVENTS_A_SHOW == 0)
 			show_done(m, part_of(m, first, c->o.ts));
 		add(arg, &r);
@@ -136,6 +170,8 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 			maker_write(m);
 		merge_next(merge);
 	}
+	if (!m->err)
+		tell_last(m, merge, last, arg);
 	if (merge)
 		end_run(m, merge);
 }
@@ -201,6 +237,7 @@ void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), 
 		maker_run(m, ROW_VALUES, add, arg);
 		return;
 	}
+	m->later->lose = m->lose;
 	m->err = rows_lend(&m->rows, &m->later->rows);
 	if (m->err)
 		return;
@@ -232,6 +269,22 @@ static uint32_t count_classes(const struct stream *s)
 	return n;
 }
 
+/* Whether a stream that has looked, and of which nothing was read, has losses. */
+static bool have_losses(const struct merge *merge)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < merge->count && !found; i++) {
+		const struct cursor *c = merge->cursors[i];
+		struct input_losses l = stream_losses(&c->stream);
+		struct ring_counts counts;
+
+		ring_counts(&c->stream, &counts);
+		found = counts.discarded || counts.overwritten || l.count || c->losses.pending;
+	}
+	return found;
+}
+
 /* Notes the classes of the events of stream i, which is `part` of them all. */
 static void note_stream(struct maker *m, struct cursor *c, uint32_t i, double part)
 {
@@ -246,6 +299,7 @@ static void note_stream(struct maker *m, struct cursor *c, uint32_t i, double pa
 		if (c->o.event != last)
 			m->err = rows_note(&m->rows, c, i + 1, &noted);
 		last = c->o.event;
+		m->lossy |= c->losses.pending != 0;
 	}
 	cursor_release(c);
 }
@@ -257,6 +311,8 @@ void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r),
 	if (!m->err)
 		m->err = divide(m, merge);
 	/* Stream by stream: faster than in the order of time. */
+	if (!m->err)
+		m->lossy = have_losses(merge);
 	for (size_t i = 0; !m->err && i < merge->count; i++)
 		note_stream(m, merge->cursors[i], (uint32_t)i, 1 / (double)merge->count);
 	if (!m->err)

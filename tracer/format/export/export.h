@@ -56,6 +56,9 @@ struct maker {
 	uint32_t *done;         /* of the session (exporting), or NULL */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
+	/* For maker_run: is called with its arg for each loss, in the order of events; or NULL. */
+	void (*lose)(void *arg, const struct lost *l);
+	bool lossy;             /* of maker_classes: losses are known */
 	/* What takes the text in place of the file, or NULL; `writer` is its own. */
 	void (*write)(struct maker *m);
 	void *writer;

@@ -13,6 +13,7 @@
  *   n COUNTER PID NAME         a counter; PID: of its process
  *   v COUNTER VALUE            a value of the event before, without tabs: `v0 12`
  *   x NS TRACK                 ends a slice without an event of its own: `x120 0`
+ *   l TRACK FROM TO TITLE      a loss on this track, NS since the first event, and what it is
  *   y NAMES                    the names of code addresses of the event before, as JSON
  *
  * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
@@ -280,12 +281,29 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	put_event(arg, 's', w->track, w->row, w->row->time, w->event->number);
 }
 
+static void add_lost(void *arg, struct timeline *t, const struct lost *l)
+{
+	uint64_t begin = lost_begin(l), end = l->loss.to;
+	struct page *v = arg;
+	struct md_buf *out = begin_line(v);
+
+	if (!v->start)
+		v->start = v->last = begin;
+	begin = begin < v->start ? v->start : begin;
+	end = end < begin ? begin : end;
+	md_buf_printf(out, "l\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t", t->number,
+		      begin - v->start, end - v->start);
+	md_loss_title(&l->loss, out);
+	md_buf_putc(out, '\n');
+}
+
 void page_make(struct maker *m)
 {
 	static const struct track_form form = { .classes = add_classes, .describe = describe,
 						.begin = add_begin, .end = add_end,
 						.instant = add_instant, .switched = add_switch,
-						.counted = add_counted, .counter = add_counter };
+						.counted = add_counted, .counter = add_counter,
+						.lose = add_lost };
 	struct page v = { .m = m };
 	const char *here = strstr(page_begin, EVENTS_HERE);
 

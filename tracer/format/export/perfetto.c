@@ -19,7 +19,7 @@
 /* Numbers of fields, by message. */
 enum { TRACE_PACKET = 1 };
 enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
-       PACKET_SEQUENCE_FLAGS = 13, PACKET_TRACK = 60 };
+       PACKET_SEQUENCE_FLAGS = 13, PACKET_DROPPED = 42, PACKET_TRACK = 60 };
 enum { TRACK_UUID = 1, TRACK_NAME, TRACK_PROCESS, TRACK_THREAD, TRACK_PARENT, TRACK_COUNTER = 8 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
@@ -99,9 +99,9 @@ static void describe_process(struct perfetto *v, const struct timeline *t, const
 			     size_t n)
 {
 	struct md_buf *out = &v->m->out;
-	size_t packet = begin_packet(v), track, process;
+	size_t packet = begin_packet(v), track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
+	size_t process;
 
-	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
 	put_number(out, TRACK_UUID, make_uuid(UUID_PROCESS, pid_of(t)));
 	process = begin_message(out, TRACK_PROCESS, NOTE_LENGTH);
 	put_number(out, PROCESS_PID, (uint32_t)pid_of(t));
@@ -117,7 +117,6 @@ static void describe(void *arg, const struct timeline *t)
 	struct perfetto *v = arg;
 	struct md_buf *out = &v->m->out;
 	size_t packet, track, thread;
-
 	const char *hardware = track_process_name(t);
 
 	if (hardware)
@@ -383,9 +382,8 @@ static void add_end(void *arg, const struct mark *k)
 static void describe_counter(struct perfetto *v, const struct track_counter *c)
 {
 	struct md_buf *out = &v->m->out;
-	size_t packet = begin_packet(v), track;
+	size_t packet = begin_packet(v), track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
 
-	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
 	put_number(out, TRACK_UUID, make_uuid(UUID_COUNTER, (int32_t)c->number));
 	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, c->pid));
 	put_bytes(out, TRACK_NAME, c->plain.p, c->plain.n);
@@ -469,12 +467,32 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 		add_woken(v, w);
 }
 
+/* A slice with the count as its name, whose first packet says that packets were dropped. */
+static void add_lost(void *arg, struct timeline *t, const struct lost *l)
+{
+	struct mark k = { .track = t, .time = lost_begin(l) };
+	struct perfetto *v = arg;
+	struct md_buf *out = &v->m->out;
+	struct open_event at = begin_event(v, TYPE_BEGIN, make_uuid(UUID_THREAD, t->tid), &k,
+					   TITLE_NONE);
+	size_t name = begin_message(out, EVENT_NAME, TEXT_LENGTH);
+
+	md_loss_title(&l->loss, out);
+	end_message(out, name, TEXT_LENGTH);
+	end_message(out, at.event, EVENT_LENGTH);
+	put_number(out, PACKET_DROPPED, 1);
+	v->any = false;         /* and that nothing depends on these */
+	end_packet(v, at.packet);
+	k.time = l->loss.to;
+	put_event(v, TYPE_END, &k, TITLE_NONE);
+}
+
 void perfetto_make(struct maker *m)
 {
 	static const struct track_form form = { .classes = add_shape, .describe = describe,
 						.begin = add_begin, .end = add_end,
 						.instant = add_instant, .switched = add_switch,
-						.counter = add_counter };
+						.counter = add_counter, .lose = add_lost };
 	struct perfetto v = { .m = m };
 
 	tracks_run(m, &form, &v);

@@ -213,6 +213,23 @@ void rows_deinit(struct rows *rows)
 	md_buf_deinit(&rows->json);
 }
 
+void lost_values(const struct lost *l, struct lost_value values[LOST_VALUES])
+{
+	bool packets = l->loss.kind == MD_LOSS_PACKETS;
+	const struct lost_value list[LOST_VALUES] = {
+		{ "events", NULL, packets ? 0 : l->loss.count },
+		{ "packets", NULL, packets ? l->loss.count : 0 },
+		{ "kind", md_loss_kind_name(l->loss.kind), 0 },
+		{ "channel", l->stream.channel, 0 },
+		{ "stream", l->stream.name, 0 },
+		{ "trace", l->stream.trace, 0 },
+		{ "time_from", NULL, l->loss.from },
+		{ "time_to", NULL, l->loss.to },
+	};
+
+	memcpy(values, list, sizeof(list));
+}
+
 int row_find(const struct md_field *fields, uint32_t count, const char *name)
 {
 	for (uint32_t i = 0; i < count; i++)

@@ -7,6 +7,7 @@
 #define TRACER_EXPORT_ROW_H
 
 #include "metadata/buf.h"
+#include "metadata/loss.h"
 #include "metadata/value.h"
 #include "tracer/view/cursor.h"
 
@@ -33,6 +34,29 @@ struct row {
 	/* Of the form, for this pair of classes; at first NULL; freed with free(). */
 	void **state;
 };
+
+/* What a stream has lost before its next event, or at the end of the file. */
+struct lost {
+	struct md_loss loss;    /* times in ns since the epoch; 0: not known */
+	struct md_loss_stream stream;
+	const struct cursor *cursor;    /* of the stream */
+	uint32_t number;        /* of the stream in this file */
+};
+
+/* A loss as named values: columns of the forms that are tables. */
+#define LOST_VALUES 8
+struct lost_value {
+	const char *name;
+	const char *text;       /* NULL: it is the number */
+	uint64_t number;        /* 0: not known, or does not apply */
+};
+
+void lost_values(const struct lost *l, struct lost_value values[LOST_VALUES]);
+/* When the loss began, as far as it is known. */
+static inline uint64_t lost_begin(const struct lost *l)
+{
+	return l->loss.from && l->loss.from < l->loss.to ? l->loss.from : l->loss.to;
+}
 
 /* What makes rows of events. All zero at first. */
 struct rows {

@@ -21,6 +21,7 @@
 #include "tracer/format/export/export.h"
 #include "tracer/format/export/lket.h"
 #include "tracer/format/export/process_names.h"
+#include "tracer/format/export/sql_text.h"
 
 #define NAME_MOST 60u           /* characters of a name, without what makes it unique */
 #define STATEMENT_MOST 32768u   /* bytes of an INSERT before it ends */
@@ -112,7 +113,8 @@ static void put_name(const char *name, struct md_buf *out)
 /* As both databases compare names: ASCII in any case. */
 static bool is_taken(const struct sql *q, const struct table *t, const char *name)
 {
-	static const char *const used[] = { "trace_header", "table_desc", "appNameMap" };
+	static const char *const used[] = { "trace_header", "table_desc", "appNameMap",
+					    "trace_losses" };
 
 	for (uint32_t i = 0; t && i < t->count; i++)
 		if (!strcasecmp(t->columns[i].name, name))
@@ -142,17 +144,6 @@ static char *make_name(struct sql *q, const struct table *t, const char *name)
 		free(result);
 	}
 	return result;
-}
-
-static void put_quoted_name(struct md_buf *out, const char *name)
-{
-	md_buf_putc(out, '`');
-	for (; *name; name++) {
-		if (*name == '`')
-			md_buf_putc(out, '`');
-		md_buf_putc(out, *name);
-	}
-	md_buf_putc(out, '`');
 }
 
 /* ---- tables ---- */
@@ -283,36 +274,6 @@ static void add_shape(void *arg, const struct row *r)
 
 /* ---- values ---- */
 
-static bool is_plain(const char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f || s[i] == '\\')
-			return false;
-	return true;
-}
-
-static void put_text(struct md_buf *out, const char *s, size_t n)
-{
-	static const char digits[] = "0123456789ABCDEF";
-	bool plain = is_plain(s, n);
-
-	if (plain && !(n && memchr(s, '\'', n))) {
-		md_buf_putc(out, '\'');
-		md_buf_put(out, s, n);
-		md_buf_putc(out, '\'');
-		return;
-	}
-	md_buf_puts(out, plain ? "'" : "CAST(X'");
-	for (size_t i = 0; i < n; i++) {
-		if (!plain)
-			md_buf_putc(out, digits[(unsigned char)s[i] >> 4]);
-		else if (s[i] == '\'')
-			md_buf_putc(out, '\'');
-		md_buf_putc(out, plain ? s[i] : digits[s[i] & 15]);
-	}
-	md_buf_puts(out, plain ? "'" : "' AS CHAR)");
-}
-
 /* A number that is no integer of 64 bits with a sign: quoted, so that SQLite keeps its digits. */
 static bool is_large(const char *s, size_t n)
 {
@@ -419,6 +380,32 @@ static void add_row(void *arg, const struct row *r)
 	q->statement += out->len - before;
 }
 
+/* A row of the table of losses, in the order of lost_values. */
+static void add_lost(void *arg, const struct lost *l)
+{
+	struct lost_value values[LOST_VALUES];
+	struct sql *q = arg;
+	struct md_buf *out = &q->m->out;
+
+	end_statement(q);
+	md_buf_puts(out, "INSERT INTO trace_losses VALUES ");
+	lost_values(l, values);
+	for (int i = 0; i < LOST_VALUES; i++) {
+		md_buf_putc(out, i ? ',' : '(');
+		md_buf_reset(&q->text);
+		if (values[i].text) {
+			md_value_put_text(values[i].text, strlen(values[i].text), &q->text);
+			put_text(out, md_buf_str(&q->text), q->text.len);
+		} else if (values[i].number) {
+			put_number(out, values[i].number);
+		} else {
+			md_buf_puts(out, "NULL");
+		}
+	}
+	md_buf_puts(out, ");\n");
+	q->m->whole = out->len;
+}
+
 /* ---- the file ---- */
 
 static void put_tables(struct sql *q)
@@ -426,6 +413,9 @@ static void put_tables(struct sql *q)
 	struct md_buf *out = &q->m->out;
 
 	md_buf_puts(out, "/*!40101 SET NAMES utf8mb4 */;\n"
+			 "CREATE TABLE trace_losses (events BIGINT, packets BIGINT, kind LONGTEXT, "
+			 "channel LONGTEXT, stream LONGTEXT, trace LONGTEXT, time_from BIGINT, "
+			 "time_to BIGINT)/*! CHARACTER SET utf8mb4 */;\n"
 			 "CREATE TABLE trace_header (Major_Ver INT, Minor_Ver INT, Big_Endian INT, "
 			 "Timing_Method INT, Bits_Width INT);\n"
 			 "CREATE TABLE table_desc (table_name LONGTEXT, table_desc LONGTEXT)"
@@ -485,6 +475,7 @@ void sql_make(struct maker *m)
 	if (!q.cells)
 		m->err = -ENOMEM;
 	put_tables(&q);
+	m->lose = add_lost;
 	if (!m->err)
 		maker_run(m, ROW_VALUES, add_row, &q);
 	end_statement(&q);

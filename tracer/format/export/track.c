@@ -9,7 +9,6 @@
 
 #include "tracer/base/array.h"
 
-
 #define TRACKS_MAX 65536u       /* further threads are shown on the track of their CPU */
 #define LANES_MAX 256u          /* block requests at a time that have tracks */
 #define DEPTH_MAX 1024u         /* slices that are open at a time on one track */
@@ -102,7 +101,8 @@ static struct timeline *find_track(struct tracks *v, int32_t tid)
 
 const char *track_process_name(const struct timeline *t)
 {
-	return t->pid == TRACK_CPUS ? "CPUs" : t->pid == TRACK_DISKS ? "Block devices" : NULL;
+	return t->pid == TRACK_CPUS ? "CPUs" : t->pid == TRACK_DISKS ? "Block devices"
+	       : t->pid == TRACK_LOSSES ? "Losses" : NULL;
 }
 
 /* A track of hardware: of the process pid, with this tid. */
@@ -449,6 +449,19 @@ static void add_row(void *arg, const struct row *r)
 		add_mark(v, t, r, k);
 }
 
+static void add_lost(void *arg, const struct lost *l)
+{
+	struct tracks *v = arg;
+	struct timeline *t;
+
+	t = find_hardware(v, TRACK_LOSSES, TRACK_LOSSES + (int32_t)(l->number & 0xfffff), "%s %s",
+			  l->stream.channel, l->stream.name);
+	if (!t || !v->form->lose)
+		return;
+	describe(v, t);
+	v->form->lose(v->arg, t, l);
+}
+
 static void close_open(struct tracks *v, struct timeline *t)
 {
 	struct mark k = { .track = t, .time = v->last };
@@ -466,6 +479,7 @@ void tracks_run(struct maker *m, const struct track_form *form, void *arg)
 		m->err = -ENOMEM;
 		return;
 	}
+	m->lose = add_lost;
 	maker_run(m, form->json ? ROW_JSON : ROW_VALUES, add_row, &v);
 	for (uint32_t i = 0; i < v.size; i++) {
 		if (!v.table[i])

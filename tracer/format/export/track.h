@@ -26,6 +26,7 @@
 #define TRACK_CPUS (1 << 22)
 #define TRACK_INTERRUPTS (TRACK_CPUS + (1 << 20))       /* tids of process TRACK_CPUS */
 #define TRACK_DISKS (TRACK_CPUS + (2 << 20))
+#define TRACK_LOSSES (TRACK_CPUS + (3 << 20))   /* a track for each stream that has some */
 
 struct open_slice {
 	uint64_t pair;          /* hash of the pair's name */
@@ -101,6 +102,8 @@ struct track_form {
 	void (*counted)(void *arg, const struct mark *k);
 	void (*counter)(void *arg, const struct mark *k, struct track_counter *c,
 			const struct md_value *value);
+	/* A loss, on the track of its stream; it may begin before events that were shown. */
+	void (*lose)(void *arg, struct timeline *t, const struct lost *l);
 	bool json;              /* rows have JSON */
 	bool close_open;        /* slices without an end are ended with the last event */
 };

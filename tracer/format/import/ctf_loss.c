@@ -12,7 +12,9 @@
 #include <uuid/uuid.h>
 
 #include "metadata/number.h"
+#include "tracer/base/ring/reader.h"
 
+#define LOSSES_MAX (1u << 20)   /* of one stream; the last one has those that follow */
 #define LINES_MAX 16u           /* of one stream; more have no line of their own */
 
 struct ctf_losses {
@@ -20,6 +22,8 @@ struct ctf_losses {
 	unsigned int line_count;
 	uint64_t more;                  /* losses without a line */
 	struct md_buf lines;
+	struct input_loss *list;        /* owned */
+	size_t count, room;
 };
 
 /* What is known of the packet before. */
@@ -31,9 +35,40 @@ struct before {
 
 void ctf_free_losses(struct ctf_losses *l)
 {
-	if (l)
+	if (l) {
 		md_buf_deinit(&l->lines);
+		free(l->list);
+	}
 	free(l);
+}
+
+/* A loss before the packet at this place. Without memory, it is in no list. */
+static void add_loss(struct ctf_losses *l, uint64_t packet, enum md_loss_kind kind, uint64_t n,
+		     const bool known[2], const uint64_t times[2])
+{
+	struct md_loss loss = { .kind = kind, .count = n };
+	struct input_loss *more = l->list;
+
+	if (known[0] && known[1]) {
+		loss.from = times[0];
+		loss.to = times[1];
+	}
+	if (l->count == LOSSES_MAX) {
+		for (size_t i = l->count; i-- > l->count / 2;)
+			if (l->list[i].loss.kind == kind) {
+				l->list[i].loss.count = add_saturated(l->list[i].loss.count, n);
+				return;
+			}
+		return;
+	}
+	if (l->count == l->room) {
+		more = realloc(l->list, (2 * l->room + 16) * sizeof(*more));
+		if (!more)
+			return;
+		l->list = more;
+		l->room = 2 * l->room + 16;
+	}
+	l->list[l->count++] = (struct input_loss){ packet, loss };
 }
 
 /* ` between 12:44:11.814926623 and 12:44:12.000000000` */
@@ -86,8 +121,8 @@ static unsigned int sequence_bits(const struct ctf_packet *p)
 
 /* Events that were discarded before this packet. */
 static void add_events(struct ctf_losses *l, const struct import_file *f,
-		       const struct ctf_packet *p, const struct before *b, uint64_t begin,
-		       uint64_t end)
+		       const struct ctf_packet *p, const struct before *b, uint64_t place,
+		       uint64_t begin, uint64_t end)
 {
 	const bool known[] = { b->any ? b->ends : p->r.have & 1u << ROLE_BEGIN,
 			       p->r.have & 1u << ROLE_END };
@@ -98,6 +133,7 @@ static void add_events(struct ctf_losses *l, const struct import_file *f,
 		return;
 	n = b->any ? count_between(b->discarded, now, p->class->discarded_bits) : 0;
 	l->events += n;
+	add_loss(l, place, MD_LOSS_DISCARDED, n, known, times);
 	if (!begin_line(l, "loss", f))
 		return;
 	/* The counter of the first packet, or of one that began again, may be of another time. */
@@ -109,7 +145,8 @@ static void add_events(struct ctf_losses *l, const struct import_file *f,
 }
 
 static void add_packets(struct ctf_losses *l, const struct import_file *f,
-			const struct ctf_packet *p, const struct before *b, uint64_t begin)
+			const struct ctf_packet *p, const struct before *b, uint64_t place,
+			uint64_t begin)
 {
 	const bool known[] = { b->ends, p->r.have & 1u << ROLE_BEGIN };
 	const uint64_t times[] = { b->end, begin };
@@ -121,6 +158,7 @@ static void add_packets(struct ctf_losses *l, const struct import_file *f,
 	if (!n)
 		return;
 	l->packets += n;
+	add_loss(l, place, MD_LOSS_PACKETS, n, known, times);
 	if (!begin_line(l, "loss", f))
 		return;
 	md_buf_printf(&l->lines, "%" PRIu64 " packets lost", n);
@@ -143,10 +181,15 @@ static void check_uuid(struct ctf_losses *l, const struct ctf_stream *s,
 		      offset, theirs, ours);
 }
 
-/* Adds what the header of one packet says. Returns its size; 0: it cannot be read. */
-static uint64_t add_packet(struct ctf_losses *l, const struct ctf_stream *s,
-			   const struct import_file *f, uint64_t offset, struct before *b)
+/*
+ * Adds what the header of one packet of a part of the stream says. Returns its size; 0: it cannot
+ * be read.
+ */
+static uint64_t add_packet(struct ctf_losses *l, const struct ctf_stream *s, uint64_t part,
+			   uint64_t offset, struct before *b)
 {
+	const struct import_file *f = s->parts[part].file;
+	uint64_t place = part << CTF_OFFSET_BITS | offset;
 	struct tr_err err = TR_ERR_INIT;
 	struct ctf_packet p;
 	uint64_t begin = 0, end = 0, size = 0;
@@ -155,8 +198,8 @@ static uint64_t add_packet(struct ctf_losses *l, const struct ctf_stream *s,
 		ctf_time(&p.r, p.r.roles[ROLE_BEGIN], &begin);
 		ctf_time(&p.r, p.r.roles[ROLE_END], &end);
 		check_uuid(l, s, f, offset, &p);
-		add_packets(l, f, &p, b, begin);
-		add_events(l, f, &p, b, begin, end);
+		add_packets(l, f, &p, b, place, begin);
+		add_events(l, f, &p, b, place, begin, end);
 		*b = (struct before){ true, p.r.have & 1u << ROLE_END, end,
 				      p.r.roles[ROLE_DISCARDED], p.r.roles[ROLE_SEQUENCE] };
 		size = p.size / 8;
@@ -175,11 +218,10 @@ static struct ctf_losses *count_losses(const struct ctf_stream *s)
 	if (s->first && s->trace->foreign)
 		md_buf_puts(&l->lines, s->trace->foreign);
 	for (size_t i = 0; i < s->part_count; i++) {
-		const struct import_file *f = s->parts[i].file;
 		uint64_t offset = 0, size = 1;
 
-		for (; size && offset < f->size; offset += size)
-			size = add_packet(l, s, f, offset, &b);
+		for (; size && offset < s->parts[i].file->size; offset += size)
+			size = add_packet(l, s, i, offset, &b);
 	}
 	if (l->more)
 		md_buf_printf(&l->lines, "loss %s: %" PRIu64 " more of these\n",
@@ -200,7 +242,8 @@ void ctf_losses(const struct input *in, struct input_losses *out)
 		l = none;
 	}
 	if (l)
-		*out = (struct input_losses){ l->events, l->packets, md_buf_str(&l->lines) };
+		*out = (struct input_losses){ l->events, l->packets, md_buf_str(&l->lines),
+					       l->list, l->count };
 }
 
 /* ---- packets ---- */
