@@ -221,9 +221,12 @@ static int format_piece(struct text_view *v)
 /* Where a run is that has all events up to the engine's limit: before the note at the end. */
 static uint64_t place_of_run(const struct text_engine *e)
 {
-	const struct text_note *last = &e->notes[e->note_count - 1];
+	const struct text_note *last;
 
-	return e->note_count && last->offset + last->len == e->end ? last->offset : e->end;
+	if (!e->note_count)
+		return e->end;
+	last = &e->notes[e->note_count - 1];
+	return last->offset + last->len == e->end ? last->offset : e->end;
 }
 
 /*

@@ -81,6 +81,9 @@ void text_engine_note_end(struct text_engine *e)
 	struct md_buf lines = MD_BUF_INIT;
 	struct merge_place *places;
 
+	/* What has no note here is told before the next event, as a run tells it. */
+	if (e->note_count == TEXT_NOTES)
+		return;
 	merge_end_losses(e->m);
 	merge_put_end(e->m, &e->text, &lines);
 	places = lines.len ? calloc(e->m->count + 1, sizeof(*places)) : NULL;
