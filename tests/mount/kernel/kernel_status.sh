@@ -8,6 +8,7 @@
 mount_kernel
 by_module && skip "trail.ko records them: tests/vm/module_context.sh"
 [ "$(id -u)" = 0 ] || skip "only root changes users"
+[ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
 
 # who USER GROUP NICE FLAGS CHILDREN: changes to these, calls getppid 20 times, and once in each of so
 # many children; prints its contexts, and waits for the end of its input. FLAGS: of unshare(2); with

@@ -192,12 +192,12 @@ static void contexts(void)
 {
 	char want[64];
 
-	CHECK_STR(apply("a if $ctx.cpu_id == 1 && b == \"$ctx.prio\""),
-		  "a if $ctx.cpu_id == 1 && b == \"$ctx.prio\"\n");
+	CHECK_STR(apply("a if $ctx.cpu_id == 1 && b == \"$ctx.vuid\""),
+		  "a if $ctx.cpu_id == 1 && b == \"$ctx.vuid\"\n");
 	CHECK_STR(apply("a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\""),
 		  "a if $ctx.pid == $ctx.tid || $ctx.procname == \"x*\"\n");
 	snprintf(want, sizeof(want), "%d 15", -EOPNOTSUPP);
-	CHECK_STR(apply("a if b && $ctx.prio"), want);
+	CHECK_STR(apply("a if b && $ctx.vuid"), want);
 	CHECK_STR(apply("a if b || $ctx.perf:cpu:cycles > 1"), want);
 	snprintf(want, sizeof(want), "%d 10", -ENOENT);
 	CHECK_STR(apply("a if $ctx.cpu_idx"), want);
