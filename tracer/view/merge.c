@@ -348,8 +348,7 @@ void merge_pass_losses(struct merge *m, const struct merge_place *places, size_t
 		for (size_t j = 0; j < count; j++)
 			if (places[j].key == m->cursors[i]->stream.region->key &&
 			    places[j].ring == m->cursors[i]->stream.ring)
-				m->cursors[i]->losses = (struct losses){
-					.at = places[j].at.losses };
+				losses_pass(&m->cursors[i]->losses, &places[j].at.losses);
 }
 
 void merge_put_end(struct merge *m, struct md_text *t, struct md_buf *out)

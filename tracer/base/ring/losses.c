@@ -144,6 +144,37 @@ bool losses_take(struct losses *l, struct md_loss *out)
 	return true;
 }
 
+/* Keeps at most so many of the pending losses of this kind. */
+static void keep(struct losses *l, enum md_loss_kind kind, uint64_t most)
+{
+	if (l->of[kind].count > most)
+		l->of[kind].count = most;
+	if (!most)
+		l->pending &= ~(1u << kind);
+}
+
+void losses_pass(struct losses *l, const struct losses_place *told)
+{
+	/* The list of an imported trace does not grow: what remains is found again. */
+	if (l->listed || !told->known || !l->at.known) {
+		*l = (struct losses){ .at = *told };
+		return;
+	}
+	l->pending &= ~(1u << MD_LOSS_OVERWRITTEN);
+	if (l->at.lost < told->lost)
+		l->at.lost = told->lost;
+	keep(l, MD_LOSS_DISCARDED, l->at.lost - told->lost);
+	if (!told->numbered)
+		return;
+	if (!l->at.numbered || l->at.packet <= told->packet) {
+		l->at.numbered = true;
+		l->at.packet = told->packet;
+		keep(l, MD_LOSS_PACKETS, 0);
+	} else {
+		keep(l, MD_LOSS_PACKETS, l->at.packet - told->packet - 1);
+	}
+}
+
 struct losses_place losses_place(const struct losses *l, bool again)
 {
 	struct losses_place at = l->at;

@@ -63,6 +63,11 @@ void losses_end(struct losses *l, const struct stream *s, const struct ring_mark
 		uint64_t before, uint64_t ts);
 /* Takes the next pending loss. False: there is none. */
 bool losses_take(struct losses *l, struct md_loss *out);
+/*
+ * The losses up to this place were told, by lines that the reader has passed. What it has found
+ * beyond, of the packet that it has begun, remains pending.
+ */
+void losses_pass(struct losses *l, const struct losses_place *told);
 /* Where pending losses will be found again. again: a reader there reads the last header again. */
 struct losses_place losses_place(const struct losses *l, bool again);
 
