@@ -34,7 +34,7 @@ column() {
 # --- threads, which call functions in each other, of two processes
 s=$S/threads
 mkdir "$s"
-is "nothing yet" "span 0.000000000 - -|events 0             -|lost 0 0 0" "$(grep -v '^#' "$s/stats" | paste -sd '|')"
+is "nothing yet" "span 0.000000000 - -|events 0             -|lost 0 0 0 0" "$(grep -v '^#' "$s/stats" | paste -sd '|')"
 echo 'vpid vtid procname' >"$s/user/contexts"
 echo '*' >"$s/user/events"
 put start "$s/control"
