@@ -174,8 +174,8 @@ shows() {
 	s=$S/$1
 	mkdir "$s"
 	put "$work/$1" "$s/input"
-	is "text of $1" "$2" "$(cat "$s/text")"
-	is "pipe of $1" "$2" "$(timeout 60 cat "$s/pipe")"
+	is "text of $1" "$2" "$(grep -v "^WARNING: Tracer " "$s/text")"
+	is "pipe of $1" "$2" "$(timeout 60 grep -v "^WARNING: Tracer " "$s/pipe")"
 	is "size of $1" "$(cat "$s/text" | wc -c)" "$(stat -c %s "$s/text")"
 }
 # refused TRACE SENTENCE; fails TRACE SENTENCE: its events are not read
@@ -205,7 +205,7 @@ for t in le_1 be_1 le_2 be_2; do
 	has "$(cat "$s/export/json")" '"word":8,"field_name":null,"point":null,"kind"'
 done
 has "$(cat "$s/status")" '^events_discarded 7'
-has "$(cat "$s/export/csv")" "^1003,.*,42,9,,,,,,,,11,12,13,,15,16,,$"
+has "$(cat "$s/export/csv")" "^1003,.*,42,9,,,,,,,,11,12,13,,15,16,,*$"
 shows aligned '[00:00:00.000000009] (+?.?????????) ev: { a = -1, b = 1, c = 2 }
 [00:00:00.000000010] (+0.000000001) ev: { a = <none>, b = 3, c = 4 }'
 shows headers "$(python3 -c '
