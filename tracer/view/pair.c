@@ -65,6 +65,22 @@ static void add_time(struct pair_times *t, uint64_t ns)
 
 /* ---- names ---- */
 
+/* False: the event has no number of this name. */
+static bool find_field(const struct tally_stream *s, const struct md_event *class,
+		       const char *name, struct md_route *r)
+{
+	return md_route_find(s->stream.class, class, name, r) &&
+	       (r->type->kind == MD_INT || r->type->kind == MD_ENUM);
+}
+
+/* The number; 0: the event's bytes have changed. */
+static uint64_t number_of(const struct md_route *r, const struct md_occurrence *o)
+{
+	uint64_t n;
+
+	return md_access_integer(r, o, &n) ? n : 0;
+}
+
 /* The name of the event's pair, and how it finds the other one. False: it is not of a pair. */
 static bool name_pair(const struct tally_stream *s, const struct md_event *class,
 		      struct pair_event *e, struct md_buf *name)
@@ -78,12 +94,10 @@ static bool name_pair(const struct tally_stream *s, const struct md_event *class
 	e->by = rule.by;
 	md_buf_printf(name, "%s%.*s", rule.prefix, (int)rule.name_len, rule.name);
 	if (rule.by == PAIR_FIELDS) {
-		e->a = place_of(class->fields, class->field_count, rule.a);
-		if (rule.b)
-			e->b = place_of(class->fields, class->field_count, rule.b);
-		if (!e->a.size || (rule.b && !e->b.size))
+		if (!find_field(s, class, rule.a, &e->a) ||
+		    (rule.b && !find_field(s, class, rule.b, &e->b)))
 			e->by = PAIR_UNKNOWN;
-	} else if (rule.by == PAIR_THREAD && !s->tid.size) {
+	} else if (rule.by == PAIR_THREAD && !s->tid.type) {
 		/* A call may wait: another thread then runs on the CPU. */
 		e->by = *rule.prefix ? PAIR_UNKNOWN : PAIR_CPU;
 	}
@@ -180,11 +194,11 @@ static struct pair_open key_of(const struct tally_stream *s, const struct pair_e
 	struct pair_open k = { .trace = s->stream.trace, .ts = o->ts, .pair = e->pair };
 
 	if (e->by == PAIR_FIELDS) {
-		k.a = (uint64_t)place_number(o->payload, e->a);
-		k.b = e->b.size ? (uint64_t)place_number(o->payload, e->b) : 0;
+		k.a = number_of(&e->a, o);
+		k.b = e->b.type ? number_of(&e->b, o) : 0;
 		return k;
 	}
-	k.a = e->by == PAIR_THREAD ? (uint64_t)place_number(o->context, s->tid) : 0;
+	k.a = e->by == PAIR_THREAD ? number_of(&s->tid, o) : 0;
 	/* The idle threads of all CPUs have the id 0. */
 	if (!k.a)
 		k.b = s->stream.cpu + 1;

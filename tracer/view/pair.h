@@ -24,7 +24,7 @@ struct pair_event {             /* an event class as a part of a pair */
 	enum pair_by by;
 	unsigned int words;     /* as in struct pair */
 	bool begins;
-	struct place a, b;      /* PAIR_FIELDS: in the payload */
+	struct md_route a, b;   /* PAIR_FIELDS: to fields; b may lead to none */
 };
 
 struct pair_times {             /* ns */

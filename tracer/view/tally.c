@@ -3,71 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/program.h"
 #include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/view/tally.h"
 
 #define SLOTS (2 * TALLY_PROCESSES)     /* a power of two */
 #define STEPS 64u               /* chosen collisions do not make a search longer */
-
-/* ---- places ---- */
-
-/* Bytes of the type; 0: that depends on the event, or it is too large. */
-static uint32_t fixed_size(const struct md_type *t, unsigned int depth)
-{
-	uint64_t size = 0;
-
-	switch (t->kind) {
-	case MD_INT:
-	case MD_FLOAT:
-	case MD_ENUM:
-		return t->size;
-	case MD_ARRAY:
-		size = depth ? (uint64_t)t->count * fixed_size(t->element, depth - 1) : 0;
-		return size < 65536 ? (uint32_t)size : 0;
-	default:
-		return 0;
-	}
-}
-
-static bool is_readable(const struct md_type *t)
-{
-	if (t->kind == MD_ARRAY)
-		return t->element->kind == MD_INT && t->element->size == 1;
-	return (t->kind == MD_INT || t->kind == MD_ENUM) && !t->big_endian && !t->bits;
-}
-
-struct place place_of(const struct md_field *fields, uint32_t count, const char *name)
-{
-	uint64_t at = 0;
-
-	for (uint32_t i = 0; i < count && at < 65536; i++) {
-		const struct md_type *t = &fields[i].type;
-		uint32_t size = fixed_size(t, 2);
-
-		if (!size)
-			break;
-		if (!strcmp(fields[i].name, name) && is_readable(t))
-			return (struct place){ (uint32_t)at, size, t->is_signed };
-		at += size;
-	}
-	return (struct place){ 0 };
-}
-
-int64_t place_load(const uint8_t *fields, struct place at)
-{
-	const uint8_t *p = fields + at.at;
-	uint64_t v = 0;
-
-	uint32_t n = at.size < 8 ? at.size : 8;
-
-	/* In the host's byte order: metadata/model.h */
-	for (uint32_t i = 0; i < n; i++)
-		v = v << 8 | p[MD_HOST_IS_BIG ? i : n - 1 - i];
-	if (at.is_signed && at.size < 8 && v >> (8 * at.size - 1))
-		v |= UINT64_MAX << (8 * at.size);
-	return (int64_t)v;
-}
 
 /* ---- streams ---- */
 
@@ -135,42 +77,77 @@ static uint32_t find_process(struct tally *t, const struct process *p)
 	return t->process_count++;
 }
 
-void tally_new_process(struct tally *t, struct tally_stream *s, const uint8_t *contexts)
+/* The name of the event's process: what struct process has room for; "": it has none. */
+static const char *name_of(const struct tally_stream *s, const struct md_occurrence *o, size_t *n)
+{
+	const size_t most = sizeof(((struct process *)0)->name) - 1;
+	struct md_value v;
+	const char *name;
+
+	if (!md_access_value(&s->name, o, &v) || !md_value_string(&v, &name, n)) {
+		*n = 0;
+		return "";
+	}
+	*n = *n < most ? *n : most;
+	return name;
+}
+
+bool tally_same_name(const struct tally_stream *s, const struct md_occurrence *o,
+		     const struct process *p)
+{
+	size_t n;
+	const char *name = name_of(s, o, &n);
+
+	return strlen(p->name) == n && !memcmp(p->name, name, n);
+}
+
+void tally_new_process(struct tally *t, struct tally_stream *s, const struct md_occurrence *o)
 {
 	struct process p = { .domain = s->domain, .pid = -1, .tid = -1 };
+	const char *name;
+	uint64_t number;
+	size_t n;
 
-	if (s->pid.size)
-		p.pid = place_number(contexts, s->pid);
-	else if (s->tid.size)
-		p.tid = place_number(contexts, s->tid);
-	if (s->name.size) {
+	if (s->pid.type && md_access_integer(&s->pid, o, &number))
+		p.pid = (int64_t)number;
+	else if (!s->pid.type && s->tid.type && md_access_integer(&s->tid, o, &number))
+		p.tid = (int64_t)number;
+	if (s->name.type) {
 		p.named = true;
-		memcpy(p.name, contexts + s->name.at, s->name.size);
-		/* Nothing after the end of the name, so that equal names are equal. */
-		memset(p.name + strlen(p.name), 0, sizeof(p.name) - strlen(p.name));
+		name = name_of(s, o, &n);
+		memcpy(p.name, name, n);
 	}
 	s->process = find_process(t, &p);
+}
+
+/* Finds the contexts that say whose event it is. */
+static void find_contexts(struct tally_stream *s)
+{
+	const struct md_stream *class = s->stream.class;
+	struct md_process p = md_access_process(class);
+	const struct md_type *t;
+
+	md_route_context(class, p.pid, &s->pid);
+	md_route_context(class, p.tid, &s->tid);
+	if (!md_route_context(class, p.name, &s->name))
+		return;
+	t = s->name.type;
+	if (t->kind != MD_STRING && !(t->element && md_type_is_text(t->element)))
+		s->name = (struct md_route){ 0 };
+	else if (t->kind == MD_ARRAY && !s->name.count &&
+		 t->count < sizeof(((struct process *)0)->name))
+		s->name_size = t->count;
 }
 
 void tally_add(struct tally *t, const struct stream *stream)
 {
 	struct tally_stream *s = &t->streams[t->count++];
-	const struct md_field *contexts = stream->class->context;
-	uint32_t n = stream->class->context_count;
 	bool is_kernel = stream->trace->uid == KERNEL_UID;
 
 	*s = (struct tally_stream){ .stream = *stream, .process = TALLY_NO_PROCESS };
 	s->domain = is_kernel ? DOMAIN_KERNEL : DOMAIN_USER;
-	s->pid = is_kernel ? place_of(contexts, n, "pid") : (struct place){ 0 };
-	if (!s->pid.size)
-		s->pid = place_of(contexts, n, "vpid");
-	s->tid = is_kernel ? place_of(contexts, n, "tid") : (struct place){ 0 };
-	if (!s->tid.size)
-		s->tid = place_of(contexts, n, "vtid");
-	s->name = place_of(contexts, n, "procname");
-	if (s->name.size >= sizeof(t->processes->name))
-		s->name.size = 0;
-	s->varies = s->pid.size || s->tid.size || s->name.size;
+	find_contexts(s);
+	s->varies = s->pid.type || s->tid.type || s->name.type;
 	if (stream->trace->pid) {
 		struct process p = { .domain = s->domain, .pid = stream->trace->pid, .tid = -1,
 				     .named = true };

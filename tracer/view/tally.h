@@ -3,38 +3,20 @@
  * How many events streams have, by name and by process. The memory that it takes depends on the
  * number of event classes and is bounded for processes, however many events there are.
  *
- * Contexts and fields are read only where all fields before them have a fixed size. No lock: a
- * tally belongs to its caller.
+ * No lock: a tally belongs to its caller.
  */
 #ifndef TRACER_VIEW_TALLY_H
 #define TRACER_VIEW_TALLY_H
 
-#include <endian.h>
 #include <string.h>
 
+#include "metadata/access.h"
 #include "metadata/decode.h"
 #include "tracer/base/ring/stream.h"
 #include "tracer/face/tracer.h"
 
 #define TALLY_PROCESSES 4096u   /* more processes are counted together */
 #define TALLY_NO_PROCESS UINT32_MAX
-
-/* An integer or a text of fixed size; size 0: there is none. */
-struct place { uint32_t at, size; bool is_signed; };
-
-/* The field with this name. at: bytes from the first field. */
-struct place place_of(const struct md_field *fields, uint32_t count, const char *name);
-int64_t place_load(const uint8_t *fields, struct place at);     /* of any size */
-/* The integer at this place. */
-static inline int64_t place_number(const uint8_t *fields, struct place at)
-{
-	uint32_t v;
-
-	if (at.size != 4)
-		return place_load(fields, at);
-	memcpy(&v, fields + at.at, 4);
-	return at.is_signed ? (int32_t)le32toh(v) : (int64_t)le32toh(v);
-}
 
 struct process {
 	enum domain domain;
@@ -57,7 +39,8 @@ struct tally_stream {
 	enum domain domain;
 	struct tally_event *events;     /* by event id; owned */
 	uint32_t size;                  /* of events */
-	struct place pid, tid, name;    /* in the contexts */
+	struct md_route pid, tid, name; /* of contexts; to none: the class does not have it */
+	uint32_t name_size;     /* of an array at a constant place; 0: the name is none */
 	uint32_t process;       /* of the last event, in tally.processes; or TALLY_NO_PROCESS */
 	bool varies;                    /* the contexts have the process of each event */
 	bool constant;                  /* all events are of that process */
@@ -83,21 +66,26 @@ void tally_add(struct tally *t, const struct stream *s);
 /* The event's entry, for its first event as well; NULL: no memory. */
 struct tally_event *tally_new_event(struct tally_stream *s, const struct md_event *e);
 /* Finds or makes the process of an event that is not of s->process. */
-void tally_new_process(struct tally *t, struct tally_stream *s, const uint8_t *contexts);
+void tally_new_process(struct tally *t, struct tally_stream *s, const struct md_occurrence *o);
+/* Whether the event has the name of the process, for a name at any place. */
+bool tally_same_name(const struct tally_stream *s, const struct md_occurrence *o,
+		     const struct process *p);
 
 /* Whether the event is of the process of the event before it. */
 static inline bool tally_same_process(const struct tally *t, const struct tally_stream *s,
-				      const uint8_t *contexts)
+				      const struct md_occurrence *o)
 {
 	const struct process *p = &t->processes[s->process];
-
 	/* Without a number, the name alone is compared below. */
-	if (s->pid.size && place_number(contexts, s->pid) != p->pid)
+	const struct md_route *number = s->pid.type ? &s->pid : &s->tid;
+	uint64_t n;
+
+	if (number->type && (!md_access_integer(number, o, &n) ||
+			     (int64_t)n != (s->pid.type ? p->pid : p->tid)))
 		return false;
-	if (!s->pid.size && s->tid.size && place_number(contexts, s->tid) != p->tid)
-		return false;
-	return !s->name.size || !strncmp((const char *)contexts + s->name.at, p->name,
-					 s->name.size);
+	if (s->name_size)
+		return !strncmp((const char *)o->context + s->name.at, p->name, s->name_size);
+	return !s->name.type || tally_same_name(s, o, p);
 }
 
 /* Counts an event, in the order of its stream. NULL: no memory. */
@@ -114,8 +102,8 @@ static inline struct tally_event *tally_count(struct tally *t, struct tally_stre
 		s->first = o->ts;
 	s->last = o->ts;
 	if (s->varies && (s->process == TALLY_NO_PROCESS || !s->process ||
-			  !tally_same_process(t, s, o->context)))
-		tally_new_process(t, s, o->context);
+			  !tally_same_process(t, s, o)))
+		tally_new_process(t, s, o);
 	if (s->varies)
 		t->processes[s->process].events++;
 	return e;
