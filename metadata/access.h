@@ -22,7 +22,7 @@ struct md_hop {                 /* over what has no fixed size */
 	const struct md_field *fields;  /* over `skip` of these; NULL: over elements */
 	const struct md_type *array;    /* an array or a sequence, over `skip` elements */
 	uint32_t skip;
-	uint32_t after;         /* bytes of fixed size behind them */
+	uint32_t after;         /* bytes of fixed size after them */
 };
 
 /* Belongs to one event class, or to the contexts of one stream class; valid as long as these. */

@@ -7,7 +7,7 @@
  * The rows are in files *_settings.def, as lines SETTING(name, kind, help, members of the row).
  * The tracer makes the table of them, fs/tree/ the files of the tree and the list in README.
  *
- * Locks: the caller holds those of the object.
+ * Locks: the caller holds the object's locks.
  */
 #ifndef TRACER_BASE_SETTING_H
 #define TRACER_BASE_SETTING_H

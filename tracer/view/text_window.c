@@ -81,7 +81,7 @@ void text_engine_note_end(struct text_engine *e)
 	struct md_buf lines = MD_BUF_INIT;
 	struct merge_place *places;
 
-	/* What has no note here is told before the next event, as a run tells it. */
+	/* A loss without a note gets its line before the next event, as in a run. */
 	if (e->note_count == TEXT_NOTES)
 		return;
 	merge_end_losses(e->m);

@@ -95,7 +95,7 @@ void losses_packet(struct losses *l, const struct md_packet *h, uint64_t ts)
 	uint64_t seq = h->packet_seq_num, gap = seq - l->at.packet - 1;
 	bool numbered = l->at.numbered;
 
-	/* A smaller number begins anew. */
+	/* After a smaller number, gaps are counted from it. */
 	if (numbered && seq > l->at.packet && gap && gap < GAP_MAX)
 		lose(l, (struct md_loss){ MD_LOSS_PACKETS, gap, ts, h->timestamp_begin });
 	find_discarded(l, h->events_discarded, ts, h->timestamp_begin);
@@ -144,7 +144,7 @@ bool losses_take(struct losses *l, struct md_loss *out)
 	return true;
 }
 
-/* Keeps at most so many of the pending losses of this kind. */
+/* Limits the pending losses of this kind to `most`. */
 static void keep(struct losses *l, enum md_loss_kind kind, uint64_t most)
 {
 	if (l->of[kind].count > most)

@@ -30,7 +30,7 @@ struct losses {
 	unsigned int pending;           /* kinds of losses that were not taken, as bits */
 	struct md_loss of[MD_LOSS_KINDS];
 	uint64_t listed;        /* how many of the list of an imported trace are pending */
-	bool counting;          /* the reader's count of events is that of the ring */
+	bool counting;          /* the reader counts events as the ring does */
 	bool fresh;             /* nothing was read: the reader begins at the oldest event */
 	uint64_t missed;        /* as of losses_piece */
 };

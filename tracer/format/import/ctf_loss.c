@@ -42,7 +42,7 @@ void ctf_free_losses(struct ctf_losses *l)
 	free(l);
 }
 
-/* A loss before the packet at this place. Without memory, it is in no list. */
+/* Lists a loss before the packet at this place. If memory is short, it is left out. */
 static void add_loss(struct ctf_losses *l, uint64_t packet, enum md_loss_kind kind, uint64_t n,
 		     const bool known[2], const uint64_t times[2])
 {
