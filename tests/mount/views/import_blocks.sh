@@ -214,11 +214,11 @@ print("wide: { " + ", ".join("f%d = %s" % (i, i % 251 if i % 5 == 0 else "<none>
 print("ev: { n = 1, list = [ [0] = 7 ], kind = ( \"B\" : container = 1 ), v = { \"x\" } }")
 print("ev: { n = 0, list = [ ], kind = <none>, v = <none> }")
 print("ev: { a = 5 }")')"
-fails lacks_length 'length of a sequence.* is missing (section 6.1)'
-fails lacks_tag 'tag of a variant is missing (section 6.1)'
+fails lacks_length 'length of a sequence.* is missing (CTF proposal 1.6, section 6.1)'
+fails lacks_tag 'tag of a variant is missing (CTF proposal 1.6, section 6.1)'
 fails cut 'an event ends after the content of its packet'
-refused word 'word_size must be 32 or 64 bits (section 7)'
-refused floats 'missing_fields are not integers (section 6.1.2)'
+refused word 'word_size must be 32 or 64 bits (CTF proposal 1.6, section 7)'
+refused floats 'missing_fields are not integers (CTF proposal 1.6, section 6.1.2)'
 refused no_header 'expected the magic number 0xc1fc1fc1'
 refused too_large 'expected a packet of'
 echo "$checks checks"

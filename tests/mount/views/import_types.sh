@@ -277,5 +277,5 @@ stream {
 };
 event { name = ev; fields := struct { string s; }; };
 END
-refused 'stream: offset 0: the packet is encrypted (section 5), and there is no key'
+refused 'stream: offset 0: the packet is encrypted, and there is no key (CTF 1.8.3, section 5)'
 echo "$checks checks"

@@ -26,23 +26,26 @@ static int unpack_metadata(const struct import *im, const struct import_file *f,
 		bool swapped;
 
 		if (*size - from < sizeof(h))
-			return import_fail(im, err, f, from, "expected a metadata packet");
+			return import_fail(im, err, f, from,
+					   "expected a metadata packet" IN_CTF("7.1"));
 		memcpy(&h, text + from, sizeof(h));
 		swapped = h.magic == __builtin_bswap32(MD_METADATA_MAGIC);
 		content = (swapped ? __builtin_bswap32(h.content_size) : h.content_size) / 8;
 		packet = (swapped ? __builtin_bswap32(h.packet_size) : h.packet_size) / 8;
 		if ((h.magic != MD_METADATA_MAGIC && !swapped) || content < sizeof(h) ||
 		    packet < content || packet > *size - from)
-			return import_fail(im, err, f, from, "expected a metadata packet");
+			return import_fail(im, err, f, from,
+					   "expected a metadata packet" IN_CTF("7.1"));
 		if (h.compression || h.encryption)
 			return import_fail(im, err, f, from,
-					   "the metadata is compressed or encrypted");
+					   "the metadata is compressed or encrypted, "
+					   "which trailfs does not read" IN_CTF("7.1"));
 		if (!from)
 			memcpy(uuid, h.uuid, sizeof(h.uuid));
 		else if (memcmp(uuid, h.uuid, sizeof(h.uuid)) != 0)
 			return import_fail(im, err, f, from,
 					   "the metadata packet is of another trace than the "
-					   "first one: its UUID differs");
+					   "first one: its UUID differs" IN_CTF("7.1"));
 		memmove(text + to, text + from + sizeof(h), content - sizeof(h));
 		to += content - sizeof(h);
 		from += packet;
@@ -80,7 +83,7 @@ static int read_metadata(struct ctf_trace *t, const struct import_file *f, struc
 	int ret;
 
 	if (size > TSDL_TEXT_MAX)
-		return import_fail(im, err, f, 0, "the metadata has more than %u MiB",
+		return import_fail(im, err, f, 0, "the metadata has more than %u MiB" OWN_LIMIT,
 				   (unsigned int)(TSDL_TEXT_MAX >> 20));
 	text = malloc(size + 1);
 	if (!text)
@@ -180,7 +183,8 @@ static int find_parts(struct import *im, const struct ctf_trace *t, const struct
 		    strchr(f->path + dir, '/'))
 			continue;
 		if (f->size > CTF_FILE_MAX)
-			return import_fail(im, err, f, 0, "the file has more than 256 TiB");
+			return import_fail(im, err, f, 0,
+					   "the file has more than 256 TiB" OWN_LIMIT);
 		ret = ctf_read_header(t, err, f, 0, &p);
 		if (ret == -ENOMEM)
 			tr_fail(err, ret, "out of memory");

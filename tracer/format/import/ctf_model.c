@@ -10,9 +10,9 @@ static int fail_model(const struct compiler *c, int ret, const char *what, const
 {
 	return tr_fail(c->err, ret,
 		       ret == -ENOMEM	? "out of memory"
-		       : ret == -EEXIST ? "%s: %s '%.80s': its id is used twice"
-					: "%s: %s '%.80s': two fields have one name (section "
-					  "4.2.1), or a type is not supported",
+		       : ret == -EEXIST ? "%s: %s '%.80s': its id is used twice" IN_CTF("7.4")
+					: "%s: %s '%.80s': two fields have one name"
+					  IN_CTF("4.2.1") ", or a type is not supported",
 		       c->file, what, name);
 }
 
@@ -142,8 +142,9 @@ static int number_events(struct compiler *c, struct ctf_class *class)
 	qsort(class->events, count, sizeof(*class->events), compare_numbers);
 	for (uint32_t i = 0; i < count; i++)
 		if (i && class->events[i].number == class->events[i - 1].number)
-			return tr_fail(c->err, -EINVAL, "%s: the id %llu of an event is used twice",
-				       c->file, (unsigned long long)class->events[i].number);
+			return tr_fail(c->err, -EINVAL, "%s: the id %llu of an event is used twice"
+				       IN_CTF("7.4"), c->file,
+				       (unsigned long long)class->events[i].number);
 	for (limit = 0; limit < count && class->events[limit].number <= MD_EVENT_ID_MAX; limit++) {
 		class->events[limit].id = (uint32_t)class->events[limit].number;
 		class->by_number[class->events[limit].id] = limit + 1;
@@ -165,8 +166,8 @@ static int add_events(struct compiler *c, struct ctf_class *class)
 	for (e = c->t->events; e; e = e->next)
 		count += e->stream_id == class->id;
 	if (count > MD_EVENT_ID_MAX)
-		return tr_fail(c->err, -EINVAL, "%s: a stream has more than %u events", c->file,
-			       MD_EVENT_ID_MAX);
+		return tr_fail(c->err, -EINVAL, "%s: a stream has more than %u events" OWN_LIMIT,
+			       c->file, MD_EVENT_ID_MAX);
 	layout_use_memory(c, (MD_EVENT_ID_MAX + 1) * sizeof(*class->by_number) +
 				     count * sizeof(*class->events));
 	if (c->failed)
@@ -283,8 +284,8 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 	int ret;
 
 	if (ts->id > UINT32_MAX)
-		return tr_fail(c->err, -EINVAL, "%s: stream %llu: its id is above 4294967295",
-			       c->file, (unsigned long long)ts->id);
+		return tr_fail(c->err, -EINVAL, "%s: stream %llu: its id is above 4294967295"
+			       OWN_LIMIT, c->file, (unsigned long long)ts->id);
 	layout_use_memory(c, sizeof(*class) + 2 * sizeof(*class->md));
 	if (c->failed)
 		return c->failed;
@@ -334,8 +335,8 @@ static int set_clock(const struct compiler *c, const struct tsdl_clock *t, struc
 	    __builtin_add_overflow(t->offset_s, (int64_t)(t->offset / t->freq), &seconds) ||
 	    __builtin_mul_overflow(seconds, INT64_C(1000000000), &out->base) ||
 	    __builtin_add_overflow(out->base, (int64_t)rest, &out->base))
-		return tr_fail(c->err, -EINVAL, "%s: clock '%.80s': its offset is out of range",
-			       c->file, t->name);
+		return tr_fail(c->err, -EINVAL, "%s: clock '%.80s': its offset is out of range"
+			       OWN_LIMIT, c->file, t->name);
 	return 0;
 }
 

@@ -76,7 +76,8 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	p->cpu = r->have & 1u << ROLE_CPU ? (uint32_t)r->roles[ROLE_CPU] : 0;
 	if (p->size > room)
 		return import_fail(t->im, err, f, offset,
-				   "expected a packet of %llu bytes, but the file ends after %llu",
+				   "expected a packet of %llu bytes, but the file ends after %llu"
+				   IN_CTF("5.2"),
 				   (unsigned long long)p->size / 8,
 				   (unsigned long long)room / 8);
 	p->compression = (unsigned int)r->roles[ROLE_COMPRESSION];
@@ -84,17 +85,21 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	    !p->size || p->size < p->start)
 		return import_fail(t->im, err, f, offset,
 				   "expected a packet of whole bytes with its header and content, "
-				   "found packet_size %llu, content_size %llu",
+				   "found packet_size %llu, content_size %llu" IN_CTF("5.2"),
 				   (unsigned long long)p->size, (unsigned long long)p->content);
 	if (r->roles[ROLE_ENCRYPTION])
 		return import_fail(t->im, err, f, offset,
-				   "the packet is encrypted (section 5), and there is no key");
-	if (p->compression && (p->start % 8 || p->content - p->start > 8 * SEAL_CONTENT_MAX ||
-			       p->compression > MD_COMPRESSION_XZ))
+				   "the packet is encrypted, and there is no key" IN_CTF("5"));
+	if (p->compression > MD_COMPRESSION_XZ)
 		return import_fail(t->im, err, f, offset,
-				   "expected a packet of 64 MiB that is not compressed, or by "
-				   "bzip2, gzip or xz, found compression_scheme %u",
+				   "compression_scheme %u is none of 0 to 3" IN_CTF("5"),
 				   p->compression);
+	if (p->compression && p->start % 8)
+		return import_fail(t->im, err, f, offset,
+				   "a compressed content does not begin with a byte" IN_CTF("5"));
+	if (p->compression && p->content - p->start > 8 * SEAL_CONTENT_MAX)
+		return import_fail(t->im, err, f, offset,
+				   "a compressed content has more than 64 MiB" OWN_LIMIT);
 	return 0;
 }
 
@@ -155,7 +160,8 @@ static int fail_sum(const struct ctf_stream *s, const struct import_file *f, uin
 		snprintf(text[1] + 2 * i, 3, "%02x", found->bytes[at]);
 	}
 	return import_fail(s->trace->im, NULL, f, offset,
-			   "expected a content with the checksum %s, found %s", text[0], text[1]);
+			   "expected a content with the checksum %s, found %s" IN_CTF("5"),
+			   text[0], text[1]);
 }
 
 /*
@@ -199,14 +205,15 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 	if (ret)
 		return ret;
 	if (r->have & 1u << ROLE_MAGIC && r->roles[ROLE_MAGIC] != MD_CTF_MAGIC) {
-		r->why = "expected the magic number 0xc1fc1fc1 of a packet";
+		r->why = "expected the magic number 0xc1fc1fc1 of a packet" IN_CTF("5");
 		return LAYOUT_BAD;
 	}
 	p->class = find_class(t, r);
 	if (!p->class) {
 		r->why = r->have & 1u << ROLE_STREAM
 				 ? "the packet is of a stream that the metadata does not have"
-				 : "the packet does not say of which stream it is";
+				   IN_CTF("5")
+				 : "the packet does not say of which stream it is" IN_CTF("5.1");
 		return LAYOUT_BAD;
 	}
 	if (p->class->shows_packet) {
@@ -217,7 +224,7 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 	r->out = NULL;
 	if (!ret && p->context.len > CONTEXT_MAX) {
 		r->why = "the packet context, which text shows with each event, has more than "
-			 "65536 bytes";
+			 "65536 bytes" OWN_LIMIT;
 		return LAYOUT_BAD;
 	}
 	if (!r->clock)
@@ -258,7 +265,7 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 		ret = import_fail(t->im, err, f, offset, "%s", p->r.why);
 	else if (ret == LAYOUT_SHORT)
 		ret = import_fail(t->im, err, f, offset,
-				  "the file ends in the header of a packet");
+				  "the file ends in the header of a packet" IN_CTF("5"));
 	else if (ret == LAYOUT_NOMEM)
 		ret = -ENOMEM;
 	free(data);
@@ -294,10 +301,10 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 		return ret;
 	id = r->have & 1u << ROLE_ID ? r->roles[ROLE_ID] : 0;
 	e = ctf_event(class, id);
-	r->why = !e ? "the metadata has no event with the id of this one"
+	r->why = !e ? "the metadata has no event with the id of this one" IN_CTF("6.1")
 		 : !ctf_time(r, r->cycles, &ns)
-			 ? "the time of an event is before 1970 or after 2262"
-		 : ns < *last ? "an event is earlier than the event before it"
+			 ? "the time of an event is before 1970 or after 2262" OWN_LIMIT
+		 : ns < *last ? "an event is earlier than the event before it" IN_CTF("8")
 			      : NULL;
 	if (r->why)
 		return LAYOUT_BAD;
@@ -312,7 +319,7 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 		ret = layout_run(r, e->fields);
 	/* There would be no end of such events. */
 	if (!ret && r->bits.at == begin) {
-		r->why = "an event has no bits";
+		r->why = "an event has no bits" IN_CTF("6");
 		return LAYOUT_BAD;
 	}
 	return ret;
@@ -357,8 +364,9 @@ static int decompress_piece(const struct ctf_stream *s, const struct import_file
 	if (!ret)
 		return 0;
 	import_fail(s->trace->im, NULL, f, offset,
-		    ret == -ENOTSUP ? "the packet is compressed by bzip2, and there is no libbz2"
-				    : "the content of the packet cannot be decompressed");
+		    ret == -ENOTSUP
+			    ? "there is no libbz2 for this packet of bzip2" IN_CTF("5")
+			    : "the content of the packet cannot be decompressed" IN_CTF("5"));
 	return -EBADMSG;
 }
 
@@ -392,8 +400,9 @@ static int fail_event(const struct ctf_stream *s, const struct import_file *f, u
 	if (ret == LAYOUT_NOMEM)
 		return -ENOMEM;
 	return import_fail(s->trace->im, NULL, f, offset + p->r.bits.at / 8, "%s",
-			   ret == LAYOUT_SHORT ? "an event ends after the content of its packet"
-					       : p->r.why);
+			   ret == LAYOUT_SHORT
+				   ? "an event ends after the content of its packet" IN_CTF("5.2")
+				   : p->r.why);
 }
 
 /*
@@ -424,7 +433,8 @@ static int read_packet(const struct ctf_stream *s, const struct import_file *f, 
 
 	if (p->class != s->class)
 		return import_fail(s->trace->im, NULL, f, offset,
-				   "expected a packet of the stream class of the file's first one");
+				   "expected a packet of the stream class of the file's first one"
+				   IN_CTF("3"));
 	if (at->within)
 		r->bits.at = at->within;
 	else if ((ret = check_sum(s, f, offset, p)))

@@ -51,7 +51,7 @@ static void release_import(void *im)
 int import_fail(const struct import *im, struct tr_err *err, const struct import_file *f,
 		uint64_t offset, const char *fmt, ...)
 {
-	char text[160];
+	char text[200];
 	va_list ap;
 
 	va_start(ap, fmt);

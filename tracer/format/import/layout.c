@@ -20,7 +20,7 @@ static void compile_type(struct compiler *c, const struct tsdl_type *t, struct m
 
 void layout_fail(struct compiler *c, const char *fmt, ...)
 {
-	char text[160];
+	char text[200];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -40,7 +40,7 @@ void layout_use_memory(struct compiler *c, uint64_t bytes)
 {
 	c->used += bytes;
 	if (c->used > LAYOUT_MEMORY_MAX)
-		layout_fail(c, "the types have too many parts");
+		layout_fail(c, "the types have too many parts" OWN_LIMIT);
 }
 
 static void *grow(struct compiler *c, void *array, size_t count, size_t size)
@@ -51,7 +51,7 @@ static void *grow(struct compiler *c, void *array, size_t count, size_t size)
 	if (c->failed)
 		return NULL;
 	if (count >= STEPS_MAX)
-		layout_fail(c, "the types have too many parts");
+		layout_fail(c, "the types have too many parts" OWN_LIMIT);
 	else if (!(count & (count - 1)) && !(more = realloc(array, (count ? 2 * count : 1) * size)))
 		layout_fail_memory(c);
 	return c->failed ? NULL : more;
@@ -89,7 +89,7 @@ static size_t enter(struct compiler *c, const char *name)
 	layout_use_memory(c, 64 + 2 * strlen(name));
 	c->work += c->path.len;
 	if (c->path.len > PATH_MOST)
-		layout_fail(c, "the names of a field are too long");
+		layout_fail(c, "the names of a field are too long" OWN_LIMIT);
 	return len;
 }
 
@@ -114,7 +114,7 @@ static bool may_work(struct compiler *c, uint64_t n)
 {
 	c->work += n;
 	if (c->work > WORK_MAX)
-		layout_fail(c, "the types have too many parts");
+		layout_fail(c, "the types have too many parts" OWN_LIMIT);
 	return !c->failed;
 }
 
@@ -157,11 +157,11 @@ static const struct symbol *find_symbol(struct compiler *c, const char *ref)
 	if (!s && !c->failed)
 		s = find_path(c, NULL, 0, ref);
 	if (!s)
-		layout_fail(c, "there is no field '%.80s' before its use as a length or a tag",
-			    ref);
+		layout_fail(c, "there is no field '%.80s' before its use as a length or a tag"
+			    IN_CTF("7.3.2"), ref);
 	else if (!is_in_block(c->block, s->block))
 		layout_fail(c, "the length or tag '%.80s' is in an option or an element, and may "
-			    "have no value", ref);
+			    "have no value" IN_CTF("7.3.2"), ref);
 	return c->failed ? NULL : s;
 }
 
@@ -209,7 +209,7 @@ static void compile_array(struct compiler *c, const struct tsdl_type *t, struct 
 	if (t->length)
 		s.slot = layout_compile_length(c, t->length);
 	if (length && (length->type->kind == TSDL_FLOAT || length->type->is_signed))
-		layout_fail(c, "the length '%.80s' is not an unsigned integer (section 4.2.3)",
+		layout_fail(c, "the length '%.80s' is not an unsigned integer" IN_CTF("4.2.4"),
 			    t->ref);
 	if (c->failed)
 		return;
@@ -368,13 +368,13 @@ static void compile_variant(struct compiler *c, const struct tsdl_type *t, struc
 	uint32_t *first = NULL, at;
 
 	if (!t->ref)
-		layout_fail(c, "a variant has no tag");
+		layout_fail(c, "a variant has no tag" IN_CTF("4.2.2"));
 	else
 		tag = find_symbol(c, t->ref);
 	if (tag && tag->type->kind != TSDL_ENUM)
-		layout_fail(c, "the tag '%.80s' is not an enumeration", t->ref);
+		layout_fail(c, "the tag '%.80s' is not an enumeration" IN_CTF("4.2.2"), t->ref);
 	if (t->count > 127)
-		layout_fail(c, "a variant has more than 127 options");
+		layout_fail(c, "a variant has more than 127 options" OWN_LIMIT);
 	if (c->failed)
 		return;
 	s.slot = tag->slot;

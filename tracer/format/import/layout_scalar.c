@@ -77,14 +77,15 @@ static const struct clock_class *clock_of(struct compiler *c, const struct tsdl_
 			  (c->scope == SCOPE_EVENT_HEADER && !strcmp(name, "timestamp")))) {
 		/* As babeltrace2 does it: the only clock, or one of nanoseconds since the epoch. */
 		if (c->t->clock_count > 1)
-			layout_fail(c, "'%.80s' says not which one of the clocks it is of", name);
+			layout_fail(c, "'%.80s' does not say of which clock it is" IN_CTF("8"),
+				    name);
 		return &c->out->clocks[0];
 	}
 	for (uint32_t i = 0; i < c->t->clock_count; i++)
 		if (clock && c->t->clocks[i] == clock)
 			return &c->out->clocks[i];
 	if (t->clock)
-		layout_fail(c, "there is no clock '%.80s'", t->clock);
+		layout_fail(c, "there is no clock '%.80s'" IN_CTF("8"), t->clock);
 	return NULL;
 }
 
@@ -107,7 +108,8 @@ bool layout_compile_missing(struct compiler *c, const struct tsdl_type *t)
 	    strcmp(name, ".missing_fields"))
 		return false;
 	if (bit->kind != TSDL_INT)
-		layout_fail(c, "the elements of missing_fields are not integers (section 6.1.2)");
+		layout_fail(c, "the elements of missing_fields are not integers"
+			    IN_PROPOSAL("6.1.2"));
 	s.size = bit->size;
 	s.align = bit->align;
 	s.big_endian = is_big(c, bit);

@@ -173,7 +173,8 @@ static int run_string(struct run *r)
 }
 
 static const char why_missing[] =
-	"the field with the length of a sequence or the tag of a variant is missing (section 6.1)";
+	"the field with the length of a sequence or the tag of a variant is missing"
+	IN_PROPOSAL("6.1");
 
 static bool is_missing(const struct run *r, uint32_t field)
 {
@@ -195,7 +196,7 @@ static int begin_loop(struct run *r, const struct step *s, uint64_t *count)
 		return 0;
 	/* Each element has a bit at least. */
 	if (*count > UINT32_MAX) {
-		r->why = "a length is greater than 4294967295";
+		r->why = "a length is greater than 4294967295" OWN_LIMIT;
 		return LAYOUT_BAD;
 	}
 	if (*count > r->bits.end - (r->bits.at < r->bits.end ? r->bits.at : r->bits.end))
@@ -286,7 +287,7 @@ static int run_variant(struct run *r, const struct step *s)
 			break;
 	r->work += (uint64_t)(g - (end - s->count));
 	if (g == end) {
-		r->why = "a tag selects no option of its variant";
+		r->why = "a tag selects no option of its variant" IN_CTF("4.2.2");
 		return LAYOUT_BAD;
 	}
 	err = put(r, &g->option, 1);
@@ -337,7 +338,7 @@ static int run_steps(struct run *r, const struct step *s)
 		if (err)
 			return err;
 		if (++r->work > LAYOUT_WORK_MAX) {
-			r->why = "an event or a header has too many values";
+			r->why = "an event or a header has too many values" OWN_LIMIT;
 			return LAYOUT_BAD;
 		}
 	}

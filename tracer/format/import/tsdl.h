@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "tracer/base/err.h"
+#include "tracer/format/import/section.h"
 
 #define TSDL_TEXT_MAX (UINT64_C(64) << 20)      /* bytes of a metadata file */
 #define TSDL_MEMORY_MAX (UINT64_C(512) << 20)

@@ -37,14 +37,14 @@ static void read_new_name(struct tsdl_parser *p, char *name, size_t size)
 		const char *word = p->token == TOKEN_NAME ? p->text : "*";
 
 		if (n + strlen(word) + 2 > size) {
-			tsdl_fail(p, "the name of a type is too long");
+			tsdl_fail(p, "the name of a type is too long" OWN_LIMIT);
 			break;
 		}
 		n += (size_t)snprintf(name + n, size - n, "%s%s", n ? " " : "", word);
 		tsdl_next(p);
 	}
 	if (!n)
-		tsdl_fail(p, "expected the name of a type");
+		tsdl_fail(p, "expected the name of a type" IN_CTF("C.2.3"));
 }
 
 void tsdl_typealias(struct tsdl_parser *p)
@@ -90,7 +90,7 @@ static const char *read_text(struct tsdl_parser *p)
 	const char *text = tsdl_copy(p, p->text);
 
 	if (p->token != TOKEN_STRING && p->token != TOKEN_NAME)
-		tsdl_fail(p, "expected a string");
+		tsdl_fail(p, "expected a string" IN_CTF("C.1.6"));
 	tsdl_next(p);
 	return text;
 }
@@ -102,7 +102,7 @@ static void set_uuid(struct tsdl_parser *p)
 	if (p->failed)
 		return;
 	if (uuid_parse(text, p->t->uuid))
-		tsdl_fail(p, "'%.60s' is not a uuid", text);
+		tsdl_fail(p, "'%.60s' is not a uuid" IN_CTF("7.1"), text);
 	p->t->has_uuid = true;
 }
 
@@ -114,7 +114,7 @@ static void set_order(struct tsdl_parser *p)
 		return;
 	p->t->big_endian = !strcmp(text, "be") || !strcmp(text, "network");
 	if (!p->t->big_endian && strcmp(text, "le"))
-		tsdl_fail(p, "expected the byte order le or be");
+		tsdl_fail(p, "expected the byte order le or be" IN_CTF("4.1.3"));
 }
 
 /* The bits of a word of the machine that was traced: those of `long`. */
@@ -123,7 +123,7 @@ static void set_word_size(struct tsdl_parser *p)
 	int64_t bits = tsdl_integer(p);
 
 	if (bits != 32 && bits != 64)
-		tsdl_fail(p, "the word_size must be 32 or 64 bits (section 7)");
+		tsdl_fail(p, "the word_size must be 32 or 64 bits" IN_PROPOSAL("7"));
 	p->t->word_size = (uint8_t)bits;
 }
 
@@ -139,7 +139,7 @@ static void set_trace(struct tsdl_parser *p, struct block *b, const char *key)
 	else if (!strcmp(key, "minor"))
 		p->t->proposal |= tsdl_integer(p) <= PROPOSAL_MINOR;
 	else if (!strcmp(key, "major") && tsdl_integer(p) != 1)
-		tsdl_fail(p, "expected CTF 1.8");
+		tsdl_fail(p, "expected CTF 1.8" IN_CTF("7.1"));
 	else
 		skip_value(p);
 }
@@ -159,7 +159,7 @@ static void set_clock(struct tsdl_parser *p, struct block *b, const char *key)
 	else
 		skip_value(p);
 	if (!c->freq)
-		tsdl_fail(p, "the frequency of a clock is 0");
+		tsdl_fail(p, "the frequency of a clock is 0" IN_CTF("8"));
 }
 
 static void set_env(struct tsdl_parser *p, struct block *b, const char *key)
@@ -170,7 +170,7 @@ static void set_env(struct tsdl_parser *p, struct block *b, const char *key)
 	(void)b;
 	t->env = tsdl_grow(p, t->env, t->env_count, sizeof(*e));
 	if (t->env_count == TSDL_ENV_MAX)
-		tsdl_fail(p, "more than %u variables in env", TSDL_ENV_MAX);
+		tsdl_fail(p, "more than %u variables in env" OWN_LIMIT, TSDL_ENV_MAX);
 	if (p->failed)
 		return;
 	e = &t->env[t->env_count++];
@@ -245,7 +245,7 @@ static void read_type(struct tsdl_parser *p, struct block *b, const char *key)
 	if (!slot)      /* as an attribute that is not known */
 		return;
 	if (t->kind != TSDL_STRUCT)
-		tsdl_fail(p, "expected a structure for '%.60s'", key);
+		tsdl_fail(p, "expected a structure for '%.60s'" IN_CTF("7.4"), key);
 	else
 		*slot = t;
 }
@@ -316,7 +316,7 @@ static void read_clock(struct tsdl_parser *p)
 	b.clock->freq = 1000000000;
 	read_block(p, &b, set_clock);
 	if (p->t->clock_count == TSDL_CLOCKS_MAX)
-		tsdl_fail(p, "more than %u clocks", TSDL_CLOCKS_MAX);
+		tsdl_fail(p, "more than %u clocks" OWN_LIMIT, TSDL_CLOCKS_MAX);
 	else
 		p->t->clocks[p->t->clock_count++] = b.clock;
 }
@@ -328,7 +328,7 @@ static void read_stream(struct tsdl_parser *p)
 	if (p->failed)
 		return;
 	if (p->t->stream_count++ == TSDL_STREAMS_MAX)
-		tsdl_fail(p, "more than %u streams", TSDL_STREAMS_MAX);
+		tsdl_fail(p, "more than %u streams" OWN_LIMIT, TSDL_STREAMS_MAX);
 	read_block(p, &b, set_stream);
 	b.stream->next = p->t->streams;
 	p->t->streams = b.stream;
@@ -343,7 +343,7 @@ static void read_event(struct tsdl_parser *p)
 	b.event->name = "";
 	b.event->loglevel = MD_LOGLEVEL_NONE;
 	if (p->t->event_count++ == TSDL_EVENTS_MAX)
-		tsdl_fail(p, "more than %u events", TSDL_EVENTS_MAX);
+		tsdl_fail(p, "more than %u events" OWN_LIMIT, TSDL_EVENTS_MAX);
 	read_block(p, &b, set_event);
 	b.event->next = p->t->events;
 	p->t->events = b.event;
@@ -378,7 +378,8 @@ static void read_top(struct tsdl_parser *p)
 		tsdl_type(p);
 		tsdl_expect(p, ";");
 	} else if (!tsdl_take(p, ";")) {
-		tsdl_fail(p, "expected a block: trace, env, clock, stream, event or a type");
+		tsdl_fail(p, "expected a block: trace, env, clock, stream, event or a type"
+			  IN_CTF("C.2.3"));
 	}
 }
 
@@ -413,7 +414,7 @@ int tsdl_parse(struct tsdl *t, const char *text, size_t n, const char *file, str
 	if (!t->streams)
 		t->streams = tsdl_alloc(p, sizeof(*t->streams));
 	if (!t->has_trace)
-		tsdl_fail(p, "expected a block `trace { … };`");
+		tsdl_fail(p, "expected a block `trace { … };`" IN_CTF("7.4"));
 	n = (size_t)-p->failed;
 	free(p->names);
 	free(p);

@@ -9,7 +9,7 @@
 
 void tsdl_fail(struct tsdl_parser *p, const char *fmt, ...)
 {
-	char text[160];
+	char text[200];
 	va_list ap;
 
 	if (p->failed)
@@ -65,7 +65,7 @@ void *tsdl_grow(struct tsdl_parser *p, void *array, uint32_t count, size_t size)
 	if (count & (count - 1))
 		return array;
 	if (count >= 1u << 24) {
-		tsdl_fail(p, "a list has too many elements");
+		tsdl_fail(p, "a list has too many elements" OWN_LIMIT);
 		return NULL;
 	}
 	more = tsdl_alloc(p, (count ? 2 * (size_t)count : 1) * size);
@@ -136,7 +136,7 @@ static void read_string(struct tsdl_parser *p)
 	p->text[n] = 0;
 	p->token = TOKEN_STRING;
 	if (p->p == p->end)
-		tsdl_fail(p, "expected a quote at the end of the string");
+		tsdl_fail(p, "expected a quote at the end of the string" IN_CTF("C.1.6"));
 	else
 		p->p++;
 }
@@ -154,7 +154,7 @@ static void read_number(struct tsdl_parser *p)
 	stop += strspn(stop, "uUlL");
 	p->token = TOKEN_NUMBER;
 	if (errno || *stop)
-		tsdl_fail(p, "'%s' is not a number of 64 bits", digits);
+		tsdl_fail(p, "'%s' is not a number of 64 bits" IN_CTF("C.1.5"), digits);
 }
 
 static void read_sign(struct tsdl_parser *p)
@@ -223,7 +223,7 @@ void tsdl_expect(struct tsdl_parser *p, const char *sign)
 	if (p->failed || tsdl_take(p, sign))
 		return;
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)p->number);
-	tsdl_fail(p, "expected '%s', found %s%.60s", sign,
+	tsdl_fail(p, "expected '%s', found %s%.60s" IN_CTF("C.2"), sign,
 		  p->token == TOKEN_END ? "the end" : "",
 		  p->token == TOKEN_SIGN     ? p->sign
 		  : p->token == TOKEN_NUMBER ? number
@@ -238,7 +238,7 @@ const char *tsdl_path(struct tsdl_parser *p)
 
 	do {
 		if (p->token != TOKEN_NAME || n + strlen(p->text) + 2 > sizeof(path)) {
-			tsdl_fail(p, "expected the name of a field");
+			tsdl_fail(p, "expected the name of a field" IN_CTF("C.1.3"));
 			return NULL;
 		}
 		n += (size_t)snprintf(path + n, sizeof(path) - n, "%s%s", n ? "." : "", p->text);
@@ -256,7 +256,7 @@ int64_t tsdl_integer(struct tsdl_parser *p)
 		tsdl_take(p, "+");
 	v = p->number;
 	if (p->token != TOKEN_NUMBER)
-		tsdl_fail(p, "expected a number");
+		tsdl_fail(p, "expected a number" IN_CTF("C.1.5"));
 	tsdl_next(p);
 	return (int64_t)(minus ? 0 - v : v);
 }

@@ -16,7 +16,7 @@ uint32_t tsdl_align(struct tsdl_parser *p)
 	int64_t n = tsdl_integer(p);
 
 	if (!is_power_of_two(n))
-		tsdl_fail(p, "an alignment must be a power of two (section 4.1.2)");
+		tsdl_fail(p, "an alignment must be a power of two" IN_CTF("4.1.2"));
 	return p->failed ? 1 : (uint32_t)n;
 }
 
@@ -24,8 +24,10 @@ static void read_size(struct tsdl_parser *p, struct tsdl_type *t)
 {
 	int64_t n = tsdl_integer(p);
 
-	if (n < 1 || n > 64)
-		tsdl_fail(p, "an integer must have 1 to 64 bits (section 4.1.5)");
+	if (n < 1)
+		tsdl_fail(p, "an integer must have 1 bit or more" IN_CTF("4.1.5"));
+	if (n > 64)
+		tsdl_fail(p, "an integer has more than 64 bits" OWN_LIMIT);
 	t->size = (uint8_t)n;
 }
 
@@ -36,7 +38,7 @@ static void read_signed(struct tsdl_parser *p, struct tsdl_type *t)
 	else if (tsdl_take_name(p, "true") || tsdl_take_name(p, "TRUE"))
 		t->is_signed = true;
 	else if (!tsdl_take_name(p, "false") && !tsdl_take_name(p, "FALSE"))
-		tsdl_fail(p, "expected true or false");
+		tsdl_fail(p, "expected true or false" IN_CTF("7.1"));
 }
 
 static void read_base(struct tsdl_parser *p, struct tsdl_type *t)
@@ -51,7 +53,7 @@ static void read_base(struct tsdl_parser *p, struct tsdl_type *t)
 	if (p->token == TOKEN_NUMBER) {
 		n = tsdl_integer(p);
 		if (n != 2 && n != 8 && n != 10 && n != 16)
-			tsdl_fail(p, "a base must be 2, 8, 10 or 16");
+			tsdl_fail(p, "a base must be 2, 8, 10 or 16" IN_CTF("4.1.5"));
 		t->base = (uint8_t)n;
 		return;
 	}
@@ -61,7 +63,7 @@ static void read_base(struct tsdl_parser *p, struct tsdl_type *t)
 			tsdl_next(p);
 			return;
 		}
-	tsdl_fail(p, "expected a base");
+	tsdl_fail(p, "expected a base" IN_CTF("4.1.5"));
 }
 
 static void read_order(struct tsdl_parser *p, struct tsdl_type *t)
@@ -71,7 +73,7 @@ static void read_order(struct tsdl_parser *p, struct tsdl_type *t)
 	else if (tsdl_take_name(p, "be") || tsdl_take_name(p, "network"))
 		t->order = TSDL_BE;
 	else if (!tsdl_take_name(p, "native"))
-		tsdl_fail(p, "expected le, be, network or native (section 4.1.3)");
+		tsdl_fail(p, "expected le, be, network or native" IN_CTF("4.1.3"));
 }
 
 static void read_encoding(struct tsdl_parser *p, struct tsdl_type *t)
@@ -79,7 +81,7 @@ static void read_encoding(struct tsdl_parser *p, struct tsdl_type *t)
 	t->text = tsdl_is_name(p, "UTF8") || tsdl_is_name(p, "utf8") || tsdl_is_name(p, "ASCII") ||
 		  tsdl_is_name(p, "ascii") || tsdl_is_name(p, "utf") || tsdl_is_name(p, "UTF");
 	if (p->token != TOKEN_NAME)
-		tsdl_fail(p, "expected an encoding");
+		tsdl_fail(p, "expected an encoding" IN_CTF("4.2.5"));
 	tsdl_next(p);
 	/* UTF-8 is three tokens. */
 	if (tsdl_take(p, "-"))
@@ -95,7 +97,7 @@ static void read_map(struct tsdl_parser *p, struct tsdl_type *t)
 	if (p->failed)
 		return;
 	if (strncmp(path, "clock.", 6) || !end || strcmp(end, ".value") || end < path + 6) {
-		tsdl_fail(p, "expected clock.NAME.value");
+		tsdl_fail(p, "expected clock.NAME.value" IN_CTF("8"));
 		return;
 	}
 	snprintf(name, sizeof(name), "%.*s", (int)(end - path - 6), path + 6);
@@ -115,7 +117,7 @@ static void read_float_size(struct tsdl_parser *p, struct tsdl_type *t, bool exp
 	int64_t n = tsdl_integer(p);
 
 	if (n < 2 || n > TSDL_MANTISSA_MAX || t->size + n > TSDL_FLOAT_MAX) {
-		tsdl_fail(p, "a floating point number must have 4 to 128 bits (section 4.1.7)");
+		tsdl_fail(p, "a floating point number must have 4 to 128 bits" IN_CTF("4.1.7"));
 		return;
 	}
 	t->size = (uint8_t)(t->size + n);
@@ -141,8 +143,8 @@ static void check_float(struct tsdl_parser *p, struct tsdl_type *t, bool aligned
 	if (!aligned)
 		t->align = t->size % 8 ? 1 : 8;
 	if (!is_float(t))
-		tsdl_fail(p, "exp_dig must be 2 to 15, or 16, 32 or 64 with mant_dig 64 (section "
-			  "4.1.7)");
+		tsdl_fail(p, "exp_dig must be 2 to 15, or 16, 32 or 64 with mant_dig 64"
+			  IN_CTF("4.1.7"));
 }
 
 static void read_attribute(struct tsdl_parser *p, struct tsdl_type *t, bool *aligned)
@@ -188,7 +190,7 @@ const struct tsdl_type *tsdl_scalar(struct tsdl_parser *p, enum tsdl_kind kind)
 	if (p->failed)
 		return NULL;
 	if (kind == TSDL_INT && !t->size)
-		tsdl_fail(p, "expected the size of the integer (section 4.1.5)");
+		tsdl_fail(p, "expected the size of the integer" IN_CTF("4.1.5"));
 	if (kind == TSDL_INT && !aligned)
 		t->align = t->size % 8 ? 1 : 8;
 	if (kind == TSDL_FLOAT)

@@ -28,7 +28,7 @@ void tsdl_name_type(struct tsdl_parser *p, const char *name, const struct tsdl_t
 	if (p->failed)
 		return;
 	if (p->name_count == TSDL_NAMES_MAX) {
-		tsdl_fail(p, "more than %u types have names", TSDL_NAMES_MAX);
+		tsdl_fail(p, "more than %u types have names" OWN_LIMIT, TSDL_NAMES_MAX);
 		return;
 	}
 	p->names[p->name_count] = (struct tsdl_name){ tsdl_copy(p, name), type, hash, *last };
@@ -63,9 +63,9 @@ static void contain(struct tsdl_parser *p, struct tsdl_type *t, const struct tsd
 	if (inner->depth >= t->depth)
 		t->depth = (uint8_t)(inner->depth + 1);
 	if (t->depth > TSDL_DEPTH_MAX)
-		tsdl_fail(p, "types are nested more than %u times", TSDL_DEPTH_MAX);
+		tsdl_fail(p, "types are nested more than %u times" OWN_LIMIT, TSDL_DEPTH_MAX);
 	else if (t->nodes > TSDL_NODES_MAX)
-		tsdl_fail(p, "a type has more than %u parts", TSDL_NODES_MAX);
+		tsdl_fail(p, "a type has more than %u parts" OWN_LIMIT, TSDL_NODES_MAX);
 	/* The options of a variant are aligned when they are read. */
 	if (t->kind != TSDL_VARIANT && inner->align > t->align)
 		t->align = inner->align;
@@ -82,7 +82,7 @@ static void read_mapping(struct tsdl_parser *p, struct tsdl_type *t, int64_t *ne
 		return;
 	m = &t->mappings[t->count++];
 	if (p->token != TOKEN_NAME && p->token != TOKEN_STRING)
-		tsdl_fail(p, "expected the name of a value");
+		tsdl_fail(p, "expected the name of a value" IN_CTF("4.1.8"));
 	m->label = tsdl_copy(p, p->text);
 	tsdl_next(p);
 	m->begin = m->end = *next;
@@ -93,7 +93,7 @@ static void read_mapping(struct tsdl_parser *p, struct tsdl_type *t, int64_t *ne
 	}
 	*next = (int64_t)((uint64_t)m->end + 1);
 	if (t->is_signed ? m->begin > m->end : (uint64_t)m->begin > (uint64_t)m->end)
-		tsdl_fail(p, "the range of '%.60s' ends before it begins (section 4.1.8)",
+		tsdl_fail(p, "the range of '%.60s' ends before it begins" IN_CTF("4.1.8"),
 			  m->label);
 }
 
@@ -118,7 +118,7 @@ static const struct tsdl_type *read_container(struct tsdl_parser *p, const struc
 	else if (!t)
 		t = known_type(p, "int");
 	if (!p->failed && (!t || t->kind != TSDL_INT))
-		tsdl_fail(p, "expected the integer type of the enumeration (section 4.1.8)");
+		tsdl_fail(p, "expected the integer type of the enumeration" IN_CTF("4.1.8"));
 	return p->failed ? NULL : t;
 }
 
@@ -153,7 +153,7 @@ static const struct tsdl_type *get_named(struct tsdl_parser *p, const char *name
 	const struct tsdl_type *t = p->failed ? NULL : known_type(p, name);
 
 	if (!t)
-		tsdl_fail(p, "there is no type '%.80s'", name);
+		tsdl_fail(p, "there is no type '%.80s'" IN_CTF("7.3.1"), name);
 	return t;
 }
 
@@ -216,7 +216,7 @@ static const struct tsdl_type *make_array(struct tsdl_parser *p, const struct ts
 	t->count = (uint32_t)d->count;
 	t->empty = d->ref || (!d->length && !d->count);
 	if (element->empty)
-		tsdl_fail(p, "the elements of an array may have no bits (section 4.2.2)");
+		tsdl_fail(p, "the elements of an array may have no bits" OWN_LIMIT);
 	if (d->length)
 		contain(p, t, d->length);
 	contain(p, t, element);
@@ -239,7 +239,7 @@ static struct dimension read_dimension(struct tsdl_parser *p, const struct tsdl_
 	if (p->token == TOKEN_NUMBER) {
 		tsdl_next(p);
 		if (d.count > 1u << 24)
-			tsdl_fail(p, "an array has more than 16777216 elements");
+			tsdl_fail(p, "an array has more than 16777216 elements" OWN_LIMIT);
 		return d;
 	}
 	d.count = 0;
@@ -248,7 +248,8 @@ static struct dimension read_dimension(struct tsdl_parser *p, const struct tsdl_
 	     tsdl_is_name(p, "unsigned"))) {
 		d.length = tsdl_type(p);
 		if (!p->failed && d.length->kind != TSDL_INT)
-			tsdl_fail(p, "the type of a length must be an integer (section 4.2.3)");
+			tsdl_fail(p, "the type of a length must be an integer"
+				  IN_PROPOSAL("4.2.3"));
 		return d;
 	}
 	d.ref = tsdl_path(p);
@@ -263,7 +264,8 @@ const struct tsdl_type *tsdl_dimensions(struct tsdl_parser *p, const struct tsdl
 
 	while (!p->failed && tsdl_take(p, "[")) {
 		if (n == TSDL_DEPTH_MAX) {
-			tsdl_fail(p, "an array has more than %u dimensions", TSDL_DEPTH_MAX);
+			tsdl_fail(p, "an array has more than %u dimensions" OWN_LIMIT,
+				  TSDL_DEPTH_MAX);
 			break;
 		}
 		d[n++] = read_dimension(p, in);
@@ -286,8 +288,8 @@ static const struct tsdl_type *read_bit_field(struct tsdl_parser *p, const struc
 	t->size = (uint8_t)size;
 	t->unit = type->size;
 	if ((type->kind != TSDL_INT && type->kind != TSDL_ENUM) || size < 1 || size > type->size)
-		tsdl_fail(p, "a bit field must have an integer type, and 1 bit to all of them "
-			  "(section 4.1.6)");
+		tsdl_fail(p, "a bit field must have an integer type, and 1 bit to all of them"
+			  IN_CTF("4.1.6"));
 	return t;
 }
 
@@ -319,7 +321,7 @@ static void read_member(struct tsdl_parser *p, struct tsdl_type *t)
 	type = tsdl_type(p);
 	do {
 		if (p->token != TOKEN_NAME)
-			tsdl_fail(p, "expected the name of a field");
+			tsdl_fail(p, "expected the name of a field" IN_CTF("4.2.1"));
 		name = tsdl_copy(p, p->text);
 		tsdl_next(p);
 		of = tsdl_take(p, ":") ? read_bit_field(p, type) : tsdl_dimensions(p, t, type);
@@ -429,7 +431,7 @@ static const struct tsdl_type *read_words(struct tsdl_parser *p)
 	size_t n;
 
 	if (p->token != TOKEN_NAME)
-		tsdl_fail(p, "expected a type");
+		tsdl_fail(p, "expected a type" IN_CTF("C.2"));
 	while (!p->failed && p->token == TOKEN_NAME) {
 		n = (size_t)snprintf(longer, sizeof(longer), "%s%s%.200s", words,
 				     *words ? " " : "", p->text);
@@ -446,7 +448,7 @@ static const struct tsdl_type *read_words(struct tsdl_parser *p)
 		t = words[n] ? find_type(p, words) : t;
 	}
 	if (!t)
-		tsdl_fail(p, "there is no type '%.80s'", words);
+		tsdl_fail(p, "there is no type '%.80s'" IN_CTF("7.3.1"), words);
 	return t;
 }
 
@@ -477,7 +479,7 @@ const struct tsdl_type *tsdl_type(struct tsdl_parser *p)
 
 	/* A scalar in the innermost structure, and the container of an enumeration in it */
 	if (p->nesting == TSDL_DEPTH_MAX + 2) {
-		tsdl_fail(p, "types are nested more than %u times", TSDL_DEPTH_MAX);
+		tsdl_fail(p, "types are nested more than %u times" OWN_LIMIT, TSDL_DEPTH_MAX);
 		return NULL;
 	}
 	p->nesting++;

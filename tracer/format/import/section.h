@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The end of each sentence about an input that breaks a rule of CTF: where the rule stands, so that
+ * the author of a tracer can read it. Each of these is a string literal, for the end of a format.
+ * Private to import/.
+ */
+#ifndef TRACER_IMPORT_SECTION_H
+#define TRACER_IMPORT_SECTION_H
+
+/* The rule of the specification, 1.8.3. section: its number there, as "4.2.3". */
+#define IN_CTF(section) " (CTF 1.8.3, section " section ")"
+/* A rule that only the proposal, 1.6, has. Its numbers differ from those of 1.8.3. */
+#define IN_PROPOSAL(section) " (CTF proposal 1.6, section " section ")"
+/* CTF sets no limit here; trailfs does, because an input is hostile. */
+#define OWN_LIMIT " (a limit of trailfs; CTF 1.8.3 has none)"
+
+#endif
