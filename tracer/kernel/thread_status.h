@@ -19,7 +19,7 @@ enum { KSTATUS_NS = 8 };        /* namespaces: from TRAIL_CONTEXT_CGROUP_NS on *
 
 struct kstatus {
 	uint32_t have;                  /* parts: see kstatus_need */
-	int32_t vpid, vtid, prio, nice;
+	int32_t vpid, vtid, vppid, prio, nice;
 	uint32_t ids[6];                /* from TRAIL_CONTEXT_UID on */
 	uint32_t ns[KSTATUS_NS];
 };

@@ -10,9 +10,9 @@ by_module && skip "trail.ko records them: tests/vm/module_context.sh"
 [ "$(id -u)" = 0 ] || skip "only root changes users"
 [ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
 
-# who USER GROUP NICE FLAGS CHILDREN: changes to these, calls getppid 20 times, and once in each of so
-# many children; prints its contexts, and waits for the end of its input. FLAGS: of unshare(2); with
-# CLONE_NEWPID a child does it.
+# who USER GROUP NICE FLAGS CHILDREN [DEPTH]: changes to these, calls getppid 20 times, and once in
+# each of so many children; prints its contexts, and waits for the end of its input. FLAGS: of
+# unshare(2); with CLONE_NEWPID the child of generation DEPTH does it: the first has the pid 1.
 cat >"$work/who.c" <<'C'
 #define _GNU_SOURCE
 #include <grp.h>
@@ -36,6 +36,18 @@ static void put_namespace(const char *name)
 	printf(", %s_ns = %lu", name, n > 0 ? strtoul(strchr(link, '[') + 1, NULL, 10) : 0);
 }
 
+/* As /proc has it: the test counts the calls of getppid(2). */
+static int parent(void)
+{
+	char line[200];
+	FILE *f = fopen("/proc/thread-self/status", "r");
+	int id = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "PPid: %d", &id);
+	return id;
+}
+
 int main(int argc, char **argv)
 {
 	int uid = atoi(argv[1]), gid = atoi(argv[2]), flags = atoi(argv[4]);
@@ -46,13 +58,14 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (flags && unshare(flags))
 		return 77;
-	if (flags & CLONE_NEWPID && fork()) {
-		wait(NULL);
-		return 0;
-	}
+	for (int i = 0; flags & CLONE_NEWPID && i < atoi(argv[6]); i++)
+		if (fork()) {
+			wait(NULL);
+			return 0;
+		}
 	setpriority(PRIO_PROCESS, 0, atoi(argv[3]));
 	/* Numbers in /proc are those of the mount's namespace: links of before the change of user */
-	printf("vpid = %d, vtid = %ld", getpid(), syscall(SYS_gettid));
+	printf("vpid = %d, vtid = %ld, vppid = %d", getpid(), syscall(SYS_gettid), parent());
 	for (size_t i = 0; i < 7; i++)
 		if (strcmp(names[i], "pid") || !(flags & CLONE_NEWPID))
 			put_namespace(names[i]);
@@ -96,7 +109,7 @@ one() {
 known() { [ "$(tail -n 1 "$work/$1.out" 2>/dev/null)" = called ]; }
 
 available=$(cat "$MNT/available/kernel/contexts")
-names='vpid vtid cgroup_ns ipc_ns mnt_ns net_ns pid_ns user_ns uts_ns uid euid suid gid egid sgid nice prio'
+names='vpid vtid vppid cgroup_ns ipc_ns mnt_ns net_ns pid_ns user_ns uts_ns uid euid suid gid egid sgid nice prio'
 for c in $names time_ns; do
 	has "$available" "^$c\$"
 done
@@ -104,7 +117,7 @@ s=$S/c$mark
 mkdir "$s"
 for c in interruptible vuid hostname; do
 	! echo $c 2>/dev/null >"$s/kernel/contexts" || fail "$c is accepted"
-	has "$(cat "$s/error")" 'no record of tracefs and no file of /proc has it, it needs the .* trail.ko'
+	has "$(cat "$s/error")" 'neither tracefs nor /proc says it of a thread, it needs the .* trail.ko'
 done
 ! echo 40000 2>/dev/null >"$s/kernel/track/vuid" || fail "track/vuid is accepted"
 has "$(cat "$s/error")" 'neither tracefs nor /proc has the vuid of the process'
@@ -126,8 +139,10 @@ one plain 40000 50000 5 0 5
 one other 40010 50020 5 0 0
 one nice 40000 50000 3 0 0
 one apart 40002 50010 5 $((0x08000000 | 0x04000000 | 0x00020000)) 0 # IPC, UTS, mounts
-one inside 40002 50010 5 $((0x20000000)) 0      # PID
-for n in plain other nice apart inside; do
+one inside 40002 50010 5 $((0x20000000)) 0 1    # PID
+one deep 40012 50010 5 $((0x20000000)) 3 2
+one around 40022 50010 5 $((0x20000000)) 1 0
+for n in plain other nice apart inside deep around; do
 	within 20 known $n || skip "$n: the process cannot change to this"
 done
 for d in "$s" "$u" "$g"; do
@@ -137,8 +152,13 @@ done
 for n in plain other apart; do
 	is "contexts of $n" 20 "$(grep -cF "$(head -n 1 "$work/$n.out")" "$s/text")"
 done
-is "contexts of a PID namespace" 20 "$(grep -cF 'vpid = 1, vtid = 1, ' "$s/text")"
-is "the filter" 85 "$(grep -c getppid "$s/text")"
+is "contexts of a PID namespace" 20 "$(grep -cF 'vpid = 1, vtid = 1, vppid = 0, ' "$s/text")"
+is "a parent in a PID namespace" 20 "$(grep -cF 'vpid = 2, vtid = 2, vppid = 1, ' "$s/text")"
+is "the parent of children that are gone" 3 "$(grep -c 'vppid = 2, .* uid = 40012' "$s/text")"
+is "the parent of children outside" 5 "$(grep -c "vppid = $(sed -n 's/^vpid = \([0-9]*\).*/\1/p' "$work/plain.out"), " "$s/text")"
+is "a child in a namespace of its own that is gone" 1 \
+	"$(grep -c 'vpid = -*1, vtid = -*1, vppid = 0, .* uid = 40022' "$s/text")"
+is "the filter" 129 "$(grep -c getppid "$s/text")"
 is "nothing is of others" 0 "$(grep -c 'prio = 23' "$s/text")"
 is "users 40000 and 40002" 85 "$(grep -c 'uid = 4000[02], ' "$u/text")"
 is "no other user" 85 "$(grep -c getppid "$u/text")"

@@ -27,7 +27,7 @@ static const struct known {
 	{ "cpu_id", TRAIL_CONTEXT_CPU_ID, SIGNED, 4, true },
 	{ "vpid", TRAIL_CONTEXT_VPID, SIGNED, 4, true },
 	{ "vtid", TRAIL_CONTEXT_VTID, SIGNED, 4, true },
-	{ "vppid", TRAIL_CONTEXT_VPPID, SIGNED, 4, false },
+	{ "vppid", TRAIL_CONTEXT_VPPID, SIGNED, 4, true },
 	{ "prio", TRAIL_CONTEXT_PRIO, SIGNED, 4, true },
 	{ "nice", TRAIL_CONTEXT_NICE, SIGNED, 4, true },
 	{ "hostname", TRAIL_CONTEXT_HOSTNAME, TEXT, 65, false },
@@ -94,7 +94,7 @@ bool kcontext_counters(bool any)
 
 const char *kcontext_refusal(void)
 {
-	return "no record of tracefs and no file of /proc has it, it needs the kernel module "
+	return "neither tracefs nor /proc says it of a thread, it needs the kernel module "
 	       "trail.ko; `available/kernel/contexts` lists the others";
 }
 
