@@ -96,6 +96,18 @@ static inline struct md_type t_variant(uint32_t count)
 	return t;
 }
 
+/* A value that may be missing, as imports have them */
+static inline struct md_type t_optional(struct md_type value)
+{
+	struct md_type t = t_variant(2);
+
+	t.quiet = t.optional = true;
+	t.members[0] = (struct md_field){ .name = strdup("missing"),
+					  .type = { .kind = MD_STRUCT } };
+	t.members[1] = (struct md_field){ .name = strdup("value"), .type = value };
+	return t;
+}
+
 static inline struct md_type t_enum(struct md_type container, uint32_t count)
 {
 	container.kind = MD_ENUM;
@@ -150,6 +162,9 @@ static inline struct md_type random_enum(uint64_t *s)
 	return t;
 }
 
+/* Whether random variants are values that may be missing: what trailfs writes has none of these. */
+static bool random_optional;
+
 static inline struct md_type random_type(uint64_t *s, int depth);
 
 /* Some with bytes that are not for identifiers; the number keeps them different. */
@@ -196,6 +211,13 @@ static inline struct md_type random_variant(uint64_t *s, int depth)
 			md_type_deinit(option);
 			*option = below(s, 2) ? random_int(s) : t_struct(0);
 		}
+	}
+	if (random_optional && below(s, 2)) {
+		struct md_type value = t.members[0].type;
+
+		t.members[0].type = (struct md_type){ .kind = MD_STRUCT };
+		md_type_deinit(&t);
+		t = t_optional(value);
 	}
 	return t;
 }

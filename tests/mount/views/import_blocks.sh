@@ -204,6 +204,12 @@ for t in le_1 be_1 le_2 be_2; do
 	shows "blocks_$t" "$all"
 	has "$(cat "$s/export/json")" '"word":8,"field_name":null,"point":null,"kind"'
 done
+# Columns of fields that events lack have the types of the fields.
+sql=$(cat "$s/export/sql")
+has "$sql" '^CREATE TABLE `few` .*, `n` TINYINT UNSIGNED, `list` LONGTEXT, `word` INT, `field_name` LONGTEXT, '
+has "$sql" '^CREATE TABLE `many` .*, `a` TINYINT UNSIGNED, .*, `last` SMALLINT UNSIGNED)'
+has "$sql" "^INSERT INTO .many. .*,42,9,0,1,2,3,4,5,6,7,513),*$"
+has "$sql" "^(1003,.*,42,9,NULL,11,12,13,NULL,15,16,NULL,NULL);*$"
 has "$(cat "$s/status")" '^events_discarded 7'
 has "$(cat "$s/export/csv")" "^1003,.*,42,9,,,,,,,,11,12,13,,15,16,,*$"
 shows aligned '[00:00:00.000000009] (+?.?????????) ev: { a = -1, b = 1, c = 2 }

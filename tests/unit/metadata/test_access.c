@@ -298,6 +298,7 @@ static void random_events(void)
 	uint64_t seed = 35;
 	unsigned int found = 0;
 
+	random_optional = true;
 	for (int i = 0; i < 2000; i++)
 		found += one_event(&seed);
 	CHECK(found > 10000);

@@ -97,6 +97,7 @@ static void as_json(void)
 {
 	uint64_t seed = 22;
 
+	random_optional = true;
 	for (int i = 0; i < 3000; i++)
 		one_event(&seed);
 }

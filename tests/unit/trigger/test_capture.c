@@ -77,7 +77,7 @@ static struct md_type state(void)
 
 static struct md_event *make_event(void)
 {
-	struct md_event *e = md_event_create("p:e", -1, 19);
+	struct md_event *e = md_event_create("p:e", -1, 22);
 	struct md_field *f = e->fields;
 
 	set_field(f++, "i8", t_int(1, true, 10, false));
@@ -99,6 +99,9 @@ static struct md_event *make_event(void)
 	set_field(f++, "nothing", t_struct(0));
 	set_field(f++, "odd-name", t_int(1, false, 10, false));
 	set_field(f++, "utf", t_string());
+	set_field(f++, "gone", t_optional(t_s32()));
+	set_field(f++, "kept", t_optional(t_s32()));
+	set_field(f++, "last", t_optional(point()));
 	return e;
 }
 
@@ -126,6 +129,10 @@ static void put_values(void)
 	put_int(7, 1, false, &bytes);
 	put_int(5, 1, false, &bytes);
 	put_text("\xc3\xa4\xff");
+	put_int(0, 1, false, &bytes);           /* missing */
+	put_int(1, 1, false, &bytes);
+	put_int(6, 4, false, &bytes);
+	put_int(0, 1, false, &bytes);
 }
 
 static void make_contexts(void)
@@ -212,6 +219,10 @@ static void unavailable(void)
 	      "\"points[0].z\":null,\"cpu_id\":null");
 	check("$ctx.pid $app.a:x", "$ctx.pid = unavailable, $app.a:x = unavailable",
 	      "\"$ctx.pid\":null,\"$app.a:x\":null");
+	/* A field that the event lacks, and one after it */
+	check("gone kept last last.x", "gone = unavailable, kept = 6, last = unavailable, "
+	      "last.x = unavailable",
+	      "\"gone\":null,\"kept\":6,\"last\":null,\"last.x\":null");
 	/* The trace has `_` for the other characters of a name. */
 	check("odd-name odd:name", "odd-name = 5, odd:name = 5",
 	      "\"odd-name\":5,\"odd:name\":5");

@@ -156,6 +156,8 @@ static const char *type_of(const struct md_type *t)
 		{ "TINYINT", "SMALLINT", "INT", "BIGINT" },
 	};
 
+	if (t->optional)                /* a missing value is NULL */
+		t = &t->members[1].type;
 	if (t->kind == MD_FLOAT)
 		return "DOUBLE";
 	/* An enumeration is its label. */
