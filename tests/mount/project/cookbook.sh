@@ -49,6 +49,21 @@ has_it() {
 	esac
 }
 
+# shell_of FILE: bash for a block that writes several lines at once, which bash does line by line;
+# the other blocks take turns with the shells that are here.
+turn=0
+shell_of() {
+	shell=sh
+	if grep -q 'printf\|<<' "$1"; then
+		shell=bash
+	else
+		turn=$(((turn + 1) % 3))
+		[ $turn != 1 ] || shell=bash
+		[ $turn != 2 ] || shell="busybox sh"
+	fi
+	$shell -c : 2>/dev/null || shell=sh
+}
+
 # run_block FILE: in the current directory
 run_block() {
 	for need in $(cat "${1%.sh}.needs" 2>/dev/null); do
@@ -56,8 +71,9 @@ run_block() {
 		echo "# left out, there is no $need here: ${1#"$work"/}"
 		return
 	done
-	timeout 200 sh -e "$1" >"$work/out" 2>"$work/err" ||
-		fail "${1#"$work"/} ends with $?: $(cat "$1" "$work/out" "$work/err")"
+	shell_of "$1"
+	timeout 200 $shell -e "$1" >"$work/out" 2>"$work/err" ||
+		fail "$shell ${1#"$work"/} ends with $?: $(cat "$1" "$work/out" "$work/err")"
 	[ ! -e "${1%.sh}.expect" ] || while read -r line; do
 		grep -Eq "$line" "$work/out" ||
 			fail "${1#"$work"/} does not print '$line': $(cat "$work/out" "$work/err")"

@@ -3,7 +3,8 @@
 # TIMEOUT: 120
 #
 # What shells and Python make of files that take several lines: dash writes a printf at once, bash
-# line by line. The commands of docs/lttng-commands.md give the same session with each of them.
+# line by line. The commands of docs/lttng-commands.md, and those of the other documents that write
+# several lines, give the same session with each of them.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v bash >/dev/null || skip "there is no bash"
 mount_tree
@@ -51,9 +52,17 @@ state() {
 	cat config "$MNT/triggers/t/config"
 }
 
+# pages: lines of the other documents that write several lines to a file of a session
+pages() {
+	grep -ho "^ *printf '[^|&{]* > user/[a-z]*" "$top"/docs/*.md "$top/README" | sort -u
+}
+
 commands >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 30 ] || fail "$(wc -l <"$work/commands") commands are few"
 grep -c '^printf' "$work/commands" | grep -q '^3$' || fail "another printf in the document"
+pages >"$work/pages"
+[ "$(wc -l <"$work/pages")" -ge 4 ] || fail "$(wc -l <"$work/pages") commands of other documents"
+cat "$work/pages" >>"$work/commands"
 export S=$S/s C=$S/s/user/channels/c T=$MNT/triggers/t
 all=$S
 S=${S%/s}
