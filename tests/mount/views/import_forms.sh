@@ -140,5 +140,5 @@ clock { name = b; };
 stream { event.header := struct { integer { size = 8; } timestamp; }; };
 event { name = ev; fields := struct { integer { size = 8; } v; }; };
 END
-refused "'timestamp' says not which one of the clocks it is of"
+refused "'timestamp' does not say of which clock it is"
 echo "$checks checks"
