@@ -397,7 +397,7 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	$(INSTALL) -m 644 docs/trail.3 docs/trail-preload.3 docs/trail-lttng.3 docs/trail-python.3 $(DESTDIR)$(MANDIR)/man3/
 	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
-	$(INSTALL) -m 644 README LICENSE $(DOCUMENTS) $(DESTDIR)$(DOCDIR)/
+	$(INSTALL) -m 644 README.md LICENSE $(DOCUMENTS) $(DESTDIR)$(DOCDIR)/
 	$(INSTALL) -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(SYSUSERSDIR) $(DESTDIR)$(UNITDIR)
 	$(INSTALL) -m 644 docs/examples/tmpfiles.conf $(DESTDIR)$(TMPFILESDIR)/trailfs.conf
 	$(INSTALL) -m 644 docs/examples/sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/trailfs.conf

@@ -1,22 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The quick start of README runs as it is written: all its lines but the first two, which clone and
+# The quick start of README.md runs as it is written: all its lines but the first two, which clone and
 # build. A directory with this tree's ustlib/ and build directory stands for the clone.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 command -v "${CC:-cc}" >/dev/null || skip "there is no compiler"
 
-# Prints the indented lines of the section "Quick start" up to its first blank line after them.
+# Prints the first block of the section "Quick start".
 print_quick_start() {
-	awk '/^Quick start$/ { found = 1; next }
-		found && /^    / { print substr($0, 5); printed = 1; next }
-		printed { exit }' "$top/README"
+	awk '/^## Quick start$/ { found = 1 }
+		found && /^```/ { if (inside++) exit; next }
+		inside' "$top/README.md"
 }
 
-[ "$(wc -l <"$top/README")" -le 150 ] || fail "README has more than 150 lines"
-[ "$(LC_ALL=C.UTF-8 wc -L <"$top/README")" -le 80 ] ||
-	fail "README has lines of more than 80 columns"
+[ "$(wc -l <"$top/README.md")" -le 150 ] || fail "README.md has more than 150 lines"
+[ "$(LC_ALL=C.UTF-8 wc -L <"$top/README.md")" -le 80 ] ||
+	fail "README.md has lines of more than 80 columns"
 print_quick_start >"$work/lines"
 [ "$(wc -l <"$work/lines")" -le 10 ] || fail "the quick start has more than ten lines"
 has "$(sed -n 1p "$work/lines")" '^git clone '
