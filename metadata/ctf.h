@@ -86,7 +86,7 @@ static inline void md_uuid_seal(uint8_t uuid[16])
 
 /*
  * The same with the proposal's fields for the form of the content. If that is compressed,
- * packet_size has the bits in the file, and content_size those of the header and of the content as
+ * packet_size has the bits in the file, and content_size the bits of the header and the content as
  * it was: a reader that does not undo it finds that the content is greater than the packet.
  */
 struct md_sealed_packet {

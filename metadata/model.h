@@ -174,7 +174,7 @@ void md_field_deinit(struct md_field *f);
  */
 int md_type_dynamic(struct md_type *t);
 
-/* All return NULL without memory. Strings are copied. */
+/* All return NULL if memory is short. Strings are copied. */
 struct md_event *md_event_create(const char *name, int loglevel, uint32_t field_count);
 void md_event_destroy(struct md_event *e);      /* NULL is allowed */
 

@@ -331,8 +331,8 @@ void TRAIL_HIDDEN words_resolve(struct object *o, unsigned int lane);
 bool TRAIL_HIDDEN attach(struct trail__tp *tp, bool again);
 void TRAIL_HIDDEN attach_apply(const struct taken_plan *p, unsigned int lane);
 /*
- * A new object: asks the lanes of this mask, which its words say already (words_fill), so that no
- * hit has to. True: a state dump is due.
+ * Attaches a new object to the daemons in `lanes`, which its words name already (words_fill), so
+ * that no hit has to. Returns true if a state dump is due.
  */
 bool TRAIL_HIDDEN attach_object(struct object *o, unsigned int lanes);
 /*
@@ -386,7 +386,7 @@ struct context_page {
 	char rest[4096 - 12];
 };
 extern TRAIL_HIDDEN struct context_page context_page;
-/* Fills the block; false if the contexts cannot be had so. */
+/* Fills the block; false if the contexts cannot be read in this way. */
 bool TRAIL_HIDDEN context_refill(const struct extra *x, const void *ip);
 extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */
 /* Bytes of the kind's value in an event; 0: no such kind; UINT32_MAX: differs. */

@@ -18,7 +18,7 @@ struct quick {
 
 enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
 
-/* Loads the place once: another thread may fill the slot anew between the check and the use. */
+/* Loads the place once: another thread may refill the slot between the check and the use. */
 static inline __attribute__((always_inline)) enum quick_outcome
 quick_test(const struct quick *q, const void *data, size_t len)
 {

@@ -9,7 +9,7 @@
  *	fast path	one restartable section (section.h), a handful of nanoseconds
  *	slow path	the clock's epoch changed, the sub-buffer is full, …: work out what to store
  *			in C, then commit it in a short section that checks that it is still true
- *	stale		the slot was retired, or the event is decided upon anew: ask the daemon,
+ *	stale		the slot was retired, or the daemon has to decide again: ask the daemon,
  *			then once more
  *	lost		neither: count it where the reader finds it
  */
@@ -25,7 +25,7 @@
 #include "tracer/abi/filter_interp.h"
 #include "tracer/abi/pick.h"
 
-#define AGAIN 3                 /* times that a hit asks the daemon anew */
+#define AGAIN 3                 /* times that a hit asks the daemon again */
 #define DONE_MAX 32             /* channels that record one event, as far as a hit remembers them */
 
 bool missed_any;

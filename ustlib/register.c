@@ -2,7 +2,7 @@
 /*
  * Registration: one file per loaded object (tracer/abi/app.h), written from the object's
  * constructor, gone with its destructor or with the process. No thread, no connection, no wait; if
- * the file cannot be had the object is not traced.
+ * there is no file, the object is not traced.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -454,7 +454,7 @@ static uid_t registered = (uid_t)-1;    /* as whom; -1: first_euid */
 
 /*
  * After setuid(2) and its like: the file would still be the old user's, who would be told what
- * another user's process does. The old file goes with its mapping. Where to record is asked anew.
+ * another user's process does. The old file goes with its mapping. Where to record is asked again.
  */
 void register_identity_now(void)
 {

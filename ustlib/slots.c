@@ -392,7 +392,7 @@ void slots_drop(struct trail__tp *tp)
 	slots_retire(old);
 }
 
-/* Those whose event is decided upon anew go, the others stay. */
+/* Removes the slots whose event the daemon has to decide again, keeps the others. */
 void slots_drop_stale(struct trail__tp *tp)
 {
 	struct slots *old = slots_of(tp), *all;

@@ -61,7 +61,7 @@ static const char *const mount_options[] = {
 	"fscontext=", "defcontext=",  "rootcontext=",
 };
 
-/* Of an fstab line: for others than us. */
+/* fstab options that are meant for other programs: the daemon ignores them. */
 static const char *const ignored[] = {
 	"defaults",
 	"auto",

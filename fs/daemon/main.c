@@ -82,7 +82,7 @@ static void set_up_process(void)
 
 	mallopt(M_ARENA_MAX, 2);
 	/*
-	 * Above the buffer of a read (128 KiB): mapping it anew for each costs more than filling
+	 * Above the buffer of a read (128 KiB): mapping it again for each costs more than filling
 	 * it.
 	 */
 	mallopt(M_MMAP_THRESHOLD, 512 * 1024);

@@ -31,8 +31,7 @@ void stale_abort(const char *state_dir)
 		    state_dir, (int)pid, strerror(-rc));
 	else if (pid)
 		say(SAY_WARNING,
-		    "%s: process %d, a trailfs daemon that was killed, could not end: aborted its "
-		    "FUSE connection",
+		    "%s: the killed trailfs daemon %d was stuck: aborted its FUSE connection",
 		    state_dir, (int)pid);
 }
 

@@ -3,7 +3,7 @@
  * Open files and directories: one struct file for each open(2).
  *
  * A file that shows text keeps the text that a read began with, so that one reader sees one state;
- * a read at offset 0 makes it anew. A file of a view hands reads to its waiter. A file of trace/
+ * a read at offset 0 makes it again. A file of a view hands reads to its waiter. A file of trace/
  * reads from its trace image.
  */
 #ifndef FS_FUSE_FILE_H
@@ -59,7 +59,7 @@ void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t siz
 /* 0, or what close(2) shall report. */
 int file_flush(struct file *f);
 unsigned file_poll(struct file *f, struct fuse_pollhandle *ph);
-/* The entries from number `from` on: calls add until it returns false. from 0 lists anew. */
+/* The entries from number `from` on: calls add until it returns false. from 0 lists again. */
 int file_list(struct file *f, size_t from,
 	      bool (*add)(void *arg, size_t i, const char *name, const struct entry *e), void *arg);
 

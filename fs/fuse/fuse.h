@@ -78,8 +78,8 @@ void prune_later(void);
 int64_t prune(int64_t now);
 
 /*
- * An mkdir or rmdir that is with the daemon: the kernel holds the lock of a directory until the
- * reply, for which a note about a name in it would wait. On the stack of the thread that serves it,
+ * An mkdir or rmdir in progress. The kernel holds the directory's lock until the daemon replies, so
+ * a note about a name in that directory would deadlock. On the stack of the thread that serves it,
  * which calls dir_change_begin before, and dir_change_end after the reply.
  */
 struct dir_change {

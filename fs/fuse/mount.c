@@ -142,7 +142,7 @@ static void leave_queue(struct mount *m)
 {
 	pthread_mutex_lock(&m->lock);
 	if (!--m->waiting && !m->stopping)
-		start_worker(m);        /* without memory those that are busy come back */
+		start_worker(m);        /* if memory is short, busy ones come back */
 	pthread_mutex_unlock(&m->lock);
 }
 

@@ -173,7 +173,7 @@
 #include TRAIL_HEADER
 
 /*
- * ---- for the next header, tracepoint.h defines what it needs anew, but for TRACE_DEFINE_ENUM and
+ * ---- for the next header, tracepoint.h defines what it needs again, but for TRACE_DEFINE_ENUM and
  * _SIZEOF ----
  */
 

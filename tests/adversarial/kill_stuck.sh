@@ -75,8 +75,8 @@ get_stuck two
 stop_process "$keeper"
 kill_stuck
 timeout 100 "$TRAILFS" "$MNT" >"$work/second" 2>&1 && fail "two daemons use the state directory"
-killed="process $daemon, a trailfs daemon that was killed,"
-has "$(cat "$work/second")" "$killed could not end: aborted its FUSE connection"
+killed="the killed trailfs daemon $daemon"
+has "$(cat "$work/second")" "$killed was stuck: aborted its FUSE connection"
 has "$(cat "$work/second")" "$killed uses this state directory and cannot end"
 ! mounted || fail "the dead mount stays"
 : >"$control"

@@ -48,7 +48,7 @@ static uint32_t put_blob(struct attach_reply *p, const void *data, size_t size, 
 {
 	uint32_t at;
 
-	/* Without memory nothing is put any more, and len stays. */
+	/* If memory is short nothing more is added, and len stays. */
 	while (!p->blob.failed && p->blob.len & (align - 1))
 		md_buf_putc(&p->blob, 0);
 	at = (uint32_t)p->blob.len;

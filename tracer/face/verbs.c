@@ -53,8 +53,8 @@ int session_start(struct session *s, struct tr_err *err)
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (channel_room(c, &bytes))
 			return tr_fail(err, -EDQUOT,
-				       "channel %s: no room for its buffers: user %u may have no "
-				       "more bytes of them",
+				       "channel %s: the limit of buffers of user %u is reached "
+				       "(user_buffers)",
 				       c->name, s->uid);
 	/*
 	 * Pages are allocated when they are filled. Without this check, applications would meet the

@@ -116,7 +116,8 @@ static int make_channel(struct channel *c, struct kchannel *kc, struct tr_err *e
 }
 
 /*
- * The owner may trace the kernel. Caller holds session.lock, not tracer.lock: it asks for groups.
+ * Whether the owner may trace the kernel. Reads the owner's groups, which may block: the caller
+ * holds session.lock, not tracer.lock.
  */
 static int check_owner(const struct session *s, struct tr_err *err)
 {

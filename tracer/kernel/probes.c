@@ -137,7 +137,7 @@ static int check_function(const struct kernel *k, const char *pattern, struct tr
 	}
 	if (!ret && !ksyms_readable(KSYMS_FILE))
 		ret = tr_fail(err, -EOPNOTSUPP,
-			      "the names of functions cannot be had: " KSYMS_FILE
+			      "cannot read the names of functions: " KSYMS_FILE
 			      " hides the addresses (kernel.kptr_restrict)");
 	return ret;
 }

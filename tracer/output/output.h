@@ -181,7 +181,7 @@ int output_stopped(struct session *s, struct tr_err *why);
  */
 int output_removable(struct session *s, struct tr_err *why);
 /*
- * Bytes that neither the files nor the relay have, now; without memory: 0. Any thread, takes
+ * Bytes that neither the files nor the relay have, now; 0 if memory is short. Any thread, takes
  * lists_lock. An application can change it for its own user's rings.
  */
 uint64_t output_pending(struct session *s);

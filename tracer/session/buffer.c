@@ -152,8 +152,8 @@ static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 		return -EDQUOT;
 	if (!__atomic_fetch_add(&s->buffers_refused, 1, __ATOMIC_RELAXED))
 		session_failed(s,
-			       "channel %s: user %u has no room for its buffers; what is not "
-			       "recorded counts as discarded",
+			       "channel %s: the limit of buffers of user %u is reached "
+			       "(user_buffers); events that do not fit count as discarded",
 			       cl->channel->name, s->uid);
 	geo->mode = TRAIL_MODE_DISCARD;
 	geo->subbuf_size = TRAIL_SUBBUF_MIN;

@@ -227,8 +227,7 @@ static int start_channels(struct session *s, bool active, struct tr_err *err)
 	cds_list_for_each_entry(c, &s->channels, node) {
 		if (c->kernel && channel_room(c, &bytes))
 			return tr_fail(err, -EDQUOT,
-				       "no room for its buffers: user %u may have no more bytes "
-				       "of them",
+				       "the limit of buffers of user %u is reached (user_buffers)",
 				       s->uid);
 		ret = ret ? ret : channel_start(c, err);
 	}

@@ -103,7 +103,7 @@ void quota_move(struct session *s, uid_t uid)
 	pthread_mutex_lock(&s->tracer->shares_lock);
 	from = find_share(s->tracer, s->payer);
 	to = find_share(s->tracer, uid);
-	/* Without memory the session still counts for its former owner. */
+	/* If memory is short the session still counts for its former owner. */
 	if (from && to && from != to) {
 		from->sessions--;
 		from->buffer_bytes -= s->buffer_bytes;

@@ -421,7 +421,7 @@ void session_status(struct session *s, struct md_buf *out)
 	const struct channel *c;
 
 	domains_drain(s);
-	session_streams(s, NULL, &set);         /* without memory: none */
+	session_streams(s, NULL, &set);         /* none if memory is short */
 	add_counts(&set, &sum);
 	domains_check(s);
 	pthread_mutex_lock(&s->tracer->lock);

@@ -382,7 +382,7 @@ void session_publish(struct session *s);
 struct session_shown session_shown(struct session *s);
 /*
  * All sessions, also hidden ones, each with a reference, so that they can be used without the
- * lock; free the array. Without memory: none. Takes lists_lock.
+ * lock; free the array. None if memory is short. Takes lists_lock.
  */
 struct session **sessions_take(struct tracer *t, size_t *count);
 void session_changed(struct session *s);
@@ -489,8 +489,8 @@ struct ring_counts;
  */
 size_t session_regions(struct session *s, struct region ***out);
 /*
- * session.c: adds the counts of all streams; of none without memory. Takes lists_lock. Of the
- * kernel's events it counts those that domains_drain has moved to the rings.
+ * session.c: adds the counts of all streams, or nothing if memory is short. Takes lists_lock. It
+ * counts only kernel events that domains_drain has moved to the rings.
  */
 void session_counts(struct session *s, struct ring_counts *sum);
 

@@ -113,7 +113,7 @@ struct triggers {
 	uint32_t listener_nudge;        /* not 0: it does not sleep; atomic, a futex */
 	pthread_t kernel_listener;      /* kernel_listener.c */
 	bool kernel_listens;
-	int kernel_nudge;               /* an eventfd: readable, it looks at the list anew */
+	int kernel_nudge;               /* an eventfd: readable, it looks at the list again */
 	bool nudged;                    /* the engine has to look at the list now */
 	pthread_cond_t nudge;
 };

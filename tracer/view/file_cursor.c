@@ -211,7 +211,7 @@ static bool begin_packet(struct cursor *c, uint64_t end)
 
 /*
  * Says it once for each packet, in the order of the files. Not of a file that has left the list,
- * which may be written anew.
+ * which may be rewritten.
  */
 static void tell_bad(const struct cursor *c)
 {

@@ -187,7 +187,7 @@ static void add_process_time(struct pairs *p, uint32_t pair, uint32_t process, u
 	add_time(&n->times, ns);
 }
 
-/* Who has the event: what the other event of its pair has, too. */
+/* The key that both events of a pair share. */
 static struct pair_open key_of(const struct tally_stream *s, const struct pair_event *e,
 			       const struct md_occurrence *o)
 {
@@ -217,7 +217,7 @@ int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_
 	if (e->by == PAIR_UNKNOWN)
 		return 0;
 	key = key_of(s, e, o);
-	/* Functions begin again in the middle of themselves, system calls do not. */
+	/* Functions can recurse; system calls cannot. */
 	if (!pair_open_take(&p->open, &key, e->begins, n->domain == DOMAIN_USER, &ns))
 		return 0;
 	if (!n->histogram && !(n->histogram = calloc(INTERVALS, sizeof(*n->histogram))))

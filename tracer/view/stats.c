@@ -157,8 +157,8 @@ static int take_held(struct stats *st, struct session *s, struct merge *m, uint6
 }
 
 /*
- * A stat(2) makes the text for its size, and the read that follows needs the same: it is kept while
- * no event comes or goes.
+ * A stat(2) builds the text to learn its size. It is kept for the read that follows, as long as no
+ * event is recorded or overwritten.
  */
 static int show_held(struct stats *st, struct session *s, struct merge *m, struct md_buf *out)
 {

@@ -139,7 +139,7 @@ static bool checkpoint_due(const struct text_engine *e)
 	       e->end - e->checkpoints[e->checkpoint_count - 1].offset >= spacing;
 }
 
-/* At the end of the text; without memory there is none. */
+/* At the end of the text; if memory is short there is none. */
 void text_engine_add_checkpoint(struct text_engine *e)
 {
 	struct text_checkpoint *p;

@@ -37,7 +37,7 @@ static struct ring_place find_place(const struct stream *s, uint64_t after, uint
 /* Counts the events of a ring that are in (begin, end]. 0 or -ENOMEM. */
 static int take_recent(struct stats *st, struct tally_stream *s, const struct clock *clock)
 {
-	/* A clock that stands is not that of the ring: its times may have another unit. */
+	/* The clock did not advance: it is not the ring's clock, and may have another unit. */
 	struct ring_place at = clock->stands ? cursor_oldest(&s->stream)
 					     : find_place(&s->stream, st->begin, 0);
 	struct cursor *c = cursor_create(&s->stream, at, CHUNK);

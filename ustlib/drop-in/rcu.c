@@ -88,7 +88,7 @@ static struct lttng_ust_urcu_reader *add_reader(int tid)
 TRAIL_EXPORT void lttng_ust_urcu_register(void);
 TRAIL_EXPORT void lttng_ust_urcu_register(void)
 {
-	/* Without memory, threads share one: grace periods do not wait for these. */
+	/* If memory is short, threads share one: grace periods do not wait for these. */
 	static struct lttng_ust_urcu_reader shared;
 	struct lttng_ust_urcu_reader *r;
 	int saved = errno, tid = own_tid();
@@ -118,7 +118,7 @@ static void end_thread(void *reader)
 {
 	struct lttng_ust_urcu_reader *r = reader;
 
-	/* A later destructor of the thread may hit a call site, and registers it anew. */
+	/* A later destructor of the thread may hit a call site, and registers it again. */
 	lttng_ust_urcu_reader = NULL;
 	__atomic_store_n(&r->ctr, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->tid, 0, __ATOMIC_RELEASE);

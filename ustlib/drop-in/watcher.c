@@ -4,7 +4,7 @@
  * It waits for writes to the registration files with inotify(7), in a table of descriptors of its
  * own: a program that closes all descriptors, or counts them, does not meet the thread's. A signal
  * that only this thread gets, and that it blocks as all others, says that there are new files, or
- * that a dump is due. Where inotify cannot be had the thread looks ten times a second.
+ * that a dump is due. Without inotify the thread looks ten times a second.
  */
 #include <linux/close_range.h>
 #include <poll.h>

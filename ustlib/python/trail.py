@@ -58,8 +58,8 @@ class Event:
     """The event provider:name. Calling it with a value for each field records it.
 
     fields: a dictionary, or pairs, of names and types, which are int (of 64 bits), float, str and
-    bool (an integer, 0 or 1). A value of another type is recorded as str() has it. Raises OSError if the event cannot be had, with errno EINVAL,
-    ENOSPC (there are 128) or ENOMEM.
+    bool (an integer, 0 or 1). A value of another type is recorded as str() has it. Raises OSError
+    if the event cannot be made, with errno EINVAL, ENOSPC (there are 128) or ENOMEM.
     """
 
     def __init__(self, provider, name, fields=(), level=DEBUG_LINE):

@@ -81,8 +81,8 @@ constexpr const char *skip_brackets(const char *s)
 }
 
 /*
- * After a path to a value: `+*&` before it, a cast, a name, and after it members, indices and
- * calls. Null: it is none.
+ * Skips an expression that names a value: `+*&` before it, a cast, a name, and after it members,
+ * indices and calls. Returns the place after it, or null if there is none.
  */
 constexpr const char *skip_path(const char *s)
 {

@@ -179,7 +179,7 @@ within 30 gone || fail "they stay in memory: $(snapshots)"
 kill_relay
 put "snapshot flight nine once-after 1" "$MNT/triggers/t/actions"
 "$ticker" 1 0
-kept() { grep -q 'snapshot nine-.* did not come to net://127.0.0.1.*: Connection refused' \
+kept() { grep -q 'snapshot nine-.* could not be copied to net://127.0.0.1.*: Connection refused' \
 	"$s/error"; }
 within 30 kept || fail "it is not said: $(cat "$s/error")"
 [ -d "$s/snapshots/nine" ] || fail "what the relay did not get is lost"

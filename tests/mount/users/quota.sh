@@ -63,7 +63,7 @@ is "no user has anything" "" "$(grep '^user' "$MNT/status" | grep -v 'sessions=0
 # Buffers: at the start
 session big 1M
 is "too large to start" EDQUOT "$(as $a "$TOOL" open "$S/big/control" w write 'start\n')"
-has "$(as $a cat "$S/big/error")" 'no room for its buffers'
+has "$(as $a cat "$S/big/error")" 'the limit of buffers of user'
 is "state" inactive "$(key state "$S/big/status")"
 as $a rmdir "$S/big"
 # … and when a program comes: the second session gets what is left, and counts
@@ -80,7 +80,7 @@ is "recorded or discarded by two" 3000 $sum
 	fail "two had room: $(cat "$S/two/status")"
 [ "$(key buffers_refused "$S/two/status")" -gt 0 ] || fail "nothing is said: $(cat "$S/two/status")"
 is "in all" "$(key buffers_refused "$S/two/status")" "$(key buffers_refused "$MNT/status")"
-has "$(as $a cat "$S/two/error")" "user $a has no room for its buffers"
+has "$(as $a cat "$S/two/error")" "the limit of buffers of user $a is reached"
 [ "$(user $a buffer_bytes)" -le $((cpus * 1200 * 1024)) ] ||
 	fail "more than the limit: $(user $a buffer_bytes)"
 # Others are not concerned

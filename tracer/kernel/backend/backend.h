@@ -163,7 +163,7 @@ struct backend_ops {
 	int (*lost)(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
 	/*
 	 * Adds the files of the buffers to an epoll(7): they are readable while there are records.
-	 * Caller as of drain. How many, or -errno. NULL: the backend wakes no one.
+	 * Same locking as drain(). Returns the number of files or -errno. NULL: no file wakes.
 	 */
 	int (*watch)(struct backend_channel *c, int epoll);
 };

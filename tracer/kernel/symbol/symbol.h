@@ -58,7 +58,7 @@ struct symbol_mapping {
 struct symbols *symbols_create(const struct owner *owner, bool here);
 void symbols_free(struct symbols *s);   /* NULL is allowed */
 
-/* Adds a mapping; copies its strings. Beyond the limits, and without memory, it does nothing. */
+/* Adds a mapping; copies its strings. Beyond the limits, or if memory is short, it does nothing. */
 void symbols_add(struct symbols *s, const struct symbol_mapping *m);
 /* Sets the build id of the last mapping of the process that begins at `start`. */
 void symbols_set_id(struct symbols *s, int32_t pid, uint64_t start, const uint8_t *id, size_t size);

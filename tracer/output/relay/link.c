@@ -88,7 +88,7 @@ static int connect_one(struct relay_link *l, const struct addrinfo *a)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	/* A peer that is gone without a word is noticed also while nothing is sent. */
+	/* The kernel's probes detect a peer that vanished while the connection is idle. */
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &probe, sizeof(probe));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe, sizeof(probe));

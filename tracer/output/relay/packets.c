@@ -106,7 +106,7 @@ static void confirm(struct output *o, struct stream_writer *os, const struct pac
 	os->at.lost = at->lost;
 	net->confirmed += packets;
 	net->confirmed_bytes += bytes;
-	/* A connection that is of use: after it, the pauses begin anew. */
+	/* This connection worked: the pauses after it start from the shortest. */
 	relay_of(o)->delay = packets ? 0 : relay_of(o)->delay;
 	net->missed -= missed;
 	/* If this fails, the next daemon sends these packets again. */

@@ -303,7 +303,7 @@ static int sink_end_pass(struct output *o, bool all)
 	return all ? relay_confirm(o) : relay_ask_all(o);
 }
 
-/* The relay gets all metadata anew. */
+/* The relay gets all metadata again. */
 static void sink_regenerate(struct output *o)
 {
 	struct relay *r = relay_of(o);

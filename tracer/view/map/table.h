@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The keys of a rule, and the numbers of each. Bounded: map_table.max keys; the first that come
- * have the room. No lock: a table belongs to its map.
+ * The keys of a rule, and the numbers of each. Keys beyond map_table.max are counted, not kept. No
+ * lock: a table belongs to its map.
  */
 #ifndef TRACER_MAP_TABLE_H
 #define TRACER_MAP_TABLE_H
