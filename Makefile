@@ -84,7 +84,7 @@ LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
 
 CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c tracer/*/*/*.c)
 FS_SRC := $(wildcard fs/*/*.c)
-LIB_SRC := $(wildcard ustlib/*.c ustlib/context/*.c ustlib/front/*.c ustlib/*.S)
+LIB_SRC := $(wildcard ustlib/*.c ustlib/base/*.c ustlib/context/*.c ustlib/front/*.c)
 TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit/* tests/mount/* tests/adversarial, \
 	$d/*.c $d/*.cc) tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -223,13 +223,9 @@ $B/trailfs: $(FS_OBJ) $B/libtrailcore.a
 
 LIB_CFLAGS = -fPIC -fvisibility=hidden -Iustlib
 
-$(filter $(call objects,$(wildcard ustlib/*.c ustlib/context/*.c ustlib/front/*.c)),$(LIB_OBJ)): $B/%.o: %.c
+$(LIB_OBJ): $B/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LIB_CFLAGS) $(CPPFLAGS) -c -o $@ $<
-
-$B/ustlib/%.o: ustlib/%.S
-	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -I. $(DEPFLAGS) -c -o $@ $<
 
 $B/$(SONAME): $(LIB_OBJ)
 	$(made)

@@ -20,24 +20,13 @@
 #include "ustlib/words.h"
 #include "ustlib/statedump.h"
 
-#define TOTAL 25ll /* times attach_ms: a wait in all, while the daemon shows that it lives */
-#define TOTAL_MS_MAX 60000
-
-int attach_ms = 10;
-bool attach_failed, attach_sealed;
+bool attach_failed, missed_any;
 
 /* Under the registration lock, as all here: */
 static bool lane_failed[LANES];
 static uint64_t lane_statedump[LANES]; /* the number that the last plan had */
 static bool statedump_due;
 static uint32_t answers; /* atomic: how many were taken */
-
-int64_t attach_total_us(void)
-{
-	int64_t ms = attach_ms * TOTAL, most = attach_ms > TOTAL_MS_MAX ? attach_ms : TOTAL_MS_MAX;
-
-	return (ms < most ? ms : most) * 1000;
-}
 
 /* ---- no answer ---- */
 
@@ -329,12 +318,12 @@ bool attach(struct trail__tp *tp, bool again)
 	bool done, dump = false;
 	int saved = errno;
 
-	if (attach_sealed || thread_is_foreign())
+	if (library_sealed || thread_is_foreign())
 		return false;
 	if (thread_state.forked && objects_trylock())
 		after_strange_fork();
 	if (take_turn(tp, again, &done)) {
-		if (attach_sealed) {
+		if (library_sealed) {
 			objects_unlock();
 			return false;
 		}
@@ -439,7 +428,7 @@ bool attach_forked(void)
 				lanes |= (o->placed[lane] != NULL) << lane;
 		}
 	for (unsigned int lane = 0; lane < LANES; lane++)
-		if (lanes & 1u << lane && !attach_sealed)
+		if (lanes & 1u << lane && !library_sealed)
 			ask_lane(lane);
 	update_failed();
 	dump = statedump_due;
@@ -462,7 +451,7 @@ void attach_drop_stale(struct trail__tp *tp)
 {
 	int saved = errno;
 
-	if (!attach_sealed && !thread_is_foreign() && objects_trylock()) {
+	if (!library_sealed && !thread_is_foreign() && objects_trylock()) {
 		slots_drop_stale(tp);
 		objects_unlock();
 	}

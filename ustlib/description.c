@@ -350,8 +350,8 @@ static void fill(uint8_t *data, const struct trail_reg *reg, const struct object
 }
 
 /*
- * All pages at once but the pages of the strings, whose size is not known yet: a fault for each takes
- * longer than filling it. A kernel before 5.14 does nothing.
+ * All pages at once but the pages of the strings, whose size is not known yet: a fault for each
+ * takes longer than filling it. A kernel before 5.14 does nothing.
  */
 static void populate(uint8_t *data, const struct trail_reg *reg)
 {

@@ -425,7 +425,7 @@ static enum outcome leave_open(struct question *q)
 	return LATE;
 }
 
-/* The daemon may be silent for attach_ms; a sign of life restarts that time, but not beyond `end`. */
+/* The daemon may be silent for attach_ms; a sign of life restarts that time, but not after end. */
 static enum outcome wait_for_answer(struct question *q, unsigned int lane, int64_t silence,
 				    int64_t end)
 {

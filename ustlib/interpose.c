@@ -111,6 +111,13 @@ IDENTITY(unshare, (int flags), (flags))
 
 static void *real_fork_, *real_clone;
 
+/* In a child whose beginning no handler of fork(3) saw. */
+static void child_begins(void)
+{
+	objects_abandon();
+	thread_mark_forked();
+}
+
 TRAIL_EXPORT pid_t _Fork(void)
 {
 	pid_t (*real)(void) = (pid_t (*)(void))next(&real_fork_, "_Fork");
@@ -122,7 +129,7 @@ TRAIL_EXPORT pid_t _Fork(void)
 	}
 	pid = real();
 	if (pid == 0)
-		thread_mark_forked();
+		child_begins();
 	return pid;
 }
 
@@ -135,7 +142,7 @@ static int start_forked(void *p)
 {
 	const struct start *s = p;
 
-	thread_mark_forked();
+	child_begins();
 	return s->fn(s->arg);
 }
 

@@ -3,7 +3,8 @@
  * ustlib/: libtrail, the library in applications.
  *
  *	record.c, section.h     the event path, and its restartable sections
- *	slow_path.c, slot.c     events that do not fit the sub-buffer; a slot's clock and memory
+ *	slow_path.c, slot.c     events that do not fit the sub-buffer; a slot's clock and losses
+ *	thread_ring.c           rings for threads, without rseq
  *	pieces.c, values.c      events that do not fit the call site's stack buffer
  *	context/                contexts (context/context.h)
  *	register.c, fields.c    loaded objects and their registration files
@@ -11,16 +12,17 @@
  *	attach.c, exchange.c    questions to the daemon (exchange.h), and what its answers change
  *	slots.c                 slots and mapped regions
  *	plugin.c                clock plug-ins (plugin.h); the archive has none
- *	environment.c           variables of the environment; messages for LTTNG_UST_DEBUG
- *	lock.c, thread.c        the registration lock; rseq areas, and rings for threads
- *	front/                  other definitions of tracepoints: site.c, LTTng's call sites; log.c,
- *				formats; event.c, events that are defined while the program runs
+ *	site.c                  LTTng's call sites, connected to probes by name
+ *	base/                   the environment, the registration lock, threads (base/base.h)
+ *	front/                  other definitions of tracepoints: log.c, formats; event.c, events
+ *				that are defined while the program runs
  *	statedump.c             state dumps
  *	interpose.c, seal.c     functions of libc that change what is cached; trail_seal()
  *
- * Lock: the registration lock (lock.c) guards the lists of objects, slots and mappings. Code that
- * may run in a signal handler (record.c, section.h, slot.c, slow_path.c, attach.c) uses only system
- * calls and memory from mmap(2): no malloc, no stdio, no lock that is waited for without a limit.
+ * Lock: the registration lock (base/lock.c) guards the lists of objects, slots and mappings. Code
+ * that may run in a signal handler (record.c, section.h, slot.c, slow_path.c, thread_ring.c,
+ * attach.c) uses only system calls and memory from mmap(2): no malloc, no stdio, no lock that is
+ * waited for without a limit.
  */
 #ifndef USTLIB_LIB_H
 #define USTLIB_LIB_H
@@ -31,15 +33,9 @@
 
 #include "tracer/abi/app.h"
 #include "tracer/abi/ring.h"
+#include "ustlib/base/base.h"
+#include "ustlib/context/context.h"
 #include "ustlib/quick.h"
-#define TRAIL__LIBRARY
-#include "trail/trail.h"
-
-#define TRAIL_HIDDEN __attribute__((visibility("hidden")))
-#define TRAIL_EXPORT __attribute__((visibility("default")))
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define LANES 2
 
 /*
  * A region that is mapped. Never unmapped while a slot that a thread may hold names it (slots.c
@@ -63,30 +59,6 @@ struct mapping {
 	trail_u64 blocking;             /* us that a hit may wait for room; set by each plan */
 	/* a bit per sub-buffer of each ring: this process has populated it */
 	uint8_t *present;
-};
-
-/*
- * What a slot needs besides: contexts and a filter. Lies in memory that is only ever used for this
- * again, with the same capacity; a reader may see it change under it, so it checks each number that
- * it uses, and the slot's seq afterwards.
- */
-struct extra_context {
-	uint32_t kind;                  /* enum trail_context */
-	uint32_t index;                 /* APP: of the name (app_context_index); PERF: type */
-	uint64_t config;                /* PERF */
-};
-
-struct extra {
-	uint32_t capacity;              /* bytes after this header; constant */
-	uint32_t context_count;
-	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
-	uint32_t program_size;          /* 0: no filter */
-	uint32_t pick_count;
-	/* not 0: the contexts stay the same for a thread until context_changed(); unique */
-	trail_u64 steady;
-	struct extra *next;             /* in the list of free ones */
-	/* struct extra_context[context_count], the program, struct trail_pick_step[pick_count] */
-	uint64_t data[];
 };
 
 /*
@@ -156,40 +128,6 @@ struct object {
 	struct object *next;
 };
 
-/*
- * lock.c: the registration lock, which only (un)register, fork and attach take. Holders keep it for
- * 250 ms at most.
- */
-bool TRAIL_HIDDEN objects_trylock(void);
-void TRAIL_HIDDEN objects_unlock(void);
-/* only for constructors, destructors and fork; may be nested; sleeps, never spins */
-void TRAIL_HIDDEN objects_lock(void);
-/*
- * Sleeps until the lock may be free, or a moment (now_us) has come. False: it is not free, or this
- * thread must not sleep: it holds the lock itself, or trail_seal() was called. Async-signal-safe.
- */
-bool TRAIL_HIDDEN objects_wait(int64_t until);
-/* a full wait was in vain: objects_wait() fails till it is free */
-void TRAIL_HIDDEN objects_stuck(void);
-/* waits for the threads that were about to sleep when attach_sealed was set */
-void TRAIL_HIDDEN objects_waiters_gone(void);
-/* in a child: the other threads are not here */
-void TRAIL_HIDDEN objects_forked(void);
-int64_t TRAIL_HIDDEN now_us(void);                      /* CLOCK_MONOTONIC */
-
-/* environment.c */
-/* Sets runtime_dir, for the effective user. */
-void TRAIL_HIDDEN environment_set_dirs(void);
-void TRAIL_HIDDEN environment_read(void);       /* after that */
-/* A line to standard error if LTTNG_UST_DEBUG is set. Keeps errno. */
-void TRAIL_HIDDEN debug_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* register.c: guarded by the registration lock */
-extern TRAIL_HIDDEN struct object *objects;
-extern TRAIL_HIDDEN char runtime_dir[LANES][92];        /* where the lanes' daemons are */
-/* zeroed, never freed; NULL when memory ran out */
-void TRAIL_HIDDEN *arena_alloc(size_t size);
-
 /* fields.c */
 /*
  * Name of element i of the list of arguments as spelled (0 is the event's). Returns its length, cut
@@ -208,69 +146,6 @@ typedef void field_fn(void *arg, const struct trail__field *f, const char *name)
 uint32_t TRAIL_HIDDEN each_field(const struct trail__event *e, bool named, field_fn *fn,
 				 void *arg);
 
-/* thread.c */
-struct rseq_area {                      /* linux/rseq.h, the part that is used */
-	uint32_t cpu_id_start;
-	uint32_t cpu_id;
-	uint64_t rseq_cs;
-	uint32_t flags;
-	uint32_t pad[3];
-} __attribute__((aligned(32)));
-/*
- * This thread may be two: a child of vfork(2) or clone(2) has its parent's thread pointer and with
- * it all thread-local storage. `shift` then leads to an area that has no CPU, and `owner` is the
- * thread that may write.
- */
-struct thread_state {
-	ptrdiff_t shift;                /* of rseq_self() from the area that the kernel knows */
-	uint32_t owner;                 /* 0: this thread is one */
-	/* by other means than fork(3): to be made good at the next hit */
-	bool forked;
-	bool holds;                     /* the registration lock */
-	bool private_files;             /* a table of descriptors of its own */
-	struct {
-		/* reading it would be SIGSEGV: `shift` keeps the fast path away */
-		bool without_tsc;
-		uint64_t tsc;           /* when it was last read, */
-		uint64_t then;          /* and CLOCK_MONOTONIC at that time, ns */
-	} clock;
-};
-extern TRAIL_HIDDEN __thread struct thread_state thread_state
-	__attribute__((tls_model("initial-exec")));
-extern TRAIL_HIDDEN ptrdiff_t rseq_offset;      /* of this thread's area from the thread pointer */
-extern TRAIL_HIDDEN bool rseq_usable;           /* false: rings for threads */
-void TRAIL_HIDDEN thread_init(void);            /* from the constructor */
-bool TRAIL_HIDDEN thread_rseq(void);            /* makes sure that this thread is registered */
-/* Thread rings. False: the event's switch byte says something else. */
-bool TRAIL_HIDDEN thread_write(const struct slot *slot, const void *data, size_t len);
-void TRAIL_HIDDEN thread_forked(void);
-/* a child on the same thread pointer is about to be made */
-void TRAIL_HIDDEN thread_share(void);
-void TRAIL_HIDDEN thread_unshare(void);         /* and is gone, or was not made */
-void TRAIL_HIDDEN thread_mark_forked(void);
-/* before the calling thread gives up the right to read the TSC */
-void TRAIL_HIDDEN thread_lose_tsc(void);
-void TRAIL_HIDDEN thread_regain_tsc(void);
-/*
- * For a thread without TSC: ns since *tsc was read. Async-signal-safe; no system call after
- * trail_seal().
- */
-uint64_t TRAIL_HIDDEN thread_clock(uint64_t *tsc);
-struct timespec;
-void TRAIL_HIDDEN thread_now(struct timespec *ts);      /* CLOCK_MONOTONIC, for any thread */
-bool TRAIL_HIDDEN thread_is_foreign(void);      /* such a child: writes nothing */
-
-static inline struct rseq_area *rseq_real(void)
-{
-	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset);
-}
-
-static inline struct rseq_area *rseq_self(void)
-{
-	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset +
-				    thread_state.shift);
-}
-
 /* mapping.c: all with the registration lock held */
 /* The descriptor is a memfd of at least `size` bytes with these seals. */
 bool TRAIL_HIDDEN memfd_is_sealed(int fd, uint64_t size, int seals);
@@ -279,6 +154,11 @@ bool TRAIL_HIDDEN memfd_is_sealed(int fd, uint64_t size, int seals);
  * region; a mapping is then counts_only.
  */
 struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd, int *error);
+/*
+ * Makes a sub-buffer present before its first use. False: there is no memory for it. Without the
+ * lock; async-signal-safe.
+ */
+bool TRAIL_HIDDEN mapping_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 /* All sub-buffers of all mappings, for a thread that cannot ask for memory later. */
 bool TRAIL_HIDDEN mappings_populate(void);
 bool TRAIL_HIDDEN mappings_unused(void);        /* some mapping has no slot */
@@ -299,12 +179,6 @@ void TRAIL_HIDDEN slots_reclaim(void);
 /* exchange.c: without the lock; exchange.h has the rest */
 bool TRAIL_HIDDEN daemon_lives(unsigned int lane);
 bool TRAIL_HIDDEN lane_is_hidden(unsigned int lane);            /* by chroot(2) */
-/*
- * Moves a descriptor that stays open to a high number: a program that closes 0, 1 and 2 relies on
- * the next open(2) to return 0. Returns the new number, never 0 to 2, or -1 if there is none; fd is
- * closed then. Async-signal-safe.
- */
-int TRAIL_HIDDEN fd_move_up(int fd);
 
 /* description.c: with the registration lock held */
 /* False: ignore it. One that is refused is known: LTTNG_UST_DEBUG says so. */
@@ -346,12 +220,9 @@ void TRAIL_HIDDEN attach_anew(void);
 /* with the lock held: asks now, also who did not answer before */
 int TRAIL_HIDDEN attach_all(void);
 void TRAIL_HIDDEN attach_drop_stale(struct trail__tp *tp);      /* takes the lock itself */
-int64_t TRAIL_HIDDEN attach_total_us(void);
-/* how long the daemon may be silent: TRAIL_ATTACH_TIMEOUT */
-extern TRAIL_HIDDEN int attach_ms;
 /* some lane's daemon did not answer: hits are counted as missed */
 extern TRAIL_HIDDEN bool attach_failed;
-extern TRAIL_HIDDEN bool attach_sealed;                 /* trail_seal(): no system calls any more */
+extern TRAIL_HIDDEN bool missed_any;                    /* some hit was, since the last attach */
 /* Threads that use a slot's mapping outside a restartable section. Reclaiming waits for 0. */
 extern TRAIL_HIDDEN uint32_t slot_users;
 
@@ -365,60 +236,12 @@ static inline struct slots *slots_of(const struct trail__tp *tp)
 	return (struct slots *)__atomic_load_n(&tp->places, __ATOMIC_SEQ_CST);
 }
 
-/* context/ */
-/*
- * The contexts of one channel as this thread had them last, so that an event costs one copy of
- * them.
- */
-struct context_block {
-	trail_u64 id;                   /* extra.steady; 0: none. Stored last */
-	uint32_t generation;
-	uint8_t bytes[TRAIL__HEADROOM]; /* the contexts are at the end */
-};
-extern TRAIL_HIDDEN __thread struct context_block context_block
-	__attribute__((tls_model("initial-exec")));
-struct context_page {
-	/* another number when something cached may have changed; 0: in a child of fork */
-	uint32_t generation;
-	int32_t vpid;                   /* 0: ask */
-	/* exchange.c: a bit per lane that this process has an open question to */
-	uint32_t questions;
-	char rest[4096 - 12];
-};
-extern TRAIL_HIDDEN struct context_page context_page;
-/* Fills the block; false if the contexts cannot be read in this way. */
-bool TRAIL_HIDDEN context_refill(const struct extra *x, const void *ip);
-extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */
-/* Bytes of the kind's value in an event; 0: no such kind; UINT32_MAX: differs. */
-uint32_t TRAIL_HIDDEN context_size(uint32_t kind);
-/* Whether a thread's value stays the same until context_changed(). */
-bool TRAIL_HIDDEN context_is_steady(uint32_t kind);
-/*
- * Writes the contexts of x to `at` (room bytes). Returns their size; 0 if there is not enough room.
- * Async-signal-safe.
- */
-size_t TRAIL_HIDDEN context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip);
-struct filter_value;
-/* for filters */
-bool TRAIL_HIDDEN context_value(void *ip, uint32_t kind, const char *name,
-				struct filter_value *out);
-/* makes a place for the name; UINT32_MAX: no room */
-uint32_t TRAIL_HIDDEN app_context_index(const char *name);
-/* what is cached does not hold any more, in all threads */
-void TRAIL_HIDDEN context_changed(void);
-void TRAIL_HIDDEN context_init(void);           /* from the constructor */
-void TRAIL_HIDDEN context_forked(void);
-/* this thread's values, for when they cannot be asked for */
-void TRAIL_HIDDEN context_fetch(void);
-
 /* interpose.c; the archive has none */
 void TRAIL_HIDDEN interpose_init(void) __attribute__((weak));
 
 /* register.c */
 /* in a forked child, with the registration lock held; releases it */
 void TRAIL_HIDDEN register_forked(void);
-/* in a child that was forked without the lock held */
-void TRAIL_HIDDEN register_abandon(void);
 /*
  * As trail__identity_changed() (trail/site.h), with the lock held: it may be so without our having
  * seen the call.
@@ -434,7 +257,11 @@ void TRAIL_HIDDEN sites_forked(void);
 
 /* record.c */
 void TRAIL_HIDDEN tp_missed(struct trail__tp *tp);
-extern TRAIL_HIDDEN bool missed_any;                    /* some hit was, since the last attach */
+
+/* thread_ring.c */
+/* Thread rings. False: the event's switch byte says something else. */
+bool TRAIL_HIDDEN thread_write(const struct slot *slot, const void *data, size_t len);
+void TRAIL_HIDDEN thread_rings_forked(void);
 
 /* slow_path.c */
 /*
@@ -450,7 +277,6 @@ bool TRAIL_HIDDEN slow_write(const struct slot *slot, const void *data, size_t l
 
 /* slot.c: all async-signal-safe. slot_clock() may call a clock plug-in (plugin.h). */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
-bool TRAIL_HIDDEN slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);
 /* An event of a mapping that is counts_only. False: the slot is stale. */
 bool TRAIL_HIDDEN slot_count_lost(const struct slot *slot);

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
  * Regions that are mapped into this process: see struct mapping. Slots name them; slots.c says when
- * one that no slot names may be unmapped. Caller holds the registration lock.
+ * one that no slot names may be unmapped. Caller holds the registration lock, but for
+ * mapping_populate.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ustlib/lib.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static struct mapping *mappings, *free_mappings;
 
@@ -192,6 +198,31 @@ struct mapping *mapping_get(const struct trail_plan_region *r, int fd, int *erro
 	return m;
 }
 
+/*
+ * Makes a sub-buffer's memory present before its first use by this process: a store into a page for
+ * which there is no memory would be a SIGBUS, and one page fault for each page costs more than one
+ * madvise(2).
+ */
+bool mapping_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
+{
+	uint64_t place = subbuf & (m->subbuf_count - 1),
+		 bit = ring * (uint64_t)m->subbuf_count + place;
+	uint8_t *at = m->base + m->ring_offset + ring * m->ring_stride + m->data_offset +
+		      place * m->subbuf_size;
+	int saved = errno;
+	bool ok = true;
+
+	if (!m->populate || __atomic_load_n(&m->present[bit / 8], __ATOMIC_RELAXED) & 1u << bit % 8)
+		return true;
+	if (library_sealed)
+		return false;
+	ok = syscall(SYS_madvise, at, m->subbuf_size, MADV_POPULATE_WRITE) == 0;
+	if (ok)
+		__atomic_fetch_or(&m->present[bit / 8], (uint8_t)(1u << bit % 8), __ATOMIC_RELAXED);
+	errno = saved;
+	return ok;
+}
+
 bool mappings_populate(void)
 {
 	bool all = true;
@@ -199,7 +230,7 @@ bool mappings_populate(void)
 	for (const struct mapping *m = mappings; m; m = m->next)
 		for (uint32_t r = 0; r < m->ring_count; r++)
 			for (uint32_t k = 0; k < m->subbuf_count; k++)
-				all = slot_populate(m, r, k) && all;
+				all = mapping_populate(m, r, k) && all;
 	return all;
 }
 

@@ -154,7 +154,7 @@ TRAIL_EXPORT void trail__record_pieces_at(struct trail__tp *tp, const struct tra
 	for (unsigned int i = 0; i < count; i++)
 		total += piece_size(&pieces[i], &strings[i]);
 	/* Larger than any sub-buffer: it is not read. */
-	buffer = attach_sealed || total > TRAIL_SUBBUF_MAX
+	buffer = library_sealed || total > TRAIL_SUBBUF_MAX
 			 ? MAP_FAILED
 			 : mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 				-1, 0);

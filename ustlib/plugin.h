@@ -16,8 +16,6 @@ struct plugin_clock {
 	const char *name, *description;
 };
 extern TRAIL_HIDDEN struct plugin_clock plugin_clock;   /* slot.c */
-/* The CPU as the process has it; NULL: the real one. Atomic. */
-extern TRAIL_HIDDEN int (*plugin_getcpu)(void);         /* context/context.c */
 /* Once, without the registration lock: loads the plug-ins that the environment names. */
 void TRAIL_HIDDEN plugin_load(void) __attribute__((weak));
 

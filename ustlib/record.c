@@ -28,8 +28,6 @@
 #define AGAIN 3                 /* times that a hit asks the daemon again */
 #define DONE_MAX 32             /* channels that record one event, as far as a hit remembers them */
 
-bool missed_any;
-
 /*
  * Counts in the registration file: the daemon finds the count there if the process ends before it
  * reports it.
@@ -136,7 +134,7 @@ static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint
 	for (;;) {
 		total = room + h->len + TRAIL__SPARE;
 		if (total > sizeof(small)) {
-			buffer = attach_sealed ? MAP_FAILED
+			buffer = library_sealed ? MAP_FAILED
 					       : mmap(NULL, total, PROT_READ | PROT_WRITE,
 						      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 			if (buffer == MAP_FAILED) {
@@ -192,7 +190,7 @@ static __attribute__((noinline, cold)) void ring_bell(const struct slot *slot, u
 	int saved = errno;
 	uint32_t *bell;
 
-	if (attach_sealed || thread_is_foreign() || thread_state.forked)
+	if (library_sealed || thread_is_foreign() || thread_state.forked)
 		return;
 	/* before the load: see slots.c, slots_reclaim() */
 	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);

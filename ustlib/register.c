@@ -27,32 +27,8 @@
 
 #define MEMBARRIER_REGISTER_RSEQ (1 << 8)
 
-struct object *objects;
-
 #define DIR_SIZE 100
 static char apps_dir[LANES][DIR_SIZE];  /* where a file may go, in order; "" for none */
-static uint8_t *arena;
-static size_t arena_left;
-
-void *arena_alloc(size_t size)
-{
-	uint8_t *p;
-
-	size = (size + 15) & ~(size_t)15;
-	if (size > arena_left) {
-		size_t chunk = size > 16384 ? size : 16384;
-
-		p = mmap(NULL, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			return NULL;
-		arena = p;
-		arena_left = chunk;
-	}
-	p = arena;
-	arena += size;
-	arena_left -= size;
-	return p;
-}
 
 static void before_fork(void) { objects_lock(); }
 static void after_fork(void) { objects_unlock(); }
@@ -294,7 +270,7 @@ TRAIL_EXPORT void trail__register_within(struct trail__tp *const *begin,
 	int saved = errno;
 	bool dump = false;
 
-	if (begin == end || attach_sealed)
+	if (begin == end || library_sealed)
 		return;
 	init_once();
 	objects_lock();
@@ -362,7 +338,7 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 
 	if (begin == end)
 		return;
-	if (attach_sealed) {
+	if (library_sealed) {
 		forget_sealed(begin);
 		return;
 	}
@@ -438,10 +414,11 @@ void register_forked(void)
 	 * In a sandbox the calls of renew() may kill. A sealed process could not follow the words
 	 * of a new file either, so its child keeps the words and the places of its parent.
 	 */
-	if (!attach_sealed)
+	if (!library_sealed)
 		renew(true);
 	objects_forked();
 	thread_forked();
+	thread_rings_forked();
 	context_forked();
 	dump = attach_forked();
 	sites_forked();
@@ -462,7 +439,7 @@ void register_identity_now(void)
 	bool changed = euid != (registered == (uid_t)-1 ? first_euid : registered);
 
 	registered = euid;
-	if (!changed || attach_sealed)
+	if (!changed || library_sealed)
 		return;
 	for (struct object *o = objects; o; o = o->next)
 		if (o->map)

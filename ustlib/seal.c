@@ -14,7 +14,7 @@ TRAIL_EXPORT int trail_attach(void)
 	int saved = errno, err;
 
 	while (!objects_trylock())
-		if (attach_sealed || (!objects_wait(until) && now_us() >= until))
+		if (library_sealed || (!objects_wait(until) && now_us() >= until))
 			return -EAGAIN;
 	err = attach_all();
 	objects_unlock();
@@ -33,7 +33,7 @@ TRAIL_EXPORT int trail_seal(void)
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		exchange_drop(lane);
 	/* Pairs with the loads at each place that would make a system call. */
-	__atomic_store_n(&attach_sealed, true, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&library_sealed, true, __ATOMIC_SEQ_CST);
 	objects_unlock();
 	objects_waiters_gone();
 	errno = saved;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * A slot's clock, memory and losses, and the wait for room in its ring: what the event path
+ * A slot's clock and losses, and the wait for room in its ring: what the event path
  * (record.c) needs besides its restartable section. All of it may run in a signal handler.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,10 +13,6 @@
 #include "ustlib/lib.h"
 #include "ustlib/plugin.h"
 #include "tracer/abi/ring_write.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 static uint64_t scale_tsc(uint64_t tsc, uint64_t mult, uint64_t base)
 {
@@ -71,31 +66,6 @@ uint64_t slot_clock(uint64_t mult, uint64_t base)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/*
- * Makes a sub-buffer's memory present before its first use by this process: a store into a page for
- * which there is no memory would be a SIGBUS, and one page fault for each page costs more than one
- * madvise(2).
- */
-bool slot_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
-{
-	uint64_t place = subbuf & (m->subbuf_count - 1),
-		 bit = ring * (uint64_t)m->subbuf_count + place;
-	uint8_t *at = m->base + m->ring_offset + ring * m->ring_stride + m->data_offset +
-		      place * m->subbuf_size;
-	int saved = errno;
-	bool ok = true;
-
-	if (!m->populate || __atomic_load_n(&m->present[bit / 8], __ATOMIC_RELAXED) & 1u << bit % 8)
-		return true;
-	if (attach_sealed)
-		return false;
-	ok = syscall(SYS_madvise, at, m->subbuf_size, MADV_POPULATE_WRITE) == 0;
-	if (ok)
-		__atomic_fetch_or(&m->present[bit / 8], (uint8_t)(1u << bit % 8), __ATOMIC_RELAXED);
-	errno = saved;
-	return ok;
-}
-
 void slot_lost(const struct slot *slot, uint64_t n)
 {
 	uint32_t ring = 0;
@@ -103,7 +73,7 @@ void slot_lost(const struct slot *slot, uint64_t n)
 
 	if (rseq_usable)
 		cpu = __atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED);
-	else if (attach_sealed || syscall(SYS_getcpu, &cpu, NULL, NULL) < 0)
+	else if (library_sealed || syscall(SYS_getcpu, &cpu, NULL, NULL) < 0)
 		cpu = 0;
 	if (slot->mapping->kind == TRAIL_RINGS_CPU && cpu < slot->mapping->ring_count)
 		ring = cpu;
@@ -161,7 +131,7 @@ bool slot_wait(const struct slot *slot, uint64_t *began)
 	uint64_t most = __atomic_load_n(&m->blocking, __ATOMIC_RELAXED), passed, us;
 	int saved = errno;
 
-	if (!context_may_block || attach_sealed || m->mode != TRAIL_MODE_DISCARD || !most)
+	if (!context_may_block || library_sealed || m->mode != TRAIL_MODE_DISCARD || !most)
 		return false;
 	if (!*began)
 		*began = monotonic_us();

@@ -49,7 +49,7 @@ static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t
 		return ROOM_HERE;
 	if (next > ring_limit(ring, m->mode, m->subbuf_size, m->subbuf_count))
 		return ROOM_NONE;
-	return slot_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
+	return mapping_populate(m, cpu, next) ? ROOM_NEXT : ROOM_NONE;
 }
 
 /* True if an event of that size fits into an empty sub-buffer. */

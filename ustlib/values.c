@@ -82,7 +82,7 @@ TRAIL_EXPORT void trail__record_values(struct trail__tp *tp, const struct trail_
 		return;
 	for (unsigned int i = 0; i < count; i++)
 		total += value_size(&pieces[i], &text[i]);
-	if (total <= SIZE_LIMIT && !attach_sealed)
+	if (total <= SIZE_LIMIT && !library_sealed)
 		buffer = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			      0);
 	if (buffer == MAP_FAILED) {

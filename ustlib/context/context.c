@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "ustlib/context/context.h"
-#include "ustlib/plugin.h"
 #include "tracer/abi/filter_interp.h"
 
 #define PROCNAME 17
@@ -75,7 +74,7 @@ static struct cache *fresh(void)
 {
 	uint32_t now = __atomic_load_n(&context_page.generation, __ATOMIC_ACQUIRE);
 
-	if (unlikely(cache.generation != now) && !attach_sealed) {
+	if (unlikely(cache.generation != now) && !library_sealed) {
 		cache.vtid = 0;
 		cache.has_procname = false;
 		if (cache.more)
@@ -89,7 +88,7 @@ static void drop_more(void *p)
 {
 	struct more *m = p;
 
-	if (attach_sealed)
+	if (library_sealed)
 		return;
 	counters_close(&m->counters);
 	cache.more = NULL;
@@ -114,7 +113,7 @@ static inline __attribute__((always_inline)) struct more *more(void)
 {
 	struct more *m = fresh()->more;
 
-	return m || attach_sealed ? m : map_more();
+	return m || library_sealed ? m : map_more();
 }
 
 void context_init(void)
@@ -154,7 +153,7 @@ static int32_t get_vpid(void)
 {
 	int32_t pid = __atomic_load_n(&context_page.vpid, __ATOMIC_RELAXED);
 
-	if (unlikely(!pid) && !attach_sealed) {
+	if (unlikely(!pid) && !library_sealed) {
 		pid = (int32_t)syscall(SYS_getpid);
 		__atomic_store_n(&context_page.vpid, pid, __ATOMIC_RELAXED);
 	}
@@ -165,7 +164,7 @@ static int32_t get_vtid(void)
 {
 	struct cache *c = fresh();
 
-	if (unlikely(!c->vtid) && !attach_sealed)
+	if (unlikely(!c->vtid) && !library_sealed)
 		c->vtid = (int32_t)syscall(SYS_gettid);
 	return c->vtid;
 }
@@ -176,7 +175,7 @@ static const char *get_procname(void)
 	struct cache *c = fresh();
 	char name[PROCNAME] = "";
 
-	if (unlikely(!c->has_procname) && !attach_sealed) {
+	if (unlikely(!c->has_procname) && !library_sealed) {
 		int saved = errno;
 
 		syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
@@ -212,8 +211,8 @@ static uint32_t get_id(uint32_t kind)
 
 	errno = saved;
 	if (!m)
-		return attach_sealed ? 0 : ask_id(kind);
-	if (!(m->have & 1u << i) && !attach_sealed) {
+		return library_sealed ? 0 : ask_id(kind);
+	if (!(m->have & 1u << i) && !library_sealed) {
 		m->ids[i] = ask_id(kind);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		m->have |= 1u << i;
@@ -241,9 +240,9 @@ static uint64_t get_namespace(uint32_t kind)
 	uint32_t i = kind - TRAIL_CONTEXT_CGROUP_NS;
 	uint64_t inode;
 
-	if (m && (attach_sealed || m->have & 1u << (IDS + i)))
+	if (m && (library_sealed || m->have & 1u << (IDS + i)))
 		return m->namespaces[i];
-	inode = attach_sealed ? 0 : ask_namespace(i);
+	inode = library_sealed ? 0 : ask_namespace(i);
 	if (m) {
 		m->namespaces[i] = inode;
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -279,7 +278,7 @@ static int32_t get_cpu(void)
 		return number;
 	if (rseq_usable && __atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED) < 65536)
 		return (int32_t)__atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED);
-	if (!attach_sealed)
+	if (!library_sealed)
 		syscall(SYS_getcpu, &cpu, NULL, NULL);
 	return (int32_t)cpu;
 }

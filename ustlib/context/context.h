@@ -1,9 +1,88 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of contexts share: context.c, app_context.c, perf_context.c. */
+/*
+ * ustlib/context/: contexts, the values that a channel has with each event besides its payload.
+ *
+ *	context.c       values of threads and processes, cached; what other rooms call
+ *	app_context.c   contexts that the application registers
+ *	perf_context.c  performance counters
+ */
 #ifndef USTLIB_CONTEXT_H
 #define USTLIB_CONTEXT_H
 
-#include "ustlib/lib.h"
+#include "ustlib/base/base.h"
+
+/*
+ * What a slot needs besides: contexts and a filter. Lies in memory that is only ever used for this
+ * again, with the same capacity; a reader may see it change under it, so it checks each number that
+ * it uses, and the slot's seq afterwards.
+ */
+struct extra_context {
+	uint32_t kind;                  /* enum trail_context */
+	uint32_t index;                 /* APP: of the name (app_context_index); PERF: type */
+	uint64_t config;                /* PERF */
+};
+
+struct extra {
+	uint32_t capacity;              /* bytes after this header; constant */
+	uint32_t context_count;
+	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
+	uint32_t program_size;          /* 0: no filter */
+	uint32_t pick_count;
+	/* not 0: the contexts stay the same for a thread until context_changed(); unique */
+	trail_u64 steady;
+	struct extra *next;             /* in the list of free ones */
+	/* struct extra_context[context_count], the program, struct trail_pick_step[pick_count] */
+	uint64_t data[];
+};
+
+/* ---- context.c, for the rooms above ---- */
+
+/*
+ * The contexts of one channel as this thread had them last, so that an event costs one copy of
+ * them.
+ */
+struct context_block {
+	trail_u64 id;                   /* extra.steady; 0: none. Stored last */
+	uint32_t generation;
+	uint8_t bytes[TRAIL__HEADROOM]; /* the contexts are at the end */
+};
+extern TRAIL_HIDDEN __thread struct context_block context_block
+	__attribute__((tls_model("initial-exec")));
+struct context_page {
+	/* another number when something cached may have changed; 0: in a child of fork */
+	uint32_t generation;
+	int32_t vpid;                   /* 0: ask */
+	/* exchange.c: a bit per lane that this process has an open question to */
+	uint32_t questions;
+	char rest[4096 - 12];
+};
+extern TRAIL_HIDDEN struct context_page context_page;
+/* Fills the block; false if the contexts cannot be read in this way. */
+bool TRAIL_HIDDEN context_refill(const struct extra *x, const void *ip);
+extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */
+/* Bytes of the kind's value in an event; 0: no such kind; UINT32_MAX: differs. */
+uint32_t TRAIL_HIDDEN context_size(uint32_t kind);
+/* Whether a thread's value stays the same until context_changed(). */
+bool TRAIL_HIDDEN context_is_steady(uint32_t kind);
+/*
+ * Writes the contexts of x to `at` (room bytes). Returns their size; 0 if there is not enough room.
+ * Async-signal-safe.
+ */
+size_t TRAIL_HIDDEN context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip);
+struct filter_value;
+/* for filters */
+bool TRAIL_HIDDEN context_value(void *ip, uint32_t kind, const char *name,
+				struct filter_value *out);
+/* makes a place for the name; UINT32_MAX: no room */
+uint32_t TRAIL_HIDDEN app_context_index(const char *name);
+/* what is cached does not hold any more, in all threads */
+void TRAIL_HIDDEN context_changed(void);
+void TRAIL_HIDDEN context_init(void);           /* from the constructor */
+void TRAIL_HIDDEN context_forked(void);
+/* this thread's values, for when they cannot be asked for */
+void TRAIL_HIDDEN context_fetch(void);
+/* The CPU as the process has it; NULL: the real one. Atomic; set by a plug-in (plugin.h). */
+extern TRAIL_HIDDEN int (*plugin_getcpu)(void);
 
 #define COUNTERS 8
 

@@ -19,7 +19,7 @@ static struct counter *open_counter(struct counters *all, uint32_t type, uint64_
 	struct counter *c;
 	int fd;
 
-	if (all->count == COUNTERS || attach_sealed)
+	if (all->count == COUNTERS || library_sealed)
 		return NULL;
 	c = &all->counter[all->count];
 	*c = (struct counter){ .type = type, .config = config, .fd = -1 };
@@ -50,7 +50,7 @@ static uint64_t read_counter(struct counters *all, uint32_t type, uint64_t confi
 			c = &all->counter[i];
 	if (!c)
 		c = open_counter(all, type, config);
-	if (!c || c->fd < 0 || attach_sealed)
+	if (!c || c->fd < 0 || library_sealed)
 		return 0;
 	/* The program may have closed all descriptors and opened others: read only our own. */
 	if (ioctl(c->fd, PERF_EVENT_IOC_ID, &id) < 0 || id != c->event_id) {
@@ -72,7 +72,7 @@ uint64_t counters_read(struct counters *c, uint32_t type, uint64_t config)
 void counters_close(struct counters *c)
 {
 	for (uint32_t i = 0; i < c->count; i++)
-		if (c->counter[i].fd >= 0 && !attach_sealed)
+		if (c->counter[i].fd >= 0 && !library_sealed)
 			close(c->counter[i].fd);
 	c->count = 0;
 }

@@ -133,7 +133,7 @@ static void message(enum trail__log event, const struct place *at, const char *f
 	len = vsnprintf(on_stack, sizeof(on_stack), format, args);
 	if (len >= SHORT) {
 		size = (size_t)len + 1;
-		text = attach_sealed ? MAP_FAILED
+		text = library_sealed ? MAP_FAILED
 				     : mmap(NULL, size, PROT_READ | PROT_WRITE,
 					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		errno = saved;

@@ -13,7 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ustlib/lib.h"
+#include "ustlib/base/base.h"
+
+struct object *objects;
+bool library_sealed;
 
 enum { FREE, HELD, WAITED_FOR };
 static uint32_t lock;    /* guards objects, the arena, slots and attaching */
@@ -104,7 +107,7 @@ bool objects_wait(int64_t until)
 	 * that it must not sleep.
 	 */
 	__atomic_fetch_add(&waiters, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&attach_sealed, __ATOMIC_SEQ_CST)) {
+	if (!__atomic_load_n(&library_sealed, __ATOMIC_SEQ_CST)) {
 		sleep_once(until);
 		slept = now_us() < until || __atomic_load_n(&lock, __ATOMIC_RELAXED) == FREE;
 	}
@@ -168,9 +171,9 @@ void objects_forked(void)
  * changing is half changed. So nothing is looked at any more: the child is not traced, and does not
  * wait for ever in a constructor or in fork.
  */
-void register_abandon(void)
+void objects_abandon(void)
 {
 	objects_forked();
 	if (__atomic_exchange_n(&lock, FREE, __ATOMIC_ACQ_REL) != FREE)
-		__atomic_store_n(&attach_sealed, true, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&library_sealed, true, __ATOMIC_SEQ_CST);
 }

@@ -7,10 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ustlib/lib.h"
+#include "ustlib/base/base.h"
 
 #define FOREVER_MS 60000        /* for LTTng's -1: a wait is never longer than a minute */
+#define TOTAL 25ll /* times attach_ms: a wait in all, while the daemon shows that it lives */
+#define TOTAL_MS_MAX 60000
 
+int attach_ms = 10;
 char runtime_dir[LANES][92];
 static bool verbose;
 
@@ -63,6 +66,13 @@ void environment_read(void)
 		attach_ms = FOREVER_MS;
 	debug_print("the directories are %s and %s; a silent daemon is waited for %d ms",
 		    runtime_dir[TRAIL_LANE_ROOT], runtime_dir[TRAIL_LANE_USER], attach_ms);
+}
+
+int64_t attach_total_us(void)
+{
+	int64_t ms = attach_ms * TOTAL, most = attach_ms > TOTAL_MS_MAX ? attach_ms : TOTAL_MS_MAX;
+
+	return (ms < most ? ms : most) * 1000;
 }
 
 void debug_print(const char *format, ...)
