@@ -129,16 +129,6 @@ static void release(struct kref *ref)
 	kfree(c);
 }
 
-void trail_channel_get(struct trail_channel *c)
-{
-	kref_get(&c->ref);
-}
-
-void trail_channel_put(struct trail_channel *c)
-{
-	kref_put(&c->ref, release);
-}
-
 static int check(const struct modabi_channel *m)
 {
 	u64 bytes = (u64)m->subbuf_size * m->subbuf_count;
@@ -165,6 +155,7 @@ static struct trail_channel *make(const struct modabi_channel *m)
 	if (!c)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&c->ref);
+	c->release = release;
 	INIT_LIST_HEAD(&c->attached);
 	INIT_LIST_HEAD(&c->dying);
 	INIT_LIST_HEAD(&c->reservation);

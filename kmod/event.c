@@ -39,19 +39,6 @@ EXPORT_SYMBOL_GPL(trail_end);
 
 /* ---- tracepoints ---- */
 
-struct search {
-	const char *name;
-	struct tracepoint *found;
-};
-
-static void compare(struct tracepoint *tp, void *arg)
-{
-	struct search *s = arg;
-
-	if (!s->found && !strcmp(tp->name, s->name))
-		s->found = tp;
-}
-
 static struct tracepoint *find_in(const struct module *mod, const char *name)
 {
 	for (unsigned int i = 0; i < mod->num_tracepoints; i++) {
@@ -61,14 +48,6 @@ static struct tracepoint *find_in(const struct module *mod, const char *name)
 			return tp;
 	}
 	return NULL;
-}
-
-struct tracepoint *trail_tracepoint(const char *name)
-{
-	struct search s = { .name = name };
-
-	for_each_kernel_tracepoint(compare, &s);
-	return s.found;
 }
 
 static struct tracepoint *find_tracepoint(const char *name)

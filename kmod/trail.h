@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * trail.ko: channels (channel.c), what is recorded into them (event.c, syscall.c, counter.c,
- * track.c, filter.c), and the device (main.c).
+ * track.c, filter.c), and the device (main.c). Each file calls only files before it in this list:
+ * callstack, tracepoint, counter, context, filter, track, syscall, event, channel, main.
  *
  * Locks: trail_lock guards the list of channels, what each records, and compiled probes. Probes
  * take no lock. What they use, attachments and rings, is freed after the probes were unregistered
@@ -53,6 +54,7 @@ struct trail_channel {
 	/* guarded by trail_lock */
 	/* the list's, descriptors', and perf counters' that are being closed */
 	struct kref ref;
+	void (*release)(struct kref *ref);      /* frees the channel; constant */
 	struct list_head node;
 	bool removed;
 	bool following;                 /* forks: track.c */
@@ -79,6 +81,16 @@ struct trail_attach {
 	char system[64], name[128];
 };
 
+static inline void trail_channel_get(struct trail_channel *c)
+{
+	kref_get(&c->ref);
+}
+
+static inline void trail_channel_put(struct trail_channel *c)
+{
+	kref_put(&c->ref, c->release);
+}
+
 /* A compiled probe: kmod/probe/probe.h makes them. */
 struct trail_probe {
 	const char *system, *name;
@@ -104,8 +116,6 @@ int trail_channel_create(const struct modabi_channel *m);
 int trail_channel_open(struct modabi_channel *m);       /* a descriptor */
 int trail_channel_remove(const char *name);
 void trail_channels_end(void);
-void trail_channel_get(struct trail_channel *c);
-void trail_channel_put(struct trail_channel *c);
 
 /* event.c */
 int trail_event_set(struct trail_channel *c, struct modabi_event *e);
@@ -118,7 +128,8 @@ int trail_compiled_text(char **text, size_t *len);
 unsigned int trail_compiled_count(void);
 int trail_events_init(void);
 void trail_events_exit(void);
-/* of the kernel itself; NULL: there is none */
+
+/* tracepoint.c: of the kernel itself; NULL: there is none */
 struct tracepoint *trail_tracepoint(const char *name);
 
 /* counter.c: events by the kernel's performance counters */
