@@ -59,12 +59,9 @@ rule kmod "kmod/.*|$shared" "$foreign"
 # trail-recover.)
 rule tools '(tools|metadata)/.*|tracer/face/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
 
-# ---- the rooms of tracer/ and fs/, in order: each may include and call itself and those before it
-# ----
+# ---- rooms, in order: each may include and call itself and the rooms before it ----
 
-# Every folder with sources is a room: it is in the list, and has a rank. The face (tracer/face/) comes
-# last; its contract, tracer.h, is included by session/ and later rooms as well, because they define
-# its functions.
+# Every folder with sources is a room: it is in the list, and has a rank. "." is the house itself.
 tracer_rooms='abi
 	base base/os base/keeper base/ring base/context base/filter base/probe base/rule
 	session
@@ -77,6 +74,10 @@ tracer_rooms='abi
 	trigger
 	face'
 fs_rooms='base config tree fuse daemon'
+# (lttng/ and trail/ are headers that are installed.)
+ustlib_rooms='trail lttng/lttng lttng/lttng/tp base context . front preload drop-in java'
+# The files of kmod/: each calls only files before it.
+kmod_files='callstack tracepoint counter context filter track syscall event channel main'
 
 # check_rooms HOUSE ROOMS
 check_rooms() {
@@ -101,7 +102,6 @@ check_rooms() {
 			gsub(/"/, "", $2)
 			if (index($2, house "/") != 1) next
 			to = room($2)
-			if ($2 == "tracer/face/tracer.h" && rank[from] >= rank["session"]) next
 			if (rank[to] > rank[from])
 				print $1 ": " from "/ may not include " $2 ": that room is later"
 		}')
@@ -127,6 +127,8 @@ check_calls() {
 			sub(/\.o$/, ".c", file)
 			room = file
 			if (!sub("/[^/]*$", "", room)) room = "."
+			# (These files define functions of libc, which others do not call by that.)
+			if (house == "ustlib" && file ~ /^(interpose|preload\/(libc|pthread|dl))\.c$/ && $NF !~ /^trail/ && $(NF - 1) != "U") next
 			if ($(NF - 1) == "U") {
 				use[++uses] = $NF
 				by[uses] = file
@@ -144,10 +146,82 @@ check_calls() {
 	[ -z "$calls" ] || complain "$calls"
 }
 
-for house in tracer fs; do
+for house in tracer fs ustlib; do
 	eval "rooms=\$${house}_rooms"
 	check_rooms $house "$rooms"
 	check_calls $house "$rooms"
+done
+
+# The same for the files of kmod/, by their text: it is built elsewhere.
+upward=$(for f in $kmod_files; do echo "kmod/$f.c"; done | xargs awk '
+	FNR == 1 { order[FILENAME] = ++files; name[files] = FILENAME }
+	{ gsub(/\/\*.*\*\//, "") }
+	/^[a-z_].*[ *]trail_[a-z_]+\(/ && !/^static/ && !/;$/ {
+		match($0, /trail_[a-z_]+\(/)
+		where[substr($0, RSTART, RLENGTH - 1)] = files
+	}
+	/^[\t]/ { text[files] = text[files] $0 "\n" }
+	END {
+		for (f = 1; f <= files; f++)
+			for (s in where)
+				if (where[s] > f && text[f] ~ s "\\(")
+					print name[f] ": calls " s "() of a later file, " name[where[s]]
+	}')
+[ -z "$upward" ] || complain "$upward"
+for f in kmod/*.c; do
+	f=${f#kmod/}
+	case " $kmod_files " in
+	*" ${f%.c} "*) ;;
+	*) complain "kmod/$f: no such file in tests/layers.sh" ;;
+	esac
+done
+
+# fs/ knows the face, what its header includes, and what has no room above it.
+face=$(sed -n 's/^#include "\(.*\)"$/\1/p' tracer/face/tracer.h)
+allowed=$(echo tracer/face/tracer.h tracer/trigger/trigger_files.h tracer/base/keeper/keeper.h \
+	tracer/base/hash.h tracer/base/os/cred.h tracer/base/rule/hook.h tracer/session/session_settings.def \
+	tracer/session/channel_settings.def $face)
+many=$(includes fs | awk -v allowed="$allowed" '
+	BEGIN { n = split(allowed, a, " "); for (i = 1; i <= n; i++) may[a[i]] = 1 }
+	{ gsub(/"/, "", $2); if ($2 ~ /^tracer\// && !($2 in may)) print $1 ": fs/ may not include " $2 }')
+[ -z "$many" ] || complain "$many"
+
+# A function is declared in the room that defines it. The headers of ustlib/trail/ are for programs.
+if [ -n "$(objects_of tracer fs metadata ustlib)" ] && command -v nm >/dev/null; then
+	wrong=$({
+		nm -A -g $(objects_of tracer fs metadata ustlib) 2>/dev/null |
+			awk -v build="${BUILD:-build}/" '$(NF - 1) ~ /^[TDBRC]$/ {
+				file = $1; sub(/:.*/, "", file); sub("^.*" build, "", file); sub(/\/[^\/]*$/, "", file)
+				print "D", $NF, file }'
+		find tracer fs metadata ustlib -name '*.h' ! -path 'ustlib/trail/*' ! -path 'ustlib/lttng/*' \
+			! -path 'ustlib/drop-in/*' | xargs awk '
+			/^[ \t]*(\/?\*|#)/ { next }
+			/^[a-z].*[ *][a-z_0-9]+\(/ && !/^(static|typedef)/ {
+				line = $0
+				sub(/\(.*/, "", line)
+				sub(/.*[ *]/, "", line)
+				dir = FILENAME
+				sub(/\/[^\/]*$/, "", dir)
+				print "P", line, dir, FILENAME
+			}'
+	} | awk '
+		$1 == "D" { where[$2, $3] = 1; known[$2] = $3 }
+		$1 == "P" && ($2 in known) && !(($2, $3) in where) {
+			print $4 ": declares " $2 "(), which " known[$2] "/ defines" }')
+	[ -z "$wrong" ] || complain "$wrong"
+fi
+
+# Files of a room that call each other in a circle: as many as tests/circles says, and not more.
+if [ -n "$(objects_of tracer fs metadata ustlib)" ] && command -v nm >/dev/null; then
+	grown=$(nm -A -g $(objects_of tracer fs metadata ustlib) 2>/dev/null |
+		awk -v build="${BUILD:-build}/" -f tests/circles.awk tests/circles -)
+	[ -z "$grown" ] || complain "$grown"
+fi
+
+# docs/design.md has a line for each room.
+for dir in $(find tracer fs metadata ustlib kmod -name '*.c' | sed 's,/[^/]*$,,' | sort -u); do
+	grep -q "^| \**\`\(tracer/\)\?${dir#tracer/}/\`" docs/design.md ||
+		complain "docs/design.md: no line for the room $dir"
 done
 
 # What is exported is used by another file: of the daemon, of the tests, of the tools.

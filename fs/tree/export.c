@@ -8,12 +8,9 @@
 #include "fs/base/base.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
-#include "tracer/base/ring/reader.h"
-#include "tracer/session/session.h"
 #include "tracer/face/tracer.h"
 
 #define LASTS 2000              /* ms */
-#define MADE_BY_STAT (1u << 20) /* bytes that a session holds, at most */
 
 /*
  * An open file. rsync and cp ask for the size after they opened it, and copy as many bytes: for a
@@ -72,19 +69,6 @@ static void export_view_close(void *state)
 	free(m);
 }
 
-/*
- * A browser reads no more of a file than the size that it saw before it opened it. `made`: the size
- * when the file was made last. While that may change: more than the file has. Of the page, a held
- * byte takes at most 6 (an escape), and an event some numbers; eight bytes that are a code address
- * take a name of some hundred bytes. A flame graph has at most 16384 frames.
- */
-static uint64_t bound_size(struct session *s, enum export_form form, const struct ring_counts *c)
-{
-	if (form == EXPORT_FLAME)
-		return 16384 * 2048;
-	return (1u << 20) + (export_has_names(s) ? 64 : 8) * c->bytes + 128 * c->recorded;
-}
-
 /* Whether the file was opened just now; then *size is its size. */
 static bool opened_size(const struct node *n, uint64_t *size)
 {
@@ -105,11 +89,11 @@ static bool opened_size(const struct node *n, uint64_t *size)
 }
 
 /* Makes the file, if that takes no time worth mentioning. Then *size is its size. */
-static bool measure(const struct node *n, const struct ring_counts *c, uint64_t *size)
+static bool measure(const struct node *n, uint64_t *size)
 {
 	struct export_view *view;
 
-	if (c->bytes > MADE_BY_STAT ||
+	if (!export_is_quick(n->session) ||
 	    export_open(n->session, (enum export_form)n->row->arg, &view))
 		return false;
 	*size = export_view_size(view);
@@ -121,16 +105,17 @@ static int export_attr(const struct node *n, const struct who *who, struct stat 
 {
 	enum export_form form = (enum export_form)n->row->arg;
 	uint64_t size = export_size(n->session, form);
-	struct ring_counts c = { 0 };
 	struct session_info info;
 
 	(void)who;
 	session_info(n->session, &info);
-	session_counts(n->session, &c);
-	/* What a stopped session has made stays what it has. */
-	if (!info.gone && (info.active || !size) && !opened_size(n, &size) &&
-	    !measure(n, &c, &size) && (form == EXPORT_PAGE || form == EXPORT_FLAME))
-		size = bound_size(n->session, form, &c);
+	/*
+	 * What a stopped session has made stays what it has. A browser reads no more of a file than
+	 * the size that it saw before it opened it.
+	 */
+	if (!info.gone && (info.active || !size) && !opened_size(n, &size) && !measure(n, &size) &&
+	    (form == EXPORT_PAGE || form == EXPORT_FLAME))
+		size = export_bound(n->session, form);
 	st->st_size = (off_t)size;
 	return 0;
 }

@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include "tests/adversarial/ctf_trace.h"
+#include "tracer/face/tracer.h"
 #include "tracer/format/import/import.h"
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/session/session.h"
 #include "tracer/output/snapshot/image.h"
+#include "tracer/view/views.h"
 
 #define ROUND_MAX 300           /* seconds: a round that takes longer hangs */
 #define ROUNDS 500u             /* at most, for each second that it may take */

@@ -14,6 +14,7 @@
 #include "tests/lib/fuzz.h"
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
+#include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
 
 static char dir[256];

@@ -7,6 +7,7 @@
 #define TESTS_LIB_FAKE_WRITERS_H
 
 #include "tests/lib/fake_session.h"
+#include "tracer/view/views.h"
 
 static inline uint64_t fake_clock(void *arg)
 {

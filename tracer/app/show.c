@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
+#include "tracer/app/apps.h"
 #include "tracer/session/session.h"
 
 static void match_lock(struct tracer *t, const char *line)

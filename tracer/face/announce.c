@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/face/face.h"
 #include "tracer/session/session.h"
 #include "tracer/trigger/trigger_files.h"
 

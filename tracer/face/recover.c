@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
+#include "tracer/face/face.h"
 #include "tracer/face/recover.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 /* Drafts: a session is replaced as a whole, or not at all. */
 #include <errno.h>
 
+#include "tracer/face/face.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"

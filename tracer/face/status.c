@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
+#include "tracer/face/face.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/ring/reader.h"

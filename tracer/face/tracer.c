@@ -14,6 +14,7 @@
 
 #include "tracer/app/agent/agent.h"
 #include "tracer/app/app.h"
+#include "tracer/face/face.h"
 #include "tracer/format/export/export.h"
 #include "tracer/format/import/import.h"
 #include "tracer/face/keeper_guard.h"

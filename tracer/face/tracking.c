@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/app/app.h"
+#include "tracer/face/face.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kernel/task/task.h"
 

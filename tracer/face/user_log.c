@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/face/face.h"
 #include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/kernel/kernel.h"

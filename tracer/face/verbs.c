@@ -7,6 +7,7 @@
 #include <sys/sysinfo.h>
 
 #include "tracer/app/app.h"
+#include "tracer/face/face.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/session/trace_form.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The kernel domain: chooses the backend, decides who may trace, and shows what can be traced. */
 #include "tracer/base/hash.h"
+#include "tracer/kernel/available.h"
 #include "tracer/kernel/kernel.h"
 
 #include <errno.h>

@@ -36,6 +36,7 @@
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/thread_status.h"
 #include "tracer/kernel/thread_table.h"
+#include "tracer/session/sessions.h"
 
 #define KEVENT_COMPAT "compat_"         /* prefix of the names of 32-bit programs' system calls */
 /* Prefix of groups of probes; 8 hexadecimal digits of the daemon follow. */

@@ -17,6 +17,7 @@
 #include "tracer/base/timefmt.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
+#include "tracer/output/outputs.h"
 
 static const char *const domains[] = { "kernel", "ust" };
 

@@ -7,6 +7,7 @@
 
 #include "tracer/base/timefmt.h"
 #include "tracer/output/output.h"
+#include "tracer/output/outputs.h"
 
 /* Requests that are not done yet. Caller holds output.lock. */
 static void show_pending(const struct output *o, struct md_buf *out)

@@ -133,7 +133,8 @@ static const struct program *program_of(const struct channel *c, uint64_t filter
 	p = compile(&c->rules, event, level, e);
 	if (!p) {
 		tracer_report(
-			t, "session %s: cannot compile the filter for %s: too large, or out of memory",
+			t, "session %s: cannot compile the filter for %s: too large, or "
+			   "out of memory",
 			c->session->name, event);
 		return NULL;
 	}

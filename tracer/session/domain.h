@@ -17,7 +17,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/rule/rule.h"
 #include "tracer/session/lock_check.h"
-#include "tracer/face/tracer.h"
+#include "tracer/session/sessions.h"
 
 struct channel;
 struct filter_event;

@@ -17,6 +17,7 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/base/os/state_file.h"
+#include "tracer/session/event_log.h"
 
 static const char magic[8] = "TRLEVT1\n";
 

@@ -10,6 +10,7 @@
 
 #include "metadata/ctf.h"
 #include "tracer/base/array.h"
+#include "tracer/session/event_log.h"
 #include "tracer/session/session.h"
 
 /* ---- event ids ---- */

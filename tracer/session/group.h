@@ -8,7 +8,7 @@
 
 #include "tracer/base/ring/ring.h"
 #include "tracer/base/ring/stream.h"
-#include "tracer/face/tracer.h"
+#include "tracer/session/sessions.h"
 
 struct buffer;
 struct channel;

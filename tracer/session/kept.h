@@ -7,7 +7,7 @@
 #define TRACER_SESSION_KEPT_H
 
 #include "tracer/base/ring/ring.h"
-#include "tracer/face/tracer.h"
+#include "tracer/session/sessions.h"
 
 /*
  * The buffer of that key, now the caller's; NULL: the keeper did not hold it. It has no rings if

@@ -15,7 +15,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/ring/stream.h"
 #include "tracer/session/lock_check.h"
-#include "tracer/face/tracer.h"
+#include "tracer/session/sessions.h"
 
 struct session_part {
 	const char *name;

@@ -13,6 +13,7 @@
 #include <uuid/uuid.h>
 
 #include "tracer/base/base.h"
+#include "tracer/session/event_log.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 

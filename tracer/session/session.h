@@ -58,7 +58,9 @@
 #include "tracer/base/os/state_file.h"
 #include "tracer/base/ring/stream.h"
 #include "tracer/base/context/inclusion_set.h"
-#include "tracer/face/tracer.h"
+#include "tracer/session/config.h"
+#include "tracer/session/forms.h"
+#include "tracer/session/sessions.h"
 #include "tracer/session/streams.h"
 #include "tracer/session/group.h"
 
@@ -340,12 +342,6 @@ struct stream_group {
 	bool barrier_due;                       /* switch bytes changed, without a barrier */
 };
 
-/* tracer.c */
-struct tracer *tracer_new(const struct tracer_config *config);
-void tracer_free(struct tracer *t);
-/* Restores all sessions of the state directory. Returns the number of unclaimed buffers. */
-size_t sessions_restore(struct tracer *t);
-
 /* user_log.c: the event that records a line written to `log` */
 #define LOG_EVENT "trail:log"
 #define LOG_EVENT_LEVEL 6       /* info */
@@ -406,9 +402,6 @@ void session_forget(struct session *s);
  */
 void session_drop(struct session *s);
 
-/* verbs.c: caller holds session.lock and tracer.lock; releases tracer.lock as session_apply */
-int session_start(struct session *s, struct tr_err *err);
-
 /* channel.c: caller holds tracer.lock */
 /* -EBUSY if the session shows a trace that was recorded elsewhere: it cannot record. */
 int session_check_records(const struct session *s, struct tr_err *err);
@@ -465,9 +458,6 @@ int trace_open_log(struct session *s, struct trace *t);
 
 /* restore.c: no other thread knows the session yet */
 int session_restore(struct tracer *t, const char *name);
-
-/* kernel/kernel.c */
-void kernel_describe(struct tracer *t, struct md_buf *out);      /* a line of `version` */
 
 /* report.c: any thread, with tracer.lock or without */
 void tracer_report(struct tracer *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

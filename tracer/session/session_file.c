@@ -33,6 +33,7 @@
 #include <unistd.h>
 #include <uuid/uuid.h>
 
+#include "tracer/session/event_log.h"
 #include "tracer/session/session.h"
 
 /* The lines `KEY VALUE` of the session itself. */

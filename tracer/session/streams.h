@@ -8,7 +8,7 @@
 
 #include "tracer/base/os/clock.h"
 #include "tracer/base/ring/stream.h"
-#include "tracer/face/tracer.h"
+#include "tracer/session/sessions.h"
 
 struct text_engine;             /* the text of a session, shared by its opens: view/text_index.h */
 
@@ -36,6 +36,14 @@ struct periods { uint64_t hold, look; };
  */
 struct periods session_periods(struct session *s, const char *owner, const char *channel);
 
+/*
+ * All streams of the session that ever held an event (channel NULL: of all channels), referenced.
+ * Returns 0 or -ENOMEM.
+ */
+int session_streams(struct session *s, const char *channel, struct stream_set *out);
+/* The same with those that never held an event. */
+int session_rings(struct session *s, struct stream_set *out);
+
 /* The attributes file_size and file_count of a channel. */
 void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size,
 			 uint32_t *count);
@@ -44,12 +52,6 @@ void session_file_limits(struct session *s, bool kernel, const char *channel, ui
  * With an output, views read its files: writes what the rings have into them. False: not all of it.
  */
 bool session_flush(struct session *s);
-/*
- * Number of the output's current chunk; 0 without an output. Older chunks are in the archives, not
- * in the session's views.
- */
-uint64_t session_chunk(struct session *s);
-
 /*
  * Takes the session's streams and a time: every event not later than *now is visible in them,
  * because a barrier ran. Later events may be visible.

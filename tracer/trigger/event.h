@@ -10,6 +10,7 @@
 #define TRACER_TRIGGER_EVENT_H
 
 #include "metadata/decode.h"
+#include "tracer/kernel/available.h"
 #include "tracer/trigger/trigger.h"
 
 /* Without lock. The session of the condition, referenced; its rule's mistakes are explained. */

@@ -61,7 +61,7 @@ static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t ti
 	uint64_t added = 0;
 
 	if (a->kind == ACTION_NOTIFY) {
-		/* Rate 1: report the number of lost hits. Rate N: report each Nth hit, all of them here. */
+		/* With a rate, each hit is reported; without one, the number of lost ones. */
 		if (a->rate > 1 && count <= MANY_MAX) {
 			for (uint64_t n = 0; n < count; n++)
 				notices_send(g, time, &no_values);

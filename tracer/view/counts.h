@@ -12,7 +12,7 @@
 #define TRACER_VIEW_COUNTS_H
 
 #include "tracer/base/ring/reader.h"
-#include "tracer/face/tracer.h"
+#include "tracer/view/views.h"
 
 struct event_count {
 	enum domain domain;

@@ -14,6 +14,7 @@
 
 #include "metadata/text.h"
 #include "metadata/loss.h"
+#include "tracer/session/forms.h"
 #include "tracer/view/cursor.h"
 #include "tracer/session/streams.h"
 

@@ -13,6 +13,7 @@
 #include "tracer/view/cursor.h"
 #include "tracer/base/ring/packetizer.h"
 #include "tracer/session/streams.h"
+#include "tracer/view/views.h"
 
 #define CHUNK (64u << 10)
 

@@ -9,6 +9,7 @@
 
 #include "tracer/view/merge.h"
 #include "tracer/view/stack.h"
+#include "tracer/view/views.h"
 
 #define PIECE (64u << 10)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Collects what `stats` shows: all events that are held. */
+#include "tracer/output/outputs.h"
 #include "tracer/view/stats.h"
 
 #include <errno.h>

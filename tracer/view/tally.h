@@ -13,7 +13,7 @@
 #include "metadata/access.h"
 #include "metadata/decode.h"
 #include "tracer/base/ring/stream.h"
-#include "tracer/face/tracer.h"
+#include "tracer/view/views.h"
 
 #define TALLY_PROCESSES 4096u   /* more processes are counted together */
 #define TALLY_NO_PROCESS UINT32_MAX

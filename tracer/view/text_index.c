@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/output/outputs.h"
 #include "tracer/view/text_index.h"
 #include "tracer/view/stack.h"
 #include "tracer/view/view.h"

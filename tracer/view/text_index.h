@@ -15,6 +15,7 @@
 
 #include "tracer/base/lock_order.h"
 #include "tracer/view/merge.h"
+#include "tracer/view/views.h"
 
 #define TEXT_CHECKPOINTS 256
 #define TEXT_TAIL_HALF (512u << 10)

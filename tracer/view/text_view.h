@@ -7,6 +7,7 @@
 #define TRACER_VIEW_TEXT_VIEW_H
 
 #include "tracer/view/text_window.h"
+#include "tracer/view/views.h"
 
 struct text_view {
 	struct session *s;              /* referenced */

@@ -33,6 +33,7 @@
 #define TRACER_VIEW_VIEW_H
 
 #include "tracer/session/part.h"
+#include "tracer/view/views.h"
 
 /* The text of a session, as a part of it (session/part.h). */
 extern const struct session_part text_part;

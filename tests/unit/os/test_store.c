@@ -12,6 +12,7 @@
 #include "tests/lib/classes.h"
 #include "tests/lib/test.h"
 #include "tracer/base/os/state_file.h"
+#include "tracer/session/event_log.h"
 
 static char path[300];
 static int dir;

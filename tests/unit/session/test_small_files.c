@@ -12,6 +12,7 @@
 #include "tests/lib/test.h"
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/base/ring/reader.h"
+#include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
 
 static struct tracer *t;

@@ -15,6 +15,7 @@
 #define TRACER_AGENT_AGENT_RULE_H
 
 #include "tracer/app/agent/kind.h"
+#include "tracer/base/rule/rule.h"
 
 #define LOGGER_MAX 255u         /* bytes of a logger's name in the protocol */
 

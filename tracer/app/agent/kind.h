@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tracer/face/tracer.h"
+#include "tracer/app/agent/agents.h"
 
 #define AGENT_LEVELS 10
 

@@ -75,14 +75,6 @@ struct stream_set {
 	size_t count;
 };
 
-struct session;
-/*
- * All streams of the session that ever held an event (channel NULL: of all channels), referenced.
- * Returns 0 or -ENOMEM.
- */
-int session_streams(struct session *s, const char *channel, struct stream_set *out);
-/* The same with those that never held an event. */
-int session_rings(struct session *s, struct stream_set *out);
 void stream_set_deinit(struct stream_set *set);
 
 #endif

@@ -10,6 +10,7 @@
 #include "tracer/view/merge.h"
 #include "tracer/view/stack.h"
 
+#define QUICK_BYTES (1u << 20)
 #define PIECE (256u << 10)
 #define EVENTS_A_SHOW 8192u     /* between two values of session.exporting */
 
@@ -333,9 +334,26 @@ static int have_stacks(struct session *s)
 	return found;
 }
 
-bool export_has_names(struct session *s)
+bool export_is_quick(struct session *s)
 {
-	return have_stacks(s) != 0;
+	struct ring_counts c = { 0 };
+
+	session_counts(s, &c);
+	return c.bytes <= QUICK_BYTES;
+}
+
+/*
+ * Of the page, a held byte takes at most 6 (an escape), and an event some numbers; eight bytes that
+ * are a code address take a name of some hundred bytes. A flame graph has at most 16384 frames.
+ */
+uint64_t export_bound(struct session *s, enum export_form form)
+{
+	struct ring_counts c = { 0 };
+
+	if (form == EXPORT_FLAME)
+		return 16384 * 2048;
+	session_counts(s, &c);
+	return (1u << 20) + (have_stacks(s) ? 64 : 8) * c.bytes + 128 * c.recorded;
 }
 
 struct stacks *maker_names(struct maker *m, bool always)

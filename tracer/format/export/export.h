@@ -30,6 +30,7 @@
 #define TRACER_EXPORT_EXPORT_H
 
 #include "metadata/buf.h"
+#include "tracer/format/export/exports.h"
 #include "tracer/format/export/row.h"
 #include "tracer/base/os/memory_file.h"
 #include "tracer/session/part.h"

@@ -4,7 +4,7 @@
  * that text statement by statement on a database in memory, which is the file when all is done.
  * While it grows it counts as frozen memory, as the file does then.
  */
-#include "tracer/face/tracer.h"
+#include "tracer/format/export/exports.h"
 
 #ifdef EXPORT_HAS_SQLITE
 #include <errno.h>

@@ -12,6 +12,7 @@
 #include "tracer/base/lock_order.h"
 #include "tracer/base/ring/packetizer.h"
 #include "tracer/base/ring/sealed_file.h"
+#include "tracer/output/snapshot/images.h"
 #include "tracer/session/streams.h"
 
 struct archives;

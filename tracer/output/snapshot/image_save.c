@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/base/os/state_file.h"
-#include "tracer/face/tracer.h"
+#include "tracer/output/snapshot/images.h"
 
 #define PIECE (256u << 10)
 

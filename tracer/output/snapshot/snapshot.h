@@ -32,7 +32,9 @@
 
 #include <urcu/list.h>
 
-#include "tracer/face/tracer.h"
+#include "tracer/output/snapshot/images.h"
+
+struct tracer;
 
 #define SNAPSHOT_COPY_MAX (SNAPSHOT_NAME_MAX + 32)
 

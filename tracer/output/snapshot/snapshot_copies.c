@@ -117,8 +117,8 @@ static void report_failure(struct session *s, const struct snapshot_copy *c,
 			   const struct tr_err *why)
 {
 	if (c->target)
-		session_failed(s, "snapshot %s could not be copied to %s: %s", c->name, copy_place(c),
-			       why->sentence);
+		session_failed(s, "snapshot %s could not be copied to %s: %s", c->name,
+			       copy_place(c), why->sentence);
 	else
 		session_failed(s, "snapshot %s cannot be copied to the output: %s", c->name,
 			       why->sentence);

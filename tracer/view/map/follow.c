@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The hidden session of a map: when it has one, and what it records. */
+#include "tracer/kernel/available.h"
 #include "tracer/view/map/map.h"
 
 #include <errno.h>

@@ -29,6 +29,7 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
+#include "tracer/view/map/maps.h"
 #include "tracer/view/map/rules.h"
 #include "tracer/view/map/table.h"
 #include "tracer/view/map/value.h"

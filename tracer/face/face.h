@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tracer/face/: what fs/ sees of the tracer, in tracer.h; recover.h is the same without a daemon.
+ *
+ *	tracer.c        opens and closes the tracer; drafts of its state for recovery
+ *	verbs.c         what `control` does
+ *	staging.c       drafts of sessions, and their exchange with the real ones
+ *	status.c        version and status of the daemon
+ *	tracking.c      inclusion sets
+ *	user_log.c      lines written to `log`
+ *	announce.c      who has the state directory
+ *	keeper_guard.c  another keeper when the first one ended
+ *	recover.c       sessions of a state directory without a daemon
+ */
+#ifndef TRACER_FACE_H
+#define TRACER_FACE_H
+
+#include "tracer/face/tracer.h"
+#include "tracer/session/session.h"
+
+/* tracer.c */
+struct tracer *tracer_new(const struct tracer_config *config);
+void tracer_free(struct tracer *t);
+/* Restores all sessions of the state directory. Returns the number of unclaimed buffers. */
+size_t sessions_restore(struct tracer *t);
+
+/* verbs.c: caller holds session.lock and tracer.lock; releases tracer.lock as session_apply */
+int session_start(struct session *s, struct tr_err *err);
+
+#endif

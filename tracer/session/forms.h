@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The forms in which views and exports show a session, for which it keeps what they know. */
+#ifndef TRACER_SESSION_FORMS_H
+#define TRACER_SESSION_FORMS_H
+
+#include <stdbool.h>
+
+/*
+ * The forms of a session's text: as babeltrace2 prints it (`text`), JSON (`export/json`), and both
+ * with the names of code addresses (`text.symbols`, `export/json.symbols`).
+ */
+enum text_form { TEXT_PLAIN, TEXT_JSON, TEXT_SYMBOLS, TEXT_JSON_SYMBOLS, TEXT_FORMS };
+
+static inline bool text_has_symbols(enum text_form form)
+{
+	return form == TEXT_SYMBOLS || form == TEXT_JSON_SYMBOLS;
+}
+
+#if __has_include(<sqlite3.h>)
+#define EXPORT_HAS_SQLITE 1     /* else no file has the form EXPORT_SQLITE */
+#endif
+
+enum export_form {
+	EXPORT_CSV,
+	EXPORT_SQL,
+	EXPORT_SQLITE,
+	EXPORT_LKET,
+	EXPORT_CHROME,
+	EXPORT_PERFETTO,
+	EXPORT_FLAME,
+	EXPORT_PAGE,
+	EXPORT_FORMS
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The views of a session, as the tree shows them: text, pipes, streams, counts, stats. */
+#ifndef TRACER_VIEWS_H
+#define TRACER_VIEWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "metadata/buf.h"
+#include "tracer/base/base.h"
+#include "tracer/session/forms.h"
+
+struct session;
+
+/*
+ * `counts`: a line for each event that was recorded since the first start or the last clear. Takes
+ * as long as it takes to walk the events that were recorded since the last call.
+ */
+int counts_show(struct session *s, struct md_buf *out);
+/* `stats`: rates and times of all events that are held, as tables. Walks them all. */
+int stats_show(struct session *s, struct md_buf *out);
+/* `top`: the rates of the last second; of an inactive session, of its last second. */
+int top_show(struct session *s, struct md_buf *out);
+/* `DOMAIN/rules`: a line for each event rule, with the events that it matches now, and its hits. */
+int rules_show(struct session *s, enum domain domain, struct md_buf *out);
+
+/* ---- streams/OWNER/cpuN: whole CTF packets, live ---- */
+
+struct packet_stream;
+int packet_stream_open(struct session *s, const char *channel, const char *owner, const char *name,
+		       struct packet_stream **out);
+/*
+ * Copies packet bytes: > 0; 0 at the end (the session is inactive or removed and was active, and
+ * all was delivered); -EAGAIN: nothing yet. The next call continues a packet that is larger than
+ * the buffer. One caller at a time.
+ */
+ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size);
+void packet_stream_close(struct packet_stream *p);
+
+/* ---- text and pipe ---- */
+
+struct iovec;
+struct text_view;
+/* One open of `text` or `export/json`: brings the session's text up to date. */
+int text_open(struct session *s, enum text_form form, struct text_view **out);
+/*
+ * Bytes at an offset of the text, counted since the first start or clear. 0: the offset is the end
+ * of the text as of the open; the next read moves that end to the present, so a reader that stops
+ * at 0 ends and one that reads again follows. If the events at the offset were overwritten, the
+ * open continues at the oldest event held, and its offsets are shifted from then on. One caller at
+ * a time per view.
+ */
+ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size);
+/*
+ * In place of a text_read that continues the one before, if all its bytes are formatted: sets parts
+ * that are valid until the next call for v. Their number; 0: call text_read.
+ */
+int text_peek(struct text_view *v, uint64_t offset, size_t size, struct iovec *parts, int most);
+/*
+ * If the last read continued the one before: formats as many bytes for the next read, at most 256
+ * KiB, while the reader uses those that it has. As text_read, one caller at a time per view.
+ */
+void text_ahead(struct text_view *v);
+void text_close(struct text_view *v);
+/* The size to show: text produced so far. Advances to the present while a view is open. */
+uint64_t text_size(struct session *s, enum text_form form);
+
+struct pipe_view;
+int pipe_open(struct session *s, enum text_form form, struct pipe_view **out);
+ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size);        /* as packet_stream_read */
+void pipe_close(struct pipe_view *v);
+
+#endif
