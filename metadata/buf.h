@@ -24,7 +24,10 @@ struct md_buf {
 void md_buf_deinit(struct md_buf *b);
 /* Forgets the contents, keeps the allocation. */
 void md_buf_reset(struct md_buf *b);
-/* Makes room for n more bytes; returns their place, or NULL if memory is short. Does not change len. */
+/*
+ * Makes room for n more bytes; returns their place, or NULL if memory is short. Does not change
+ * len.
+ */
 static inline char *md_buf_room(struct md_buf *b, size_t n);
 void md_buf_put(struct md_buf *b, const void *data, size_t n);
 void md_buf_puts(struct md_buf *b, const char *s);
@@ -36,8 +39,8 @@ void md_buf_printf(struct md_buf *b, const char *fmt, ...) __attribute__((format
  */
 void md_buf_escape(struct md_buf *b, const char *s, size_t n);
 /*
- * The contents as a C string (adds a NUL that len does not count); "" if memory is short. Valid until
- * the next call.
+ * The contents as a C string (adds a NUL that len does not count); "" if memory is short. Valid
+ * until the next call.
  */
 const char *md_buf_str(struct md_buf *b);
 

@@ -22,8 +22,8 @@
 
 /*
  * Appends one line with its newline. The occurrence must come from md_decoder_next, and its bytes
- * must not change meanwhile. host: "" for none; it is escaped. If memory is short, out has failed and
- * no part of the line. Any number of threads.
+ * must not change meanwhile. host: "" for none; it is escaped. If memory is short, out has failed
+ * and no part of the line. Any number of threads.
  */
 void md_json_event(uint64_t clock_offset, const char *host, const struct md_occurrence *o,
 		   const struct md_stream *stream, uint32_t cpu, struct md_buf *out);

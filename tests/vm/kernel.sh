@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 900
+# TIMEOUT: 1000
 #
 # What holds for the kernel domain on this machine's kernel holds on Debian's kernels. SOAK: on
 # each of them.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 900
+# TIMEOUT: 950
 #
 # What holds for the kernel domain by tracefs holds with trail.ko, too; and a daemon takes over what
 # one before left that had tracefs. SOAK: on each kernel, and more of it.

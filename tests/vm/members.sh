@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 600
+# TIMEOUT: 950
 #
 # Extra data of rules (`with EXPR`) over the kernel's structures is what the kernel's own compiler
 # reads there: witness/members.h has the expressions, witness.ko evaluates them as C in probes of its

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 900
+# TIMEOUT: 950
 #
 # In a guest of 500 MB, sessions ask trail.ko for more memory than there is: it refuses those that
 # do not fit with the daemon's copies of them, the kernel kills no process when all rings are full,

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 400
+# TIMEOUT: 950
 #
 # Events from tasks, softirqs, interrupts and NMIs on both CPUs, in the midst of each other's
 # probes: each is there once, in its order, or was counted as lost; time never goes back, and

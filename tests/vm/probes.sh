@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 900
+# TIMEOUT: 1000
 #
 # Probes that rules make, and function tracing: what is recorded, who shares them, and that nothing
 # of them is left. SOAK: on each kernel.

@@ -349,7 +349,7 @@ static void one_spoilt(const char *empty, unsigned long *taken)
 	if (err && strcmp(again, empty))
 		fail("refused, and yet something changed");
 	if (err && err != EINVAL && err != EEXIST && err != ENOENT && err != ENAMETOOLONG &&
-	    err != EOPNOTSUPP && err != ENOSPC && err != E2BIG && err != EACCES)
+	    err != EOPNOTSUPP && err != ENOSPC && err != E2BIG && err != EACCES && err != EXDEV)
 		fail("a strange error");
 	if (!err) {
 		++*taken;
