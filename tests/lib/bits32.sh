@@ -12,7 +12,7 @@ build_bits32() {
 	# includes are asked for.
 	{
 		sed -n 's/^#[[:space:]]*include \(<.*>\).*/#include \1/p' ustlib/*.[ch] \
-			ustlib/context/*.[ch] ustlib/front/*.c tests/lib/ticker.c tests/lib/fields.c \
+			ustlib/base/*.[ch] ustlib/context/*.[ch] ustlib/front/*.c tests/lib/ticker.c tests/lib/fields.c \
 			tests/lib/process.c |
 			grep -v '<trail/\|<lttng/' | sort -u
 		echo 'int main(void) { return sizeof(void *) != 4; }'
@@ -22,7 +22,7 @@ build_bits32() {
 		skip "programs of 32 bits cannot be built or run here (gcc-multilib?): $(grep -m 1 \
 			'error' "$work/cc.log" || head -n 1 "$work/cc.log")"
 	fi
-	for f in ustlib/*.c ustlib/context/*.c ustlib/front/*.c; do
+	for f in ustlib/*.c ustlib/base/*.c ustlib/context/*.c ustlib/front/*.c; do
 		$cc -m32 -msse2 -std=gnu11 -D_GNU_SOURCE= -O2 -Wall -Wextra -Werror -fPIC \
 			-fvisibility=hidden -I. -Iustlib -c \
 			-o "$work/$(basename "$f" .c).o" "$f" || fail "$f"
