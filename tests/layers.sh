@@ -71,6 +71,7 @@ tracer_rooms='abi
 	view view/map
 	format/import format/export
 	output/snapshot
+	verb
 	trigger
 	face'
 fs_rooms='base config tree fuse daemon'

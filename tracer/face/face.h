@@ -3,7 +3,6 @@
  * tracer/face/: what fs/ sees of the tracer, in tracer.h; recover.h is the same without a daemon.
  *
  *	tracer.c        opens and closes the tracer; drafts of its state for recovery
- *	verbs.c         what `control` does
  *	staging.c       drafts of sessions, and their exchange with the real ones
  *	status.c        version and status of the daemon
  *	tracking.c      inclusion sets
@@ -23,8 +22,5 @@ struct tracer *tracer_new(const struct tracer_config *config);
 void tracer_free(struct tracer *t);
 /* Restores all sessions of the state directory. Returns the number of unclaimed buffers. */
 size_t sessions_restore(struct tracer *t);
-
-/* verbs.c: caller holds session.lock and tracer.lock; releases tracer.lock as session_apply */
-int session_start(struct session *s, struct tr_err *err);
 
 #endif

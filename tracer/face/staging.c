@@ -6,6 +6,7 @@
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/kernel/kernel.h"
+#include "tracer/verb/verbs.h"
 
 struct session *session_draft(struct session *s)
 {

@@ -267,10 +267,6 @@ static void start_sessions(struct tracer *t)
 	agents_open(t);
 }
 
-static const struct trigger_verbs trigger_verbs = {
-	.control = session_control, .halt = session_halt, .halted = session_halted,
-};
-
 /* One descriptor per registration and per buffer is needed. */
 static void raise_file_limit(void)
 {
@@ -324,7 +320,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	start_sessions(t);
 	kernel_probes_gc(t);
 	keeper_guard_start(t);
-	ret = triggers_open(t, &trigger_verbs);
+	ret = triggers_open(t);
 	if (ret)        /* not fatal */
 		tracer_report(t, "no triggers: %s", strerror(-ret));
 	*out = t;

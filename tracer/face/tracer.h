@@ -28,6 +28,7 @@
 #include "tracer/output/snapshot/images.h"
 #include "tracer/session/config.h"
 #include "tracer/session/sessions.h"
+#include "tracer/verb/verbs.h"
 #include "tracer/view/map/maps.h"
 #include "tracer/view/views.h"
 
@@ -77,23 +78,6 @@ int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, 
 struct session *session_draft(struct session *s);                      /* NULL: no memory */
 void session_draft_drop(struct session *draft);                        /* NULL is allowed */
 int session_become(struct session *s, struct session *draft, bool start, struct tr_err *err);
-
-/* ---- verbs ---- */
-
-/* Text for `control`: the verbs that are accepted now, one a line. */
-void session_verbs(struct session *s, struct md_buf *out);
-/*
- * Runs the lines of one write to `control` (NUL-terminated): checks all, then runs them in order;
- * the first failure ends it, and err->line is its line. `stop` and `clear` are barriers.
- */
-int session_control(struct session *s, const char *text, struct tr_err *err);
-/*
- * The first half of `stop`: no event is recorded any more. It waits for no lock and no barrier.
- * 0: session_halted() has to follow, by any thread. -EAGAIN: nothing was done, use `stop`.
- */
-int session_halt(struct session *s);
-/* The rest of it: what `stop` does and says. May take long. */
-int session_halted(struct session *s, struct tr_err *err);
 
 /*
  * Inclusion sets: which processes are recorded; written like lists of event rules. Excluding is a

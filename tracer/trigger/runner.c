@@ -13,6 +13,7 @@
 #include "tracer/base/os/thread.h"
 #include "tracer/output/snapshot/target.h"
 #include "tracer/trigger/trigger.h"
+#include "tracer/verb/verbs.h"
 
 #define QUEUED_MAX 1024u                /* hits of one trigger that wait */
 #define IDLE_SECONDS 10
@@ -41,13 +42,6 @@ struct runner {
 	struct item *stops;
 	bool held;                      /* runners_halt uses the first item: the thread waits */
 };
-
-static const struct trigger_verbs *session_verbs_of_face;
-
-void runner_verbs(const struct trigger_verbs *verbs)
-{
-	session_verbs_of_face = verbs;
-}
 
 /* ---- one action ---- */
 
@@ -82,13 +76,13 @@ static int run_verb(struct session *s, const struct action *a, struct tr_err *er
 {
 	switch (a->kind) {
 	case ACTION_START:
-		return is_active(s) ? 0 : session_verbs_of_face->control(s, "start", err);
+		return is_active(s) ? 0 : session_control(s, "start", err);
 	case ACTION_STOP:
-		return is_active(s) ? session_verbs_of_face->control(s, "stop", err) : 0;
+		return is_active(s) ? session_control(s, "stop", err) : 0;
 	case ACTION_ROTATE:
-		return session_verbs_of_face->control(s, "rotate", err);
+		return session_control(s, "rotate", err);
 	case ACTION_CLEAR:
-		return session_verbs_of_face->control(s, "clear", err);
+		return session_control(s, "clear", err);
 	case ACTION_SNAPSHOT:
 		return snapshot_named(s, a, err);
 	default:
@@ -133,7 +127,7 @@ static struct session *halt(struct trigger *g, const char *name)
 	if (!s)
 		return NULL;
 	session_info(s, &info);
-	if (trigger_may_now(g, &info, true) && !session_verbs_of_face->halt(s))
+	if (trigger_may_now(g, &info, true) && !session_halt(s))
 		return s;
 	session_put(s);
 	return NULL;
@@ -187,7 +181,7 @@ static void end_stop(struct trigger *g, const struct item *it)
 	int ret;
 
 	pthread_mutex_unlock(&all->lock);
-	ret = session_verbs_of_face->halted(it->halted, &err);
+	ret = session_halted(it->halted, &err);
 	pthread_mutex_lock(&all->lock);
 	count_result(g, it, it->first, ret, &err);
 }

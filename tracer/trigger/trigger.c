@@ -317,7 +317,7 @@ static void reopen_all(struct tracer *t)
 	}
 }
 
-int triggers_open(struct tracer *t, const struct trigger_verbs *verbs)
+int triggers_open(struct tracer *t)
 {
 	struct triggers *all;
 	int fd = open_directory(t);
@@ -337,7 +337,6 @@ int triggers_open(struct tracer *t, const struct trigger_verbs *verbs)
 	CDS_INIT_LIST_HEAD(&all->ready);
 	runners_start(all);
 	t->triggers = all;
-	runner_verbs(verbs);
 	triggers_restore(t);
 	watch_begin(t);
 	engine_start(t);

@@ -118,18 +118,11 @@ struct triggers {
 	pthread_cond_t nudge;
 };
 
-/* What a session's `control` does. The face has it, so it passes it to triggers_open. */
-struct trigger_verbs {
-	int (*control)(struct session *s, const char *text, struct tr_err *err);
-	int (*halt)(struct session *s);         /* as session_halt of tracer.h */
-	int (*halted)(struct session *s, struct tr_err *err);
-};
-
 /*
  * Restores what an earlier daemon left, and begins. After the sessions were restored. 0 or -errno:
  * then there are no triggers. Without lock.
  */
-int triggers_open(struct tracer *t, const struct trigger_verbs *verbs);
+int triggers_open(struct tracer *t);
 /* Ends all threads. Before sessions go. Without lock. */
 void triggers_stop(struct tracer *t);
 /* keep: the next daemon finds the triggers again. */
@@ -236,6 +229,5 @@ void runners_halt(struct triggers *all);
 void runners_start(struct triggers *all);       /* of a new `all`, as runners_end of an old one */
 void runners_end(struct triggers *all);
 void runners_stop(struct triggers *all);        /* without lock */
-void runner_verbs(const struct trigger_verbs *verbs);    /* once, by triggers_open */
 
 #endif

@@ -7,7 +7,6 @@
 #include <sys/sysinfo.h>
 
 #include "tracer/app/app.h"
-#include "tracer/face/face.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/session/trace_form.h"
@@ -15,6 +14,7 @@
 #include "tracer/base/base.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/output/snapshot/snapshot.h"
+#include "tracer/verb/verbs.h"
 
 /* Sets a number that no session had before, including those of earlier daemons. */
 static void request_statedump(struct session *s)
@@ -117,14 +117,23 @@ static void collect_missed(struct session *s)
 	s->active = active;
 }
 
+/*
+ * After s->active became false: the second part of a stop. A halted session may be active again.
+ * then_stop() has to follow, without locks.
+ */
+static void end_recording(struct session *s)
+{
+	collect_missed(s);
+	session_apply(s);
+}
+
 static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
 {
 	(void)arg;
 	if (!s->active && !s->halting)
 		return tr_fail(err, -EBUSY, "the session is not active");
-	collect_missed(s);
 	s->active = false;
-	session_apply(s);
+	end_recording(s);
 	return 0;
 }
 
@@ -270,8 +279,7 @@ int session_halted(struct session *s, struct tr_err *err)
 	session_lock(s);
 	ret = session_check_alive(s, err);
 	if (!ret) {
-		collect_missed(s);
-		session_apply(s);
+		end_recording(s);
 		session_save(s);
 		session_changed(s);
 	}
