@@ -141,6 +141,7 @@ const struct row export_rows[] = {
 	  .arg = TEXT_JSON_SYMBOLS },
 	EXPORT_ROW("chrome.json", EXPORT_CHROME),
 	EXPORT_ROW("csv", EXPORT_CSV),
+	EXPORT_ROW("flame.folded", EXPORT_FOLDED),
 	EXPORT_ROW("flame.svg", EXPORT_FLAME),
 	{ .name = "lket",
 	  .mode = S_IFDIR | 0555,

@@ -89,7 +89,7 @@ static const char readme_domains[] =
 	"      export/ltt/         … as a trace directory of LTT 0.7\n"
 	"      export/chrome.json  as slices and instants on a time line, for Chrome and\n"
 	"                          other viewers; export/perfetto: for ui.perfetto.dev\n"
-	"      export/flame.svg    a flame graph of the slices\n"
+	"      export/flame.svg    a flame graph of the slices; flame.folded: as text\n"
 	"      export/timeline.html  slices and events as one page for a browser\n"
 	"      trace/              the session as a CTF trace directory, as it was when\n"
 	"                          your program first read it\n"

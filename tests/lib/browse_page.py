@@ -158,20 +158,158 @@ def click(b):
     b.frame()
     x, y = b.run("(r => [LEFT + (data.begin[0] + data.end[0]) / 2 * scale() - view.from * scale(),"
                  " r.y - view.y + r.h / 2 + $('c').getBoundingClientRect().top])"
-                 "(data.rows[data.row[0]])")
+                 "(data.all[data.row[0]])")
     b.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
     b.mouse("mouseReleased", x, y, button="left", clickCount=1)
     same("the event of the slice", b.run("data.event[0]"), b.run("shown[now]"))
 
 
+def chosen(b):
+    """A click chose the slice: its outline, its duration and its fields."""
+    b.frame()
+    have = b.run("$('about').textContent")
+    for text in ("slice work", "duration " + b.run("duration(data.end[0] - data.begin[0])"),
+                 "\nthread ", "\nvpid "):
+        if text not in have:
+            sys.exit("about the slice, without %r: %s" % (text, have))
+    outline = b.run("""(() => {
+      const g = $('c').getContext('2d'), r = data.all[data.row[picked]];
+      const x = Math.round(LEFT + (data.begin[picked] - view.from) * scale()) - 1;
+      const [red, green, blue] = g.getImageData(x, r.y - view.y + 10, 1, 1).data;
+      return [red, green, blue];
+    })()""")
+    if not outline[0] > 1.5 * max(outline[1:]):
+        sys.exit("no outline: %r" % outline)
+    b.key(".")
+    same("the next slice of the row", True, b.run("data.row[picked] === data.row[0] && picked > 0"))
+    b.key(",")
+    same("the slice before", 0, b.run("picked"))
+
+
+def steps(b):
+    """Enter, n and N step through what the search has found."""
+    b.run("select(null); show(0, data.last); $('q').value = ''; refresh()")
+    b.key("/")
+    b.type("load_entry")
+    b.key("Enter")
+    first = b.run("now")
+    if first < 0 or b.run("shown.length") != 200:
+        sys.exit("Enter: row %r of %r" % (first, b.run("shown.length")))
+    b.key("Enter")
+    same("the second Enter", first + 1, b.run("now"))
+    b.key("Escape")
+    b.key("n")
+    same("n", first + 2, b.run("now"))
+    b.key("N")
+    same("N", first + 1, b.run("now"))
+    same("in view", True, b.run("data.time[shown[now]] >= view.from && data.time[shown[now]] <= view.to"))
+    same("marks of hits", True, b.run("""(() => {
+      draw();
+      const g = $('c').getContext('2d'), x = Math.floor(LEFT + (data.time[rows[now]] - view.from) *
+        scale()), [red, green, blue] = g.getImageData(x + 2, 20, 1, 1).data;
+      g.clearRect(0, 0, 1, 1);
+      const hit = [...Array($('c').width).keys()].filter(x => x > LEFT).map(x =>
+        g.getImageData(x, 20, 1, 1).data).filter(p => p[0] > 150 && p[1] < 90 && p[2] > 150);
+      return hit.length > 0;
+    })()"""))
+    b.run("$('q').value = ''; refresh()")
+
+
+def filters(b):
+    """Expressions; those that are wrong are marked, and say why."""
+    slices = b.run("[...Array(data.slices).keys()].filter(s => data.ended[s]).map(s =>"
+                   " data.end[s] - data.begin[s])")
+    middle = sorted(slices)[len(slices) // 2]
+    for text, n in (("n < 5 && thread = 1", 5), ("n < 5 || thread = 1", 105 + 5),
+                    ("duration > %dns" % middle, sum(t > middle for t in slices)),
+                    ("duration >= %gus" % (middle / 1000), sum(t >= middle for t in slices)),
+                    ("text ~ 'quotes'", 400), ('text !~ "quotes"', 0), ("!(n < 5) && n < 7", 4 * 4),
+                    ("big == 18446744073709551615", 200), ("big > 18446744073709551614", 200),
+                    ("event = work:note", 200), ("event ~ NOTE && ratio == 0.25", 200),
+                    ("n = 0x10", 2 * 4)):
+        b.run("$('f').value = %r; refresh()" % text)
+        if text.startswith("n < 5 ||"):
+            n = b.run("[...Array(data.n).keys()].filter(i => value(i, 'n') < 5 ||"
+                      " value(i, 'thread') === 1).length")
+        if text.startswith(("!(n", "n = 0x")):
+            n = b.run("[...Array(data.n).keys()].filter(i => %s).length" % (
+                "[5, 6].includes(value(i, 'n'))" if text[0] == "!" else "value(i, 'n') === 16"))
+        same("filter " + text, n, shown(b))
+        same("marked " + text, False, b.run("$('f').classList.contains('bad')"))
+    for text in ("n <", "(n < 5", "n < 5 thread = 1", "< 5", "n < 5 &&", '"'):
+        b.run("$('f').value = %r; refresh()" % text)
+        same("a mistake: " + text, [True, "true", True, 0], b.run(
+            "[$('f').classList.contains('bad'), $('f').getAttribute('aria-invalid'),"
+            " $('tip').textContent.startsWith('Filter: '), shown.length]"))
+    b.run("$('f').value = ''; refresh()")
+
+
+def groups(b):
+    """A click on a group closes it; the keys, too. The overview moves the view."""
+    rows = b.run("data.rows.length")
+    b.key("c")
+    same("closed", b.run("data.all.filter(r => r.group).length"), b.run("data.rows.length"))
+    b.key("c")
+    same("opened", rows, b.run("data.rows.length"))
+    b.run("view.y = 0; draw()")
+    y = b.run("(r => r.y - view.y + 8 + $('c').getBoundingClientRect().top)(data.rows.find(r => r.group))")
+    b.mouse("mousePressed", 40, y, button="left", buttons=1, clickCount=1)
+    b.mouse("mouseReleased", 40, y, button="left", clickCount=1)
+    if b.run("data.rows.length") >= rows:
+        sys.exit("a click does not close the group")
+    b.key("c")
+    b.key("c")
+    b.run("data.all.forEach(r => { if (r.group) r.group.shut = false; }); layout(); draw()")
+    same("empty tracks", 0, b.run("data.all.filter(r => r.t && !r.items.length).length"))
+    b.run("show(0, data.last / 10)")
+    top = b.run("$('over').getBoundingClientRect().top + 10")
+    b.mouse("mousePressed", 900, top, button="left", buttons=1, clickCount=1)
+    b.mouse("mouseReleased", 900, top, button="left", clickCount=1)
+    if b.run("view.from") < b.run("data.last / 2"):
+        sys.exit("the overview does not move the view")
+    b.run("select([0, data.last])")
+    total = b.run("[...Array(data.slices).keys()].filter(s => data.ended[s]).map(s =>"
+                  " data.names[data.label[s]] === 'work:load' ? data.end[s] - data.begin[s] : 0)"
+                  ".reduce((a, b) => a + b)")
+    have = b.run("$('totals').innerText.split('\\n').join(' ')")
+    if "work:load" not in have or "200" not in have or b.run("duration(%r)" % total) not in have:
+        sys.exit("totals: " + have)
+    b.run("select(null); show(0, data.last)")
+
+
+CONTRAST = """(() => {
+  const light = c => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+  const of = p => 0.2126 * light(p[0]) + 0.7152 * light(p[1]) + 0.0722 * light(p[2]);
+  const g = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const read = color => {
+    g.clearRect(0, 0, 1, 1); g.fillStyle = color; g.fillRect(0, 0, 1, 1);
+    return of(g.getImageData(0, 0, 1, 1).data);
+  };
+  const ratio = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  const text = read(style('--text')), dim = read(style('--dim'));
+  let least = Math.min(...['--back', '--bar'].flatMap(c =>
+    [ratio(text, read(style(c))), ratio(dim, read(style(c)))]));
+  for (let h = 0; h < 360; h++) {
+    const name = data.names.length;
+    hues.set(name, h);
+    least = Math.min(least, ratio(text, read(color(name))));
+    hues.delete(name);
+  }
+  return least;
+})()"""
+
+
 def looks(b):
     """Light and dark, narrow and wide: the canvas fills its place, and nothing is outside."""
-    for width, height, dark in ((1280, 720, False), (1280, 720, True), (3840, 2160, False)):
+    for width, height, dark in ((1280, 720, False), (1280, 720, True), (3840, 2160, False), (390, 800, True)):
         b.shape(width, height, dark)
         b.wait("size", "$('c').width === innerWidth")
         b.frame()
         color = b.run("getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)")
         same("light at %d" % width, not dark, sum(color[:3]) > 384)
+        least = b.run(CONTRAST)
+        if least < 4.5:
+            sys.exit("contrast of text: %.2f" % least)
         same("outside of the page", [0, 0], b.run(
             "[document.documentElement.scrollWidth - innerWidth,"
             " document.documentElement.scrollHeight - innerHeight]"))
@@ -179,32 +317,57 @@ def looks(b):
 
 
 def flame(b, url):
-    """The flame graph beside it: labels in their frames, details by the Tab key, light and dark."""
+    """The flame graph beside it: labels in their frames, zoom, search, details by keys, themes."""
     b.open(url)
     b.frame()
     have = b.run("(g => [g.length > 3, g.filter(f => !f.querySelector('title')).length,"
-                 " g.filter(f => f.querySelector('text:not(.d)')?.getBBox().width >"
+                 " g.filter(f => (f.querySelector('text')?.getBBox().width || 0) >"
                  " f.querySelector('rect').getBBox().width).length])"
-                 "([...document.querySelectorAll('g')])")
+                 "([...document.querySelectorAll('g.f')])")
     same("frames; without a title, with too long a label", [True, 0, 0], have)
-    details = ("[...document.querySelectorAll('.d')].filter(d => getComputedStyle(d).display !="
-               " 'none').map(d => d.textContent)")
-    same("details without a focus", [], b.run(details))
+    same("rows that are not sorted by name", 0, b.run(
+        "frames.filter(f => frames.some(g => g.depth === f.depth && g.begin < f.begin &&"
+        " frames.find(o => around(o, f) && o.depth === f.depth - 1) ==="
+        " frames.find(o => around(o, g) && o.depth === g.depth - 1) && g.name > f.name)).length"))
+    details = "$('details').textContent"
+    same("details without a focus", "", b.run(details))
+    b.key("Tab")        # (the document itself)
+    b.key("Tab")
+    same("keys come to the search first", "words", b.run("document.activeElement.id"))
     for n in range(3):
         b.key("Tab")
         title = b.run("document.querySelectorAll('title')[%d].textContent" % n)
-        same("details of frame %d" % n, [title.replace("\n", "; ")], b.run(details))
-    for width, height, dark in ((1280, 720, False), (1280, 720, True), (3840, 2160, False)):
+        same("details of frame %d" % n, title.replace("\n", "; "), b.run(details))
+    wide = "document.activeElement.querySelector('rect').getBoundingClientRect().width"
+    before = b.run(wide)
+    b.key("Enter")
+    same("the zoomed frame is as wide as the window", [True, True],
+         b.run("[Math.abs(%s - innerWidth) < 1, %s > %r || %r >= innerWidth - 1]" %
+               (wide, wide, before, before)))
+    same("frames beside it are hidden", True, b.run(
+        "frames.every(f => !f.shown || f === zoomed || around(f, zoomed) || around(zoomed, f))"))
+    b.key("Escape")
+    same("reset", [before, "none"], b.run("[%s, $('reset').style.display]" % wide))
+    b.key("/")
+    b.type("load")
+    same("hits", "1 frame, %s %%" % b.run(
+        "(100 * frames.find(f => f.name.includes('load')).total / all.total).toFixed(2)"),
+         b.run("$('found').textContent"))
+    b.key("Escape")
+    same("no hits", "", b.run("$('found').textContent"))
+    for width, height, dark in ((1280, 720, False), (1280, 720, True), (390, 720, False),
+                                (3840, 2160, False)):
         b.shape(width, height, dark)
         b.frame()
         color = b.run("getComputedStyle(document.documentElement).backgroundColor"
                       ".match(/[0-9]+/g).map(Number)")
         same("a light flame graph", not dark, sum(color[:3]) > 384)
-        same("at the top", True, b.run("document.querySelector('text').getBoundingClientRect().top"
-                                       " < innerWidth / 32"))
-        same("the part of the width", 99, b.run(
-            "Math.floor(100 * document.querySelector('rect').getBoundingClientRect().width /"
-            " innerWidth)"))
+        same("letters of 12 pixels, all rows, the whole width", ["12px", None, True, True], b.run(
+            "[getComputedStyle(document.querySelector('g.f text')).fontSize, svg.getAttribute("
+            "'viewBox'), +svg.getAttribute('height') === TOP + rows * ROW + 10, Math.abs("
+            "all.rect.getBoundingClientRect().width - innerWidth) < 1]"))
+    b.shape(1280, 720, False)
+    same("errors of the flame graph", [], b.errors())
 
 
 def read_stack(b, url, names):
@@ -240,6 +403,10 @@ def use(b, url, counts):
     zoom(b)
     pixels(b)
     click(b)
+    chosen(b)
+    steps(b)
+    filters(b)
+    groups(b)
     looks(b)
     same("errors of the page", [], b.errors())
     flame(b, url.replace("timeline.html", "flame.svg"))

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""judge_slices.py JSON CHROME PERFETTO PAGE FLAME [times]: whether the first three have the slices,
-instants, counters, switches and names that follow from the lines of JSON. With `times`, FLAME has
-the times of all paths; else it is XML.
+"""judge_slices.py JSON CHROME PERFETTO PAGE FLAME STATS FOLDED [times]: whether the first three have
+the slices, instants, counters, switches and names that follow from the lines of JSON, and STATS their
+numbers by name. With `times`, FLAME has the times of all paths; else it is XML.
 
-The pairs are found here anew, from `export/json`. Prints the first difference and exits with 1;
+slice_oracle.py finds the slices in `export/json`. Prints the first difference and exits with 1;
 else prints the numbers of slices, instants, counters and switches.
 """
 import json
 import re
+import shlex
 import struct
 import sys
 import xml.etree.ElementTree as xml
 
-CPUS = 1 << 22
-INTERRUPTS = CPUS + (1 << 20)
-DISKS = CPUS + (2 << 20)
-PAIR = re.compile(r"(?:compat_)?(?:syscall_(?P<call>entry|exit)_(?P<name>.+)|(?P<base>.+)[_:]"
-                  r"(?P<side>begin|end|entry|exit))")
+from slice_oracle import CPUS, Event, Slices, fold, totals
+
+LOSSES = CPUS + (3 << 20)
 
 
 class Found:
@@ -43,41 +42,21 @@ class Found:
 
 
 class Stacks:
-    """Slices from begins and ends in order."""
+    """Slices of a form, from begins and ends in order."""
 
     def __init__(self, found):
-        self.found, self.open, self.paths, self.calls = found, {}, {}, {}
+        self.found, self.open = found, {}
 
-    def begin(self, track, time, name, call=False):
+    def begin(self, track, time, name):
         self.open.setdefault(track, []).append((time, name))
-        if call:
-            self.calls[track] = len(self.open[track])
 
-    def leave_call(self, track, time):
-        """A thread that enters a call, or runs its program, is in no earlier call."""
-        depth = self.calls.pop(track, 0)
-        while 0 < depth <= len(self.open.get(track, [])):
-            self.end(track, time)
-
-    def end(self, track, time):
-        self.add_path(track, time)
+    def end(self, track, time, ended=True):
         begin, name = self.open[track].pop()
-        if len(self.open[track]) < self.calls.get(track, 0):
-            del self.calls[track]
-        self.found.slices.append((track, begin, time, name))
-
-    def add_path(self, track, time):
-        """Sums of the innermost slice: time, time of the slices in it, count."""
-        stack = self.open[track]
-        path = tuple(name for _, name in stack)
-        spent = time - stack[-1][0]
-        for key, total, inner, n in ((path, spent, 0, 1), (path[:-1], 0, spent, 0)):
-            old = self.paths.get(key, (0, 0, 0))
-            self.paths[key] = (old[0] + total, old[1] + inner, old[2] + n)
+        self.found.slices.append((track, begin, time, name, ended))
 
     def finish(self):
         for track, stack in self.open.items():
-            self.found.slices += [(track, begin, -1, name) for begin, name in stack]
+            self.found.slices += [(track, begin, -1, name, False) for begin, name in stack]
 
 
 def counters_of(event, known):
@@ -100,85 +79,57 @@ def counters_of(event, known):
     return [(name, numbers["value"])] if list(fields) == ["value"] and numbers else []
 
 
-def lane(event, lanes):
-    """The track of a block request: where it began, or a free one of its device."""
-    begins = event["event"] == "block_rq_issue"
-    dev, sector = event["fields"]["dev"], event["fields"]["sector"]
-    for i, other in enumerate(lanes):
-        if other[0] == dev and other[2] != begins and (begins or other[1] == sector):
-            break
-    else:
-        if not begins:
-            return None
-        i = len(lanes)
-        lanes.append(None)
-    lanes[i] = (dev, sector, begins)
-    return DISKS + i
-
-
-def add_event(f, event, stacks, current, state):
+def add_event(f, event, slices, state):
+    """Returns a slice that may be dropped, with what then shows the event; or None."""
     fields, context, time = event["fields"], event.get("context", {}), event["time"]
     name, cpu = event["event"], event["cpu"]
-    tid = context.get("vtid", context.get("tid", current.get(cpu, 0)))
-    pid = context.get("vpid", context.get("pid", 0))
-    tid = tid or CPUS + cpu
-    m = PAIR.fullmatch(name)
-    side, pair = m and (m["call"] or m["side"]), m and (m["name"] or m["base"])
-    if side and re.match("(x86_)?irq_", name):
-        tid = INTERRUPTS + cpu
-    if name in ("block_rq_issue", "block_rq_complete"):
-        side, pair = "begin" if name == "block_rq_issue" else "end", "block_rq"
-        tid = lane(event, state["lanes"]) or tid
+    e = Event(name, time, cpu, context.get("tid", context.get("vtid")),
+              context.get("pid", context.get("vpid")), fields)
+    found = slices.take(e)
+    tid = CPUS + cpu if name == "power_cpu_frequency" else e.track
     # (a thread whose events are all on tracks of hardware has no track)
-    if tid < CPUS and name != "cpu_frequency" and "procname" in context:
+    if tid < CPUS and "procname" in context:
         f.threads[tid] = context["procname"] or f.threads.get(tid, "")
-        if pid == tid:
+        if e.pid == tid:
             f.processes[tid] = context["procname"]
-    call = bool(m and m["call"])
-    if side in ("begin", "entry") and (call or ":" in name):
-        stacks.leave_call(tid, time)
-    if call and pair in ("exit", "exit_group", "rt_sigreturn", "sigreturn"):
-        side = None
-    if side in ("begin", "entry"):
-        stacks.begin(tid, time, pair, call)
-        return
-    if side:
-        stack = stacks.open.get(tid, [])
-        if pair in [s[1] for s in stack]:
-            while stack[-1][1] != pair:
-                stacks.end(tid, time)
-            stacks.end(tid, time)
-            return
+    if found:
+        return (found, tid, time, name) if e.begins else None
     counters = counters_of(event, state["known"])
     f.counters += [(time, counter, value) for counter, value in counters]
     if not counters:
         f.instants.append((tid, time, name))
     if name in ("sched_waking", "sched_wakeup", "sched_wakeup_new") and fields["tid"] > 0:
         state["woken"].setdefault(fields["tid"], time)
+    return None
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def expected(path):
-    f, current, state = Found(), {}, {"lanes": [], "known": set(), "woken": {}}
-    stacks = Stacks(f)
-    with open(path, encoding="utf-8") as lines:
-        for line in lines:
-            event = json.loads(line)
-            if "event" not in event:    # a loss
-                continue
-            if event["event"] != "sched_switch":
-                add_event(f, event, stacks, current, state)
-                continue
-            tid = event["fields"]["next_tid"]
-            current[event["cpu"]] = tid
-            f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))
-            if tid in state["woken"]:
-                f.flows.append((state["woken"].pop(tid), event["time"]))
-    stacks.finish()
-    for track, stack in stacks.open.items():
-        while stack:
-            stacks.add_path(track, event["time"])
-            stack.pop()
-    f.paths = stacks.paths
+    events = lines_of(path)
+    since = max((e["to"] or 0 for e in events if "event" not in e and
+                 e["kind"] in ("overwritten", "packets")), default=0)
+    f, begun = Found(), []
+    state, slices = {"known": set(), "woken": {}}, Slices(since)
+    for event in events:
+        if "event" not in event:    # a loss
+            continue
+        if event["event"] != "sched_switch":
+            begun.append(add_event(f, event, slices, state))
+            continue
+        tid = event["fields"]["next_tid"]
+        slices.take(Event("sched_switch", event["time"], event["cpu"], None, None, event["fields"]))
+        f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))
+        if tid in state["woken"]:
+            f.flows.append((state["woken"].pop(tid), event["time"]))
+    f.dropped = slices.finish()
+    f.instants += [b[1:] for b in begun if b and b[0].dropped]
+    f.slices = [(s.track, s.begin, s.end, s.name, s.ended) for s in slices.all if not s.dropped]
+    f.paths = fold(slices.all)
+    f.totals = totals(slices.all, lambda s: s.event.title)
     return f
 
 
@@ -192,7 +143,8 @@ def chrome(path, want):
         time, tid = start + round(e["ts"] * 1000), e["tid"]
         if e["ph"] == "M":
             names = f.threads if e["name"] == "thread_name" else f.processes
-            names[tid if names is f.threads else e["pid"]] = e["args"]["name"]
+            if e["name"] != "process_labels":
+                names[tid if names is f.threads else e["pid"]] = e["args"]["name"]
         elif e["ph"] in "BE" and e["pid"] == CPUS and "next_tid" in e.get("args", {}):
             f.switches.append((tid - CPUS, time, e["args"]["next_tid"], e["name"]))
             cpus[tid] = True
@@ -201,13 +153,15 @@ def chrome(path, want):
         elif e["ph"] == "B":
             stacks.begin(tid, time, e["name"])
         elif e["ph"] == "E":
-            stacks.end(tid, time)
+            stacks.end(tid, time, "no end" not in e.get("args", {}))
         elif e["ph"] == "s":
             assert tid - CPUS < 65536 and e["id"] not in flows, e
             flows[e["id"]] = time
         elif e["ph"] == "f":
             assert (tid, time) == (last["tid"], start + round(last["ts"] * 1000)), e
             f.flows.append((flows.pop(e["id"]), time))
+        elif e["ph"] == "X":
+            assert tid >= LOSSES, e
         elif e["ph"] == "C":
             (_, value), = e["args"].items()
             f.counters.append((time, e["name"], value))
@@ -280,7 +234,7 @@ def annotations(e):
         name = note.pop(10)[0].decode()
         (kind, value), = note.items()
         value = value[0]
-        values[name] = {3: lambda: value, 4: lambda: signed(value), 5: lambda: value,
+        values[name] = {2: lambda: bool(value), 7: lambda: hex(value), 3: lambda: value, 4: lambda: signed(value), 5: lambda: value,
                         6: lambda: value.decode(), 9: lambda: json.loads(value)}[kind]()
     return values
 
@@ -293,7 +247,7 @@ def perfetto(path, notes):
     assert list(trace) in ([1], []), list(trace)
     for i, packet in enumerate(trace.get(1, [])):
         p = message(packet)
-        assert p[10] == [1] and p.get(13, [0]) == ([1] if not i else [0]), p
+        assert p[10] == [1] and (42 in p or p.get(13, [0]) == ([1] if not i else [0])), p
         if 60 in p:
             describe(f, message(p[60][0]), tracks)
         elif 1 in p:
@@ -307,11 +261,12 @@ def perfetto(path, notes):
             if kind == 4:
                 f.counters.append((time, track, signed(e[30][0]) if 30 in e else e[44][0]))
                 continue
-            notes.setdefault((time, track), []).append(annotations(e))
+            noted = annotations(e)
+            notes.setdefault((time, track), []).append(noted)
             if kind == 1:
                 stacks.begin(track, time, e[23][0].decode())
             elif kind == 2:
-                stacks.end(track, time)
+                stacks.end(track, time, "no end" not in noted)
             elif 48 in e:
                 assert kind == 3 and e[23] == [b"woken"] and f.switches[-1][1:3] == (time, track), e
                 f.flows.append((flows.pop(e[48][0]), time))
@@ -322,6 +277,7 @@ def perfetto(path, notes):
                     flows[flow] = time
                 f.instants.append((track, time, e[23][0].decode()))
     stacks.finish()
+    f.slices = [s for s in f.slices if s[0] < LOSSES]
     return f
 
 
@@ -337,16 +293,18 @@ def page(path):
         head, *cells = line.split("\t")
         if head == "l":
             continue
+        if head == "p":
+            f.processes[int(cells[0])] = json.loads('"%s"' % cells[1])
+            continue
         if head == "t":
             tid, pid, name = int(cells[1]), int(cells[2]), json.loads('"%s"' % cells[3])
             f.threads[tid] = name
-            if tid == pid:
-                f.processes[pid] = name
             tracks[cells[0]] = {"tid": tid, "contexts": None}
             continue
         if head == "d":
-            names = [json.loads('"%s"' % name) for name in cells[1:3] + cells[4:]]
+            names = [json.loads('"%s"' % name) for name in cells[1:3] + cells[5:]]
             classes[cells[0]] = (names[0], names[1], int(cells[3]), names[2:])
+            assert len(cells[4]) == len(cells) - 5, line
             continue
         if head == "n":
             counters[cells[0]] = json.loads('"%s"' % cells[2])
@@ -356,13 +314,13 @@ def page(path):
             f.counters.append((time, counters[number], json.loads(value)))
             continue
         if head == "z":
-            start = int(cells[0])
+            start, f.dropped = int(cells[0]), int(cells[1])
             continue
         kind, (*number, since, track) = head[0], head[1:].split(" ")
         time, track = time + int(since), tracks[track]
         tid = track["tid"]
         if kind == "x":
-            stacks.end(tid, time)
+            stacks.end(tid, time, False)
             continue
         event, name, contexts, names = classes[number[0]]
         values = [json.loads(cell) if cell else None for cell in cells]
@@ -388,7 +346,8 @@ def page(path):
         if event == "work:note":
             assert list(fields) == ["text", "ratio", "big"] and fields["big"] == (1 << 64) - 1, line
     stacks.finish()
-    f.slices = [(t, b + start, e + start if e >= 0 else -1, n) for t, b, e, n in f.slices]
+    f.slices = [(t, b + start, e + start if e >= 0 else -1, n, ended)
+                for t, b, e, n, ended in f.slices]
     f.instants = [(t, time + start, n) for t, time, n in f.instants]
     f.counters = [(time + start, n, v) for time, n, v in f.counters]
     f.switches = [(cpu, time + start, t, n) for cpu, time, t, n in f.switches]
@@ -402,18 +361,51 @@ def duration(ns):
 
 def flame(path, want):
     """Compares the frames, except those that are too narrow to be shown."""
-    whole = want.paths.pop(())[1]
+    whole = want.paths[()][1]
     frames = []
     for keys, (total, inner, count) in want.paths.items():
-        if 1200 * total / whole >= 0.3:
-            frames.append([keys[-1], "total %s, %.2f %%" % (duration(total), 100 * total / whole),
-                           "self " + duration(total - inner),
-                           "%d times, mean %s" % (count, duration(total // count))])
-    shown = [t.text.split("\n") for t in xml.parse(path).iter("{http://www.w3.org/2000/svg}title")]
+        if keys and 1200 * total / whole >= 0.012:
+            outer = want.paths[keys[:-1]][0] or whole
+            frames.append([keys[-1], "total %s, %.2f %%, %.2f %% of its parent" %
+                           (duration(total), 100 * total / whole, 100 * total / outer),
+                           "self " + duration(total - inner if count else 0)] +
+                          (["%d times, mean %s" % (count, duration(total // count))] if count
+                           else []))
+    groups = xml.parse(path).iter("{http://www.w3.org/2000/svg}g")
+    shown = [g[0].text.split("\n") for g in groups if g.get("class") == "f"]
     # `all` and the name of the threads are the widest.
-    assert [f[0] for f in shown[:2]] == ["all", "slices"] and shown[0][1] == shown[1][1], shown[:2]
+    assert [f[0] for f in shown[:2]] == ["all", "slices"], shown[:2]
+    assert shown[0][1] == shown[1][1], shown[:2]
     if sorted(frames) != sorted(shown[2:]):
         sys.exit("flame:\n%r\n%r" % (sorted(frames), sorted(shown[2:])))
+
+
+def compare_stats(path, want):
+    """The counts, totals and maxima of stats, by name."""
+    have = {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            word = shlex.split(line) if line.startswith("pair ") else ()
+            if word and word[3] not in ("0", "-") and word[-1] != "sched_wakeup":
+                old = have.get(word[-1], (0, 0, 0))
+                ns = [int(w.replace(".", "")) for w in (word[6], word[10])]
+                have[word[-1]] = old[0] + int(word[3]), old[1] + ns[0], max(old[2], ns[1])
+    if have != want.totals:
+        sys.exit("stats:\n%r\n%r" % (sorted(want.totals.items()), sorted(have.items())))
+
+
+def compare_folded(path, want):
+    """The self times of all paths, without the names of the threads."""
+    have = {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            stack, count = line.rsplit(" ", 1)
+            stack = tuple(stack.split(";")[1:])
+            have[stack] = have.get(stack, 0) + int(count)
+    self = {tuple(name.replace(";", ":") for name in path): total - inner
+            for path, (total, inner, n) in want.paths.items() if n and total > inner}
+    if have != self:
+        sys.exit("folded:\n%r\n%r" % (sorted(self.items()), sorted(have.items())))
 
 
 def main():
@@ -429,8 +421,12 @@ def main():
                     sys.exit("annotations:\n%r\n%r" % (event, have))
     shown = page(sys.argv[4])
     shown.flows = want.flows        # the page has the events alone
+    if shown.dropped != want.dropped:
+        sys.exit("page: %d begins dropped of %d" % (shown.dropped, want.dropped))
     want.compare(shown, "page")
-    if len(sys.argv) > 6:
+    compare_stats(sys.argv[6], want)
+    compare_folded(sys.argv[7], want)
+    if len(sys.argv) > 8:
         flame(sys.argv[5], want)
     else:
         xml.parse(sys.argv[5])

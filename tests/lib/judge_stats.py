@@ -10,6 +10,8 @@ import re
 import shlex
 import sys
 
+import slice_oracle
+
 LINE = re.compile(r"\[(\d+)\.(\d{9})\] \(\+[^)]*\) (?:\S+ )?(\S+): \{ cpu_id = (\d+) \}, (.*)")
 FIELD = re.compile(r'(\w+) = ("(?:[^"\\]|\\.)*"|[^ ,]+)')
 
@@ -29,6 +31,7 @@ class Event:
         c = dict(FIELD.findall(contexts))
         pid, tid = ("pid", "tid") if self.kernel else ("vpid", "vtid")
         self.tid = c.get(tid)
+        self.pid = c.get(pid)
         self.process = ("kernel" if self.kernel else "user", c.get(pid, "-"),
                         "-" if pid in c else c.get(tid, "-"),
                         c["procname"][1:-1] if "procname" in c else "-")
@@ -37,60 +40,61 @@ class Event:
         self.known = pid in c or tid in c or "procname" in c
 
 
-def pair_of(e):
-    """(name, begins, by, key, whether it may nest) of the event's pair, or None."""
-    if e.kernel:
-        f = e.fields
-        if e.name in ("block_rq_issue", "block_rq_complete"):
-            return ("block_rq", e.name.endswith("issue"), "fields", (f["dev"], f["sector"]), False)
-        if e.name in ("sched_wakeup", "sched_wakeup_new"):
-            return ("sched_wakeup", True, "fields", f["tid"], False)
-        if e.name == "sched_switch":
-            return ("sched_wakeup", False, "fields", f["next_tid"], False)
-        m = re.fullmatch(r"(compat_)?syscall_(entry|exit)_(\w+)", e.name)
-        if m:
-            key = ("t", e.tid) if e.tid != "0" else ("c", e.cpu)
-            return ((m[1] or "") + "syscall:" + m[3], m[2] == "entry",
-                    "thread" if e.tid else "-", key, False)
-    m = re.fullmatch(r"(.+)[_:](begin|end|entry|exit)", e.name)
-    if not m:
-        return None
-    by = "thread" if e.tid else "cpu"
-    if e.kernel and e.name.startswith(("irq_", "x86_irq_")):
-        by = "cpu"
-    key = ("t", e.tid) if by == "thread" and e.tid != "0" else ("c", e.cpu)
-    return (m[1], m[2] in ("begin", "entry"), by, key, not e.kernel)
+def number(text):
+    try:
+        return int(text, 0)
+    except (TypeError, ValueError):
+        return text
+
+
+def wakeup_of(e):
+    """(begins, thread) of an event that wakes up a thread or switches to one, or None."""
+    if e.kernel and e.name in ("sched_wakeup", "sched_wakeup_new"):
+        return True, e.fields["tid"]
+    if e.kernel and e.name == "sched_switch":
+        return False, e.fields["next_tid"]
+    return None
 
 
 class Pair:
     def __init__(self):
         self.begun = self.ended = 0
         self.times, self.by_process = [], collections.defaultdict(list)
-        self.open = collections.defaultdict(list)
+        self.of_threads = False
 
 
 def count_pairs(events):
-    pairs = collections.defaultdict(Pair)
+    pairs, slices, woken = collections.defaultdict(Pair), slice_oracle.Slices(), {}
     for e in events:
-        of = pair_of(e)
-        if not of:
+        domain = "kernel" if e.kernel else "user"
+        one = slice_oracle.Event(e.name, e.ts, e.cpu, number(e.tid), number(e.pid),
+                                 {k: number(v) for k, v in e.fields.items()})
+        found = slices.take(one)
+        wakeup = wakeup_of(e)
+        if wakeup:
+            begins, thread = wakeup
+            p = pairs[domain, "fields", "sched_wakeup"]
+            p.begun += begins
+            p.ended += not begins
+            if begins:
+                woken[thread] = e.ts
+            elif thread in woken:
+                p.times.append(e.ts - woken.pop(thread))
+        if not one.side or (one.call and one.pair in slice_oracle.NO_RETURN):
             continue
-        name, begins, by, key, nests = of
-        p = pairs[("kernel" if e.kernel else "user", by, name)]
-        p.begun += begins
-        p.ended += not begins
-        if by == "-":
-            continue
-        if begins:
-            if not nests:
-                p.open[key].clear()
-            p.open[key].append(e.ts)
-        elif p.open[key]:
-            ns = e.ts - p.open[key].pop()
+        by = ("fields" if one.request else "cpu" if one.track >= slice_oracle.INTERRUPTS else
+              "thread" if e.tid else "-" if one.call else "cpu")
+        p = pairs[domain, by, one.title]
+        p.begun += one.begins
+        p.ended += not one.begins
+        p.of_threads |= one.track < slice_oracle.CPUS
+        if found and not one.begins:
+            ns = e.ts - found.begin
             p.times.append(ns)
             if by == "thread" and e.known:
                 p.by_process[e.process].append(ns)
-    return {k: p for k, p in pairs.items() if p.begun and p.ended}
+    return {(domain, "thread" if p.of_threads and by != "fields" else by, name): p
+            for (domain, by, name), p in pairs.items() if p.begun and p.ended}
 
 
 def us(ns):

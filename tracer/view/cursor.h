@@ -143,6 +143,13 @@ static inline void cursor_end_losses(struct cursor *c)
 		losses_end(&c->losses, &c->stream, &c->mark, c->last.lost_before, c->mark.last_ts);
 }
 
+/* Whether events before the current one are lost because newer ones took their place. */
+static inline bool cursor_is_cut(const struct cursor *c)
+{
+	return c->have &&
+	       c->losses.pending & (1u << MD_LOSS_OVERWRITTEN | 1u << MD_LOSS_PACKETS);
+}
+
 /* The place of the current event; of the next one if there is none. */
 struct ring_place cursor_place(const struct cursor *c);
 /* Whether two places of a stream are before the same event, and lead to the same events. */

@@ -73,6 +73,20 @@ static inline struct cursor *merge_top(const struct merge *m, uint64_t limit)
 	return m->heap_count && m->heap[0].ts <= limit ? m->heap[0].c : NULL;
 }
 
+/*
+ * Before the first event was taken: since when the streams have all their events, of which those
+ * that are cut have lost older ones. 0: none is cut.
+ */
+static inline uint64_t merge_since(const struct merge *m)
+{
+	uint64_t since = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (cursor_is_cut(m->cursors[i]) && m->cursors[i]->o.ts > since)
+			since = m->cursors[i]->o.ts;
+	return since;
+}
+
 /* Moves past the event on top. */
 void merge_next(struct merge *m);
 /* The same without the losses before it. */

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
+#include "tracer/session/session.h"
 
 #define NONE PAIR_NONE
 /* A histogram has 32 intervals of 1 ns, and 32 for each power of two from there to 2^48. */
@@ -87,20 +89,23 @@ static bool name_pair(const struct tally_stream *s, const struct md_event *class
 {
 	struct pair_rule rule;
 
-	if (!pair_rule_find(class->name, s->domain == DOMAIN_KERNEL, &rule))
+	if (!pair_rule_find(class->name, !strchr(class->name, ':'), &rule))
 		return false;
 	e->begins = rule.begins;
 	e->words = rule.words;
 	e->by = rule.by;
 	md_buf_printf(name, "%s%.*s", rule.prefix, (int)rule.name_len, rule.name);
-	if (rule.by == PAIR_FIELDS) {
-		if (!find_field(s, class, rule.a, &e->a) ||
-		    (rule.b && !find_field(s, class, rule.b, &e->b)))
-			e->by = PAIR_UNKNOWN;
-	} else if (rule.by == PAIR_THREAD && !s->tid.type) {
+	if (e->slice.side) {
 		/* A call may wait: another thread then runs on the CPU. */
-		e->by = *rule.prefix ? PAIR_UNKNOWN : PAIR_CPU;
+		if (rule.by == PAIR_THREAD && !s->tid.type)
+			e->by = e->slice.is_call ? PAIR_UNKNOWN : PAIR_CPU;
+		return true;
 	}
+	if (rule.by != PAIR_FIELDS)
+		return false;
+	if (!find_field(s, class, rule.a, &e->a) ||
+	    (rule.b && !find_field(s, class, rule.b, &e->b)))
+		e->by = PAIR_UNKNOWN;
 	return true;
 }
 
@@ -123,7 +128,7 @@ bool pairs_have(const struct stream *s)
 	return found;
 }
 
-/* The index of the event's pair; NONE: no room, or no memory. */
+/* The index of the pair with this name; NONE: no room, or no memory. */
 static uint32_t find_pair(struct pairs *p, enum domain domain, const struct pair_event *e,
 			  const char *name)
 {
@@ -149,19 +154,54 @@ int pairs_add_event(struct pairs *p, const struct tally_stream *s, struct tally_
 	struct pair_event *n = calloc(1, sizeof(*n));
 	bool failed = !n;
 
+	if (n) {
+		slice_class_init(&n->slice, s->stream.class, e->class);
+		n->pair = NONE;
+	}
 	if (n && name_pair(s, e->class, n, &name)) {
 		n->pair = find_pair(p, s->domain, n, md_buf_str(&name));
 		failed = name.failed || (n->pair == NONE && !p->more);
-		if (n->pair != NONE) {
-			n->next = p->events;
-			p->events = n;
-			e->pair = n;
-			n = NULL;
-		}
+	}
+	if (n && (n->pair != NONE || n->slice.leaves_calls)) {
+		n->next = p->events;
+		p->events = n;
+		e->pair = n;
+		n = NULL;
 	}
 	free(n);
 	md_buf_deinit(&name);
 	return failed ? -ENOMEM : 0;
+}
+
+/* ---- functions ---- */
+
+/* The pair of the function at the event's address; NONE: there is no room, or no memory. */
+static uint32_t find_function(struct pairs *p, const struct tally_stream *s,
+			      const struct pair_event *e, const struct cursor *c)
+{
+	const struct function_name *f;
+	uint64_t address;
+
+	if (!p->functions && !p->stacks && !stacks_create(p->session, &p->own_stacks))
+		p->stacks = p->own_stacks;
+	if (!p->functions)
+		p->functions = function_names_create();
+	if (!p->functions || !md_access_integer(&e->slice.address, &c->o, &address))
+		return NONE;
+	f = function_names_find(p->functions, p->stacks, session_clock_offset(p->session), c,
+				address);
+	if (!f)
+		return NONE;
+	if (f->number >= p->function_count) {
+		uint32_t room = 2 * f->number + 64;
+
+		if (!array_extend(p->of_function, p->function_count, room))
+			return NONE;
+		p->function_count = room;
+	}
+	if (!p->of_function[f->number])
+		p->of_function[f->number] = find_pair(p, s->domain, e, f->name) + 1;
+	return p->of_function[f->number] - 1;
 }
 
 /* ---- events ---- */
@@ -187,54 +227,82 @@ static void add_process_time(struct pairs *p, uint32_t pair, uint32_t process, u
 	add_time(&n->times, ns);
 }
 
-/* The key that both events of a pair share. */
-static struct pair_open key_of(const struct tally_stream *s, const struct pair_event *e,
-			       const struct md_occurrence *o)
+static int add_pair_time(struct pairs *p, const struct tally_stream *s,
+			 const struct pair_event *e, uint32_t pair, uint64_t ns)
 {
-	struct pair_open k = { .trace = s->stream.trace, .ts = o->ts, .pair = e->pair };
+	struct pair *n = &p->all[pair];
 
-	if (e->by == PAIR_FIELDS) {
-		k.a = number_of(&e->a, o);
-		k.b = e->b.type ? number_of(&e->b, o) : 0;
-		return k;
-	}
-	k.a = e->by == PAIR_THREAD ? number_of(&s->tid, o) : 0;
-	/* The idle threads of all CPUs have the id 0. */
-	if (!k.a)
-		k.b = s->stream.cpu + 1;
-	return k;
+	if (!n->histogram && !(n->histogram = calloc(INTERVALS, sizeof(*n->histogram))))
+		return -ENOMEM;
+	n->histogram[interval_of(ns)]++;
+	add_time(&n->times, ns);
+	if (e->by == PAIR_THREAD && s->process != TALLY_NO_PROCESS)
+		add_process_time(p, pair, s->process, ns);
+	return 0;
 }
 
-int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
-	       const struct md_occurrence *o)
+/* An event whose pair is that of the same fields. */
+static int take_fields(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
+		       const struct md_occurrence *o)
 {
+	struct pair_open key = { .trace = s->stream.trace, .ts = o->ts, .pair = e->pair };
 	struct pair *n = &p->all[e->pair];
-	struct pair_open key;
 	uint64_t ns;
 
 	n->begun += e->begins;
 	n->ended += !e->begins;
 	if (e->by == PAIR_UNKNOWN)
 		return 0;
-	key = key_of(s, e, o);
-	/* Functions can recurse; system calls cannot. */
-	if (!pair_open_take(&p->open, &key, e->begins, n->domain == DOMAIN_USER, &ns))
-		return 0;
-	if (!n->histogram && !(n->histogram = calloc(INTERVALS, sizeof(*n->histogram))))
-		return -ENOMEM;
-	n->histogram[interval_of(ns)]++;
-	add_time(&n->times, ns);
-	if (e->by == PAIR_THREAD && s->process != TALLY_NO_PROCESS)
-		add_process_time(p, e->pair, s->process, ns);
-	return 0;
+	key.a = number_of(&e->a, o);
+	key.b = e->b.type ? number_of(&e->b, o) : 0;
+	/* A thread that is woken twice has been waiting since the second time. */
+	return pair_open_take(&p->wakeups, &key, e->begins, false, &ns)
+		       ? add_pair_time(p, s, e, e->pair, ns)
+		       : 0;
 }
 
-struct pairs *pairs_create(void)
+int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
+	       const struct cursor *c)
+{
+	const struct slice_class *k = &e->slice;
+	uint32_t cpu = s->stream.cpu, pair = e->pair;
+	const struct md_occurrence *o = &c->o;
+	enum slice_side side;
+	struct slice_track *t;
+	int64_t pid;
+
+	if (k->is_switch)
+		slices_switch(&p->slices, cpu, (int64_t)number_of(&k->next, o));
+	if (!k->side && !k->leaves_calls)
+		return take_fields(p, s, e, o);
+	t = slices_track(&p->slices, k, o, cpu, slices_thread(&p->slices, k, o, cpu, &pid));
+	if (!t)
+		return -ENOMEM;
+	side = slices_take(&p->slices, t, k, o, o->ts);
+	if (side == SLICE_END)
+		pair = t->open[t->depth].mark;
+	else if (k->address.type)
+		pair = find_function(p, s, e, c);
+	if (side == SLICE_BEGIN)
+		t->open[t->depth - 1].mark = pair;
+	if (pair == NONE)
+		return 0;
+	p->all[pair].begun += e->begins;
+	p->all[pair].ended += !e->begins;
+	p->all[pair].of_threads |= t->tid < SLICE_CPUS;
+	return side == SLICE_END ? add_pair_time(p, s, e, pair, o->ts - t->open[t->depth].begin)
+				 : 0;
+}
+
+struct pairs *pairs_create(struct session *s)
 {
 	struct pairs *p = calloc(1, sizeof(*p));
 
-	if (p)
-		pair_open_init(&p->open);
+	if (!p)
+		return NULL;
+	p->session = s;
+	p->slices.track_size = sizeof(struct slice_track);
+	pair_open_init(&p->wakeups);
 	return p;
 }
 
@@ -252,5 +320,9 @@ void pairs_destroy(struct pairs *p)
 		free(p->all[i].name);
 		free(p->all[i].histogram);
 	}
+	slices_deinit(&p->slices);
+	function_names_destroy(p->functions);
+	stacks_destroy(p->own_stacks);
+	free(p->of_function);
 	free(p);
 }

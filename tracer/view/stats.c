@@ -24,9 +24,9 @@ struct kept_stats {
 /* guards session.kept_stats and what it points to; a leaf */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int take_event(struct stats *st, struct tally_stream *s, const struct md_occurrence *o)
+static int take_event(struct stats *st, struct tally_stream *s, const struct cursor *c)
 {
-	struct tally_event *e = tally_count(&st->tally, s, o);
+	struct tally_event *e = tally_count(&st->tally, s, &c->o);
 
 	if (!e)
 		return -ENOMEM;
@@ -36,7 +36,7 @@ static int take_event(struct stats *st, struct tally_stream *s, const struct md_
 		if (ret)
 			return ret;
 	}
-	return e->pair ? pairs_take(st->pairs, s, e->pair, o) : 0;
+	return e->pair ? pairs_take(st->pairs, s, e->pair, c) : 0;
 }
 
 static bool have_pairs(const struct merge *m)
@@ -59,11 +59,14 @@ static int take_in_order(struct stats *st, struct merge *m, uint64_t limit)
 	struct cursor *c;
 	int ret = 0;
 
+	st->pairs->slices.since = merge_since(m);
+	st->pairs->stacks = st->frames ? st->frames->stacks : NULL;
 	while (!ret && (c = merge_top(m, limit))) {
-		ret = take_event(st, &st->tally.streams[m->heap[0].rank], &c->o);
+		ret = take_event(st, &st->tally.streams[m->heap[0].rank], c);
 		frames_take(st->frames, c);
 		merge_next(m);
 	}
+	slices_finish(&st->pairs->slices, limit);
 	st->partial = m->heap_count;
 	return ret;
 }
@@ -188,7 +191,7 @@ static int show_held(struct stats *st, struct session *s, struct merge *m, struc
 
 int stats_show(struct session *s, struct md_buf *out)
 {
-	struct stats st = { .pairs = pairs_create(), .offset = session_clock_offset(s) };
+	struct stats st = { .pairs = pairs_create(s), .offset = session_clock_offset(s) };
 	struct merge *m = merge_create();
 	int ret = m && st.pairs ? show_held(&st, s, m, out) : -ENOMEM;
 

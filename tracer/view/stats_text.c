@@ -244,11 +244,12 @@ static void put_pair(const struct pair *p, struct md_buf *out)
 {
 	const struct pair_times *t = &p->times;
 	bool known = t->count;
+	enum pair_by by = p->of_threads && p->by != PAIR_FIELDS ? PAIR_THREAD : p->by;
 
-	md_buf_printf(out, "pair %-6s %-6s", domain_names[p->domain], by_names[p->by]);
-	put_number(out, 10, p->by != PAIR_UNKNOWN, t->count);
-	put_number(out, 10, p->by != PAIR_UNKNOWN, p->begun - t->count);
-	put_number(out, 10, p->by != PAIR_UNKNOWN, p->ended - t->count);
+	md_buf_printf(out, "pair %-6s %-6s", domain_names[p->domain], by_names[by]);
+	put_number(out, 10, by != PAIR_UNKNOWN, t->count);
+	put_number(out, 10, by != PAIR_UNKNOWN, p->begun - t->count);
+	put_number(out, 10, by != PAIR_UNKNOWN, p->ended - t->count);
 	put_time(out, known, t->total);
 	put_time(out, known, known ? average(t) : 0);
 	put_time(out, known, pair_percentile(p, 50));
@@ -276,6 +277,10 @@ static int print_pairs(const struct stats *st, struct md_buf *out)
 		put_pair(rows[i], out);
 	if (st->pairs->more)
 		md_buf_printf(out, "# more than %u pairs: the others are left out\n", PAIRS_MAX);
+	if (st->pairs->slices.dropped)
+		md_buf_printf(out,
+			      "# %" PRIu64 " begins without an end because events were "
+			      "overwritten\n", st->pairs->slices.dropped);
 	free(rows);
 	return 0;
 }

@@ -19,7 +19,8 @@
  *	stack.c          code addresses of events by name: pipe.symbols, text.symbols
  *	frames.c         the functions of callstacks, for stats
  *	tally.c          how many events there are, by name and process
- *	pair.c           times from one event to another
+ *	pair.c           times from one event to another: of the slices of slice/, and of wakeups
+ *	function.c       the names of functions that are slices
  *	pair_open.c      the events that wait for the other one of their pair
  *	packet_stream.c  one open of streams/OWNER/cpuN: CTF packets of one ring
  *

@@ -21,11 +21,13 @@ same_slices() {
 	cat "$1/export/json" >"$work/json" && cat "$1/export/chrome.json" >"$work/chrome.json" &&
 		cat "$1/export/perfetto" >"$work/perfetto" &&
 		cat "$1/export/timeline.html" >"$work/timeline.html" &&
-		cat "$1/export/flame.svg" >"$work/flame.svg" || fail "cannot read"
+		cat "$1/export/flame.svg" >"$work/flame.svg" && cat "$1/stats" >"$work/stats" &&
+		cat "$1/export/flame.folded" >"$work/flame.folded" || fail "cannot read"
 	python3 "$top/tests/lib/judge_slices.py" "$work/json" "$work/chrome.json" \
-		"$work/perfetto" "$work/timeline.html" "$work/flame.svg" $2 >"$work/judged" 2>&1 ||
+		"$work/perfetto" "$work/timeline.html" "$work/flame.svg" "$work/stats" \
+		"$work/flame.folded" $2 >"$work/judged" 2>&1 ||
 		fail "$1: $(tail -c 3000 "$work/judged")"
-	for f in chrome.json perfetto timeline.html flame.svg; do
+	for f in chrome.json perfetto timeline.html flame.svg flame.folded; do
 		is "the size of $f" "$(wc -c <"$work/$f")" "$(stat -c %s "$1/export/$f")"
 	done
 	if command -v protoc >/dev/null; then

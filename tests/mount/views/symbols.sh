@@ -130,6 +130,8 @@ frames() {
 import re, sys, xml.etree.ElementTree
 frames = []
 for g in xml.etree.ElementTree.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}g"):
+	if g.get("class") != "f":
+		continue
 	name, total = g[0].text.split("\n")[:2]
 	frames.append((-float(g[1].get("y")), float(g[1].get("x")), name, re.search(r"total (\d+) event", total)[1]))
 lowest = frames[0][0]
@@ -237,11 +239,41 @@ is "functions in text" "main branch leaf leaf leaf" "$(echo $(sed -n \
 "$python" - "$s/export/flame.svg" >functions <<'END'
 import sys, xml.etree.ElementTree
 for g in xml.etree.ElementTree.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}g"):
-	print(g[0].text.split("\n")[0])
+	if g.get("class") == "f":
+		print(g[0].text.split("\n")[0])
 END
-# (Frames of less than 1/4000 of the time are left out.)
+# (Frames of less than 1/100000 of the time are left out.)
 has "$(cat functions)" '^main$'
 grep -vxE 'all|timed|main|branch|leaf' functions && fail "flame.svg: other names"
+is "flame.folded" "timed;main timed;main;branch timed;main;branch;leaf timed;main;leaf" \
+	"$(echo $(sed 's/ [0-9]*$//' "$s/export/flame.folded"))"
+# The slices have these names in all pictures and in stats, and addresses are hexadecimal.
+is "stats" "1 branch 3 leaf 1 main" "$(echo $(awk '$1 == "pair" { print $NF, $4 }' "$s/stats" |
+	sort | awk '{ print $2, $1 }'))"
+cat "$s/export/chrome.json" >chrome.json && cat "$s/export/timeline.html" >page &&
+	cat "$s/export/perfetto" >perfetto || fail "the pictures of functions"
+"$python" - <<'END' >functions || fail "functions: $(cat functions)"
+import json, re
+events = json.load(open("chrome.json"))["traceEvents"]
+begins = [e for e in events if e["ph"] == "B"]
+print(*sorted(e["name"] for e in begins))
+assert all(re.fullmatch("0x[0-9a-f]{5,}", e["args"][f]) for e in begins for f in ("addr", "call_site")), begins
+assert all(e["args"]["symbols"]["addr"].split("+")[0] == e["name"] for e in begins), begins
+classes, names = {}, []
+for line in open("page"):
+	cell = line.rstrip("\n").split("\t")
+	if cell[0] == "d":
+		classes[cell[1]] = cell[3]
+		if "func_entry" in cell[2]:
+			assert cell[5][int(cell[4]):] == "xx", cell
+	if re.match("[bB][0-9]", line):
+		names.append(classes[cell[0][1:].split(" ")[0]])
+print(*sorted(names))
+found = re.findall(rb"\xba\x01.(main|branch|leaf)", open("perfetto", "rb").read())
+print(*sorted(n.decode() for n in found))
+END
+one="branch leaf leaf leaf main"
+is "functions of three pictures" "$one|$one|$one" "$(paste -sd '|' functions)"
 is "stats without stacks" "" "$(grep -E 'stacks|frame' "$s/stats")"
 rmdir "$s"
 

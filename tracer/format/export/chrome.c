@@ -53,7 +53,7 @@ static struct md_buf *begin_mark(struct chrome *v, char phase, const struct mark
 {
 	const struct timeline *t = k->track;
 
-	return begin_event(v, phase, t->pid ? t->pid : t->tid, t->tid, k->time);
+	return begin_event(v, phase, track_pid(t), t->slices.tid, k->time);
 }
 
 static void put_name(struct md_buf *out, struct text name)
@@ -78,6 +78,53 @@ static void put_names(struct chrome *v, const struct row *r)
 		out->len = before;
 }
 
+/* The members of an object: values as people read them. */
+static void put_members(struct md_buf *out, const struct row *r, const struct md_field *fields,
+			uint32_t count, const struct md_value *values, const struct text *names)
+{
+	const char *between = "{";
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!values[i].p)
+			continue;
+		md_buf_puts(out, between);
+		between = ",";
+		md_buf_putc(out, '"');
+		put(out, names[i]);
+		md_buf_puts(out, "\":");
+		row_put_shown(&values[i], row_shown(r->class, &fields[i]), out);
+	}
+	md_buf_puts(out, *between == '{' ? "{}" : "}");
+}
+
+static bool is_plain(const struct row *r, const struct md_field *fields, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (row_shown(r->class, &fields[i]) != ROW_SHOWN_PLAIN)
+			return false;
+	return true;
+}
+
+static void put_fields(struct md_buf *out, const struct row *r)
+{
+	uint32_t contexts = r->stream->context_count, n = r->class->field_count;
+
+	if (is_plain(r, r->class->fields, n))
+		put(out, r->fields_json);
+	else
+		put_members(out, r, r->class->fields, n, r->fields, r->names + contexts);
+}
+
+static void put_contexts(struct md_buf *out, const struct row *r)
+{
+	uint32_t n = r->stream->context_count;
+
+	if (is_plain(r, r->stream->context, n))
+		put(out, r->context_json);
+	else
+		put_members(out, r, r->stream->context, n, r->context, r->names);
+}
+
 /*
  * The fields, with the contexts and the names of code addresses as members `context` and `symbols`.
  * Ends the event.
@@ -88,11 +135,13 @@ static void put_args(struct chrome *v, const struct row *r)
 
 	if (r) {
 		md_buf_puts(out, ",\"args\":");
-		md_buf_put(out, r->fields_json.p, r->fields_json.n - 1);
+		put_fields(out, r);
+		if (!out->failed)
+			out->len--;     /* the closing brace */
 		if (r->context_json.n > 2) {
 			md_buf_puts(out,
 				    r->fields_json.n > 2 ? ",\"context\":" : "\"context\":");
-			put(out, r->context_json);
+			put_contexts(out, r);
 		}
 		put_names(v, r);
 		md_buf_putc(out, '}');
@@ -100,28 +149,30 @@ static void put_args(struct chrome *v, const struct row *r)
 	md_buf_putc(out, '}');
 }
 
-static void put_metadata(struct chrome *v, const char *what, const struct timeline *t,
-			 const char *name, size_t n)
+static void put_metadata(struct chrome *v, const char *what, int32_t pid, int32_t tid,
+			 const char *member, const char *name, size_t n)
 {
-	struct md_buf *out = begin_event(v, 'M', t->pid ? t->pid : t->tid, t->tid, v->start);
+	struct md_buf *out = begin_event(v, 'M', pid, tid, v->start);
 
-	md_buf_printf(out, ",\"name\":\"%s\",\"args\":{\"name\":\"", what);
+	md_buf_printf(out, ",\"name\":\"%s\",\"args\":{\"%s\":\"", what, member);
 	md_json_escape_put(name, n, out);
 	md_buf_puts(out, "\"}}");
 }
 
+static void describe_process(void *arg, const struct track_process *p)
+{
+	if (p->name_len)
+		put_metadata(arg, "process_name", p->pid, p->pid, "name", p->name, p->name_len);
+	if (p->group_len)
+		put_metadata(arg, "process_labels", p->pid, p->pid, "labels", p->group,
+			     p->group_len);
+}
+
 static void describe(void *arg, const struct timeline *t)
 {
-	struct chrome *v = arg;
-
-	const char *hardware = track_process_name(t);
-
-	if (hardware)
-		put_metadata(v, "process_name", t, hardware, strlen(hardware));
-	else if (t->name_len && (!t->pid || t->pid == t->tid))
-		put_metadata(v, "process_name", t, t->name, t->name_len);
 	if (t->name_len)
-		put_metadata(v, "thread_name", t, t->name, t->name_len);
+		put_metadata(arg, "thread_name", track_pid(t), t->slices.tid, "name", t->name,
+			     t->name_len);
 }
 
 static void add_begin(void *arg, const struct mark *k)
@@ -138,11 +189,17 @@ static void add_end(void *arg, const struct mark *k)
 	put_args(arg, k->row);
 }
 
+/* The slice ends where another one begins or ends: how long it lasted is not known. */
+static void add_cut(void *arg, const struct mark *k)
+{
+	md_buf_puts(begin_mark(arg, 'E', k), ",\"args\":{\"no end\":true}}");
+}
+
 /* A flow begins ('s') or ends ('f') in the slice of the thread that the CPU runs. */
 static void put_flow(struct chrome *v, char phase, uint32_t cpu, uint64_t time, uint64_t flow)
 {
-	struct md_buf *out = begin_event(v, phase, TRACK_CPUS,
-					 TRACK_CPUS + (int32_t)(cpu & 0xfffff), time);
+	struct md_buf *out = begin_event(v, phase, SLICE_CPUS,
+					 SLICE_CPUS + (int32_t)(cpu & 0xfffff), time);
 
 	md_buf_printf(out, ",\"name\":\"wakeup\",\"cat\":\"wakeup\",\"id\":%" PRIu64 "%s}", flow,
 		      phase == 'f' ? ",\"bp\":\"e\"" : "");
@@ -162,7 +219,7 @@ static void add_instant(void *arg, const struct mark *k)
 static void add_counter(void *arg, const struct mark *k, struct track_counter *c,
 			const struct md_value *value)
 {
-	struct md_buf *out = begin_event(arg, 'C', c->pid, k->track->tid, k->time);
+	struct md_buf *out = begin_event(arg, 'C', c->pid, k->track->slices.tid, k->time);
 
 	put_name(out, c->json);
 	md_buf_puts(out, ",\"args\":{\"value\":");
@@ -204,7 +261,7 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 	if (!v->start)
 		v->start = begin;
 	begin = begin < v->start ? v->start : begin;
-	out = begin_event(v, 'X', t->pid, t->tid, begin);
+	out = begin_event(v, 'X', t->pid, t->slices.tid, begin);
 	end = end > begin ? end - begin : 0;
 	md_buf_printf(out, ",\"dur\":%" PRIu64 ".%03" PRIu64 ",\"name\":\"", end / 1000,
 		      end % 1000);
@@ -226,15 +283,21 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 
 void chrome_make(struct maker *m)
 {
-	static const struct track_form form = { .describe = describe, .begin = add_begin,
-						.end = add_end, .instant = add_instant,
-						.switched = add_switch,
+	static const struct track_form form = { .process = describe_process, .describe = describe,
+						.begin = add_begin, .end = add_end, .cut = add_cut,
+						.instant = add_instant, .switched = add_switch,
 						.counter = add_counter, .lose = add_lost,
 						.json = true };
 	struct chrome v = { .m = m };
+	uint64_t dropped;
 
 	md_buf_puts(&m->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 	maker_names(m, false);
-	tracks_run(m, &form, &v);
-	md_buf_printf(&m->out, "\n],\"otherData\":{\"start\":\"%" PRIu64 "\"}}\n", v.start);
+	dropped = tracks_run(m, &form, &v);
+	md_buf_printf(&m->out, "\n],\"otherData\":{\"start\":\"%" PRIu64 "\"", v.start);
+	if (dropped)
+		md_buf_printf(&m->out,
+			      ",\"begins without an end, which was overwritten\":\"%" PRIu64 "\"",
+			      dropped);
+	md_buf_puts(&m->out, "}}\n");
 }

@@ -7,7 +7,6 @@
 #include "metadata/json.h"
 #include "metadata/name.h"
 #include "metadata/program.h"
-#include "tracer/base/hash.h"
 
 /* The kernel's events that are more than instants: by name, with the names of their fields. */
 static const struct known {
@@ -42,18 +41,6 @@ static int find_field(const struct md_event *e, const char *name, const char *ot
 
 	return i < 0 && other ? find_field(e, other, NULL) : i;
 }
-
-/* The index of the integer or enumeration with the first name, else with the other one. */
-static int find_integer(const struct md_field *fields, uint32_t count, const char *name,
-			const char *other)
-{
-	int i = row_find(fields, count, name);
-
-	if (i >= 0 && (fields[i].type.kind == MD_INT || fields[i].type.kind == MD_ENUM))
-		return i;
-	return other ? find_integer(fields, count, other, NULL) : -1;
-}
-
 
 static bool is_number(const struct md_type *t)
 {
@@ -99,32 +86,6 @@ static void find_counters(struct event_kind *k, const struct md_event *e)
 			k->counters[k->counter_count++] = (uint8_t)i;
 }
 
-/* System calls that do not return: their entry is an event, and begins no slice. */
-static bool never_returns(const struct pair_rule *rule)
-{
-	static const char *const names[] = { "exit", "exit_group", "rt_sigreturn", "sigreturn" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && *rule->prefix; i++)
-		if (rule->name_len == strlen(names[i]) &&
-		    !memcmp(rule->name, names[i], rule->name_len))
-			return true;
-	return false;
-}
-
-static void find_pair(struct event_kind *k, const struct pair_rule *rule, bool of_program)
-{
-	uint64_t h = hash_bytes(HASH_START, rule->prefix, strlen(rule->prefix));
-
-	k->is_call = *rule->prefix;
-	/* A thread is in one system call at a time, and in none when its program runs. */
-	k->leaves_calls = rule->begins && (k->is_call || of_program);
-	if (never_returns(rule))
-		return;
-	k->side = rule->begins ? PAIR_BEGIN : PAIR_END;
-	k->pair = hash_bytes(hash_step(h, rule->words), rule->name, rule->name_len);
-	k->of_cpu = rule->by == PAIR_CPU;
-}
-
 /* Sets the name to these characters and their JSON, which are at p. Returns the place after. */
 static char *set_text(struct track_name *name, struct text plain, const struct md_buf *json,
 		      char *p)
@@ -135,41 +96,83 @@ static char *set_text(struct track_name *name, struct text plain, const struct m
 	return json->len ? mempcpy(p, json->data, json->len) : p;
 }
 
-struct event_kind *event_kind_create(const struct row *r, uint32_t number)
+/* As many characters as set_text needs. */
+static size_t length_of(const struct md_buf *plain, const struct md_buf *json)
 {
-	struct md_buf name = MD_BUF_INIT, json = MD_BUF_INIT, slice_json = MD_BUF_INIT;
-	const struct md_field *contexts = r->stream->context;
-	uint32_t n = r->stream->context_count;
-	struct text plain, slice = { "", 0 };
-	struct event_kind *k = NULL;
-	struct pair_rule rule;
-	bool pair;
+	return plain->len + json->len;
+}
 
-	md_name_event(r->class->name, &name);
-	plain = (struct text){ md_buf_str(&name), name.len };
-	md_json_escape_put(plain.p, plain.n, &json);
-	/* Names of programs' events have a colon. A wakeup is no slice of the thread that wakes. */
-	pair = pair_rule_find(plain.p, !strchr(plain.p, ':'), &rule) &&
-	       (rule.by != PAIR_FIELDS || !strcmp(rule.name, "block_rq"));
-	if (pair)
-		slice = (struct text){ rule.name, rule.name_len };
-	md_json_escape_put(slice.p, slice.n, &slice_json);
-	if (!name.failed && !json.failed && !slice_json.failed)
-		k = calloc(1, sizeof(*k) + plain.n + json.len + slice.n + slice_json.len);
+static void put_names(const char *name, size_t n, struct md_buf *plain, struct md_buf *json)
+{
+	md_buf_put(json, name, n);
+	md_buf_putc(json, '\0');
+	if (!json->failed)
+		md_name_event(json->data, plain);
+	json->len = 0;
+	md_json_escape_put(md_buf_str(plain), plain->len, json);
+}
+
+static struct text text_in(struct md_buf *b)
+{
+	return (struct text){ md_buf_str(b), b->len };
+}
+
+/* Which context has the group of the event's process: its cgroup, or a name space of these. */
+static int find_group(const struct md_stream *s)
+{
+	int i = row_find(s->context, s->context_count, "cgroup");
+
+	return i >= 0 ? i : row_find(s->context, s->context_count, "cgroup_ns");
+}
+
+struct event_kind *event_kind_create(const struct row *r)
+{
+	struct md_buf name = MD_BUF_INIT, json = MD_BUF_INIT, slice = MD_BUF_INIT,
+		      slice_json = MD_BUF_INIT;
+	const struct md_stream *s = r->stream;
+	struct event_kind *k = NULL;
+	struct slice_class c;
+
+	slice_class_init(&c, s, r->class);
+	put_names(r->class->name, strlen(r->class->name), &name, &json);
+	if (c.side)
+		put_names(c.rule.name, c.rule.name_len, &slice, &slice_json);
+	if (!name.failed && !json.failed && !slice.failed && !slice_json.failed)
+		k = calloc(1, sizeof(*k) + length_of(&name, &json) +
+			      length_of(&slice, &slice_json));
 	if (k) {
-		*k = (struct event_kind){ .tid = find_integer(contexts, n, "vtid", "tid"),
-					  .pid = find_integer(contexts, n, "vpid", "pid"),
-					  .procname = row_find(contexts, n, "procname") };
-		set_text(&k->slice, slice, &slice_json,
-			 set_text(&k->name, plain, &json, (char *)(k + 1)));
-		k->name.number = k->slice.number = number;
+		*k = (struct event_kind){
+			.slices = c,
+			.procname = row_find(s->context, s->context_count, "procname"),
+			.group = find_group(s),
+		};
+		set_text(&k->slice, text_in(&slice), &slice_json,
+			 set_text(&k->name, text_in(&name), &json, (char *)(k + 1)));
 		find_fields(k, r->class);
 		find_counters(k, r->class);
-		if (pair)
-			find_pair(k, &rule, strchr(plain.p, ':'));
 	}
 	md_buf_deinit(&name);
 	md_buf_deinit(&json);
+	md_buf_deinit(&slice);
 	md_buf_deinit(&slice_json);
 	return k;
+}
+
+struct function_kind *function_kind_create(const struct event_kind *kind, const char *function,
+					   size_t n)
+{
+	struct md_buf name = MD_BUF_INIT, json = MD_BUF_INIT;
+	struct function_kind *f = NULL;
+
+	put_names(function, n, &name, &json);
+	if (!name.failed && !json.failed)
+		f = calloc(1, sizeof(*f) + length_of(&name, &json));
+	if (f) {
+		f->kind = kind;
+		f->name = kind->name;
+		set_text(&f->slice, text_in(&name), &json, (char *)(f + 1));
+	}
+	md_buf_deinit(&name);
+	md_buf_deinit(&json);
+	return f;
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What tracks know about an event class by its names: whether it is a part of a pair
- * (view/pair_rule.h), switches or wakes up threads, or has counters, and where the fields are that
- * say so; and the counters. Private to track.c.
+ * What tracks know about an event class by its names: what it has to do with slices
+ * (view/slice/slice.h), whether it switches or wakes up threads, or has counters, and where the
+ * fields are that say so; and the counters and the processes. Private to track.c.
  */
 #ifndef TRACER_EXPORT_EVENT_KIND_H
 #define TRACER_EXPORT_EVENT_KIND_H
 
 #include "tracer/format/export/track.h"
-#include "tracer/view/pair_rule.h"
 
 #define KIND_COUNTERS 16        /* further numbers of an event are not counters */
 
@@ -26,14 +25,11 @@ enum { RSS_MM, RSS_MEMBER, RSS_CURRENT };
 
 /* The row's state. The characters of the names follow it. */
 struct event_kind {
+	struct slice_class slices;
 	enum kind_is is;
-	enum pair_side { PAIR_SIDE_NONE, PAIR_BEGIN, PAIR_END } side;
-	bool of_cpu;            /* the pair is of the CPU, not of the thread */
-	bool is_call;           /* the pair is a system call */
-	bool leaves_calls;      /* its thread is in no earlier call any more */
-	uint64_t pair;          /* hash of the pair's name */
+	bool told;              /* the form knows the classes, and the names have their number */
 	struct track_name name, slice;
-	int tid, pid, procname; /* indices of contexts; -1: absent */
+	int procname, group;    /* indices of contexts; -1: absent */
 	int fields[8];
 	uint8_t counters[KIND_COUNTERS];        /* indices of fields */
 	uint32_t counter_count;
@@ -41,7 +37,18 @@ struct event_kind {
 };
 
 /* Freed with free(). NULL: no memory. */
-struct event_kind *event_kind_create(const struct row *r, uint32_t number);
+struct event_kind *event_kind_create(const struct row *r);
+
+/* An event class whose slices have the name of one function. The characters follow it. */
+struct function_kind {
+	struct function_kind *next;
+	const struct event_kind *kind;
+	struct track_name name, slice;
+};
+
+/* Freed with free(). NULL: no memory. */
+struct function_kind *function_kind_create(const struct event_kind *kind, const char *function,
+					   size_t n);
 
 struct counters;                /* counters by name and owner */
 
@@ -53,5 +60,16 @@ void counters_destroy(struct counters *all);    /* NULL is allowed */
  */
 struct track_counter *counters_find(struct counters *all, const struct mark *k,
 				    const struct event_kind *kind, uint32_t i);
+
+struct processes;               /* by pid */
+
+struct processes *processes_create(void);       /* NULL: no memory */
+void processes_destroy(struct processes *all);  /* NULL is allowed */
+/* A new one if there is none. NULL: no memory. */
+struct track_process *processes_find(struct processes *all, int32_t pid);
+/* A thread of the process has this name: the main one's is that of the process. */
+void process_learn(struct track_process *p, int32_t tid, const char *name, size_t n);
+/* The event is of this group of processes: the value of a context. */
+void process_join(struct track_process *p, const struct md_value *group);
 
 #endif

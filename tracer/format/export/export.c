@@ -32,6 +32,7 @@ static const struct {
 	[EXPORT_CHROME] = { "chrome.json", chrome_make },
 	[EXPORT_PERFETTO] = { "perfetto", perfetto_make },
 	[EXPORT_FLAME] = { "flame.svg", flame_make },
+	[EXPORT_FOLDED] = { "flame.folded", folded_make },
 	[EXPORT_PAGE] = { "timeline.html", page_make },
 };
 
@@ -102,6 +103,15 @@ static struct merge *begin_run(struct maker *m)
 	if (!m->limit)
 		m->limit = now;
 	return merge;
+}
+
+uint64_t maker_since(struct maker *m)
+{
+	struct merge *merge = begin_run(m);
+	uint64_t since = merge && !m->err ? merge_since(merge) : 0;
+
+	merge_destroy(merge);
+	return since ? m->clock_offset + since : 0;
 }
 
 static void end_run(struct maker *m, struct merge *merge)

@@ -12,10 +12,10 @@
  *	lket.c    export/lket.txt; lket_files.c: export/lket/; lket_kind.c: its formats (lket.h)
  *	files.c   the files of a directory (files.h)
  *	track.c   the events as tracks of threads and CPUs, with slices, for the next ones;
- *	          event_kind.c and counter.c are parts of it
+ *	          event_kind.c and track_owner.c are parts of it
  *	chrome.c  export/chrome.json
  *	perfetto.c  export/perfetto, in messages of protobuf.h
- *	flame.c   export/flame.svg
+ *	flame.c   export/flame.svg, with flame.js in it, and export/flame.folded
  *	page.c    export/timeline.html; page.html is the page without events
  *	ltt.c     export/ltt/, a directory: its events; ltt_ids.c: their ids; ltt_xml.c: their
  *	          definitions (ltt.h)
@@ -78,6 +78,11 @@ void maker_write(struct maker *m);
 void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
 	       void *arg);
 /*
+ * Since when, in ns since the epoch, all rings have their events: a ring that is cut has lost older
+ * ones. 0: none is cut.
+ */
+uint64_t maker_since(struct maker *m);
+/*
  * Calls add() for the classes that events up to m->limit have, in the order of their first events.
  * The row has no values, time, host and CPU.
  */
@@ -105,6 +110,7 @@ void lket_make(struct maker *m);
 void chrome_make(struct maker *m);
 void perfetto_make(struct maker *m);
 void flame_make(struct maker *m);
+void folded_make(struct maker *m);
 void page_make(struct maker *m);
 
 #endif

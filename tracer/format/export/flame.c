@@ -6,8 +6,11 @@
  * width is the number of events with that path.
  *
  * Else a frame is a slice in the slices around it; its width is the time of all slices with that
- * path, of all threads with the same name. Slices of lttng_ust_cyg_profile are functions. What the
- * frames on a frame leave free is its self time.
+ * path, of all threads with the same name. What the frames on a frame leave free is its self time.
+ * A slice without an end has the time of the slices in it alone.
+ *
+ * flame.folded has the same frames as lines of text: the path and the self time. flame.js is in the
+ * picture.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,9 +27,10 @@
 #define NONE UINT32_MAX
 #define WIDTH 1200.0            /* of the picture, in units of the SVG */
 #define ROW 18
-#define TOP 46                  /* above the frames: the heading */
+#define TOP 62                  /* above the frames: the heading */
 #define LETTER 7.3              /* the width of a letter */
-#define NARROW 0.3              /* narrower frames are left out */
+#define NARROW 0.012            /* narrower frames are left out: a zoom shows the others */
+#define PIECE (256u << 10)
 
 struct node {
 	uint32_t child, next;   /* NONE: no more */
@@ -37,9 +41,22 @@ struct node {
 	size_t name, name_len;  /* in flame.names */
 };
 
+__asm__(".section .rodata\n"
+	"flame_script: .incbin \"tracer/format/export/flame.js\"\n"
+	"flame_script_end: .byte 0\n"
+	".previous\n");
+
+extern const char flame_script[], flame_script_end[];
+
+struct place {                  /* of a frame in the picture */
+	uint64_t begin;         /* ns or events left of it */
+	uint32_t depth, y;
+};
+
 struct flame {
 	struct maker *m;
 	bool by_stack;          /* numbers are events, not ns */
+	uint64_t dropped;       /* begins whose ends were overwritten */
 	struct stack stack;     /* of the current event */
 	struct md_buf name;     /* of the current frame */
 	struct node *nodes;     /* node 0: all */
@@ -86,62 +103,54 @@ static uint32_t find_symbol(struct flame *v, uint32_t parent, const struct symbo
 	return name->failed ? NONE : find_child(v, parent, name->data, name->len);
 }
 
-/* The child for the function that the event says was entered. */
-static uint32_t find_function(struct flame *v, uint32_t parent, const struct mark *k)
+static uint32_t find_thread(struct flame *v, const struct timeline *t)
 {
-	int i = row_find(k->row->class->fields, k->row->class->field_count, "addr");
-	struct symbol symbol;
-	uint64_t address;
-
-	if (i < 0 || !md_value_integer(&k->row->fields[i], &address) || !maker_names(v->m, true))
-		return find_child(v, parent, k->name->plain.p, k->name->plain.n);
-	stacks_find(v->m->stacks, session_clock_offset(v->m->s), k->row->cursor, address, &symbol);
-	return find_symbol(v, parent, &symbol);
-}
-
-static bool is_function(const struct row *r)
-{
-	return !strncmp(r->class->name, "lttng_ust_cyg_profile", 21);
+	return t->name_len ? find_child(v, 0, t->name, t->name_len) : find_child(v, 0, "?", 1);
 }
 
 static void add_begin(void *arg, const struct mark *k)
 {
-	const struct timeline *t = k->track;
+	const struct slice *outer = track_outer(k->track, k->slice);
 	struct flame *v = arg;
-	uint32_t parent;
+	uint32_t parent = outer ? outer->mark : find_thread(v, k->track);
 
-	if (t->depth > 1)
-		parent = k->slice[-1].mark;
-	else if (t->name_len)
-		parent = find_child(v, 0, t->name, t->name_len);
-	else
-		parent = find_child(v, 0, "?", 1);
-	k->slice->mark = NONE;
-	if (parent == NONE)
-		return;
-	if (is_function(k->row))
-		k->slice->mark = find_function(v, parent, k);
-	else
-		k->slice->mark = find_child(v, parent, k->name->plain.p, k->name->plain.n);
+	k->slice->mark = parent == NONE ? NONE
+					: find_child(v, parent, k->name->plain.p, k->name->plain.n);
 }
 
-static void add_end(void *arg, const struct mark *k)
+/* The slice adds this time to its frame, to the one below it and to the slice around it. */
+static void add_time(struct flame *v, const struct mark *k, uint64_t time)
 {
-	uint64_t time = k->time - k->slice->begin;
-	struct flame *v = arg;
+	struct slice *outer = track_outer(k->track, k->slice);
 	uint32_t i = k->slice->mark, parent;
 
 	if (i == NONE)
 		return;
 	parent = v->nodes[i].parent;
 	v->nodes[i].total += time;
-	v->nodes[i].count++;
 	v->nodes[parent].inner += time;
-	/* A thread's name and `all` have the time of what is on them. */
-	if (k->track->depth == 1) {
-		v->nodes[parent].total += time;
-		v->nodes[0].total += time;
+	if (outer) {
+		outer->inner += time;
+		return;
 	}
+	/* A thread's name and `all` have the time of what is on them. */
+	v->nodes[parent].total += time;
+	v->nodes[0].total += time;
+}
+
+static void add_end(void *arg, const struct mark *k)
+{
+	struct flame *v = arg;
+
+	if (k->slice->mark != NONE)
+		v->nodes[k->slice->mark].count++;
+	add_time(v, k, k->time - k->slice->begin);
+}
+
+/* How long a slice without an end lasted is not known: its frame carries those on it. */
+static void add_unended(void *arg, const struct mark *k)
+{
+	add_time(arg, k, k->slice->inner);
 }
 
 /* The frame on which the event's stack stands: its process. */
@@ -223,46 +232,57 @@ static double width_of(const struct flame *v, uint64_t ns)
 	return WIDTH * (double)ns / (double)v->nodes[0].total;
 }
 
+static uint64_t self_of(const struct flame *v, const struct node *k)
+{
+	bool own = k->count || v->by_stack;
+
+	return own && k->total > k->inner ? k->total - k->inner : 0;
+}
+
 /* The name and the amounts of a frame, with `between` before each amount. */
 static void put_details(const struct flame *v, const struct node *k, const char *between)
 {
-	uint64_t self = k->total > k->inner ? k->total - k->inner : 0;
+	const struct node *parent = &v->nodes[k->parent];
 	struct md_buf *out = &v->m->out;
 
 	put_text(out, v->names.data + k->name, k->name_len, 1000);
 	md_buf_printf(out, "%stotal ", between);
 	put_amount(v, k->total);
-	md_buf_printf(out, ", %.2f %%%sself ",
-		      100 * (double)k->total / (double)v->nodes[0].total, between);
-	put_amount(v, k->count || v->by_stack ? self : 0);
+	md_buf_printf(out, ", %.2f %%", 100 * (double)k->total / (double)v->nodes[0].total);
+	if (k->parent && parent->total)
+		md_buf_printf(out, ", %.2f %% of its parent",
+			      100 * (double)k->total / (double)parent->total);
+	md_buf_printf(out, "%sself ", between);
+	put_amount(v, self_of(v, k));
 	if (k->count) {
 		md_buf_printf(out, "%s%" PRIu64 " times, mean ", between, k->count);
 		put_amount(v, k->total / k->count);
 	}
 }
 
-/* The details are a title under the pointer, and a line at the top while a frame has the focus. */
-static void put_frame(struct flame *v, const struct node *k, double x, double width, uint32_t y)
+/* The details are a title under the pointer; the script shows them at the top, too. */
+static void put_frame(struct flame *v, const struct node *k, const struct place *at)
 {
 	const char *name = v->names.data + k->name;
 	struct md_buf *out = &v->m->out;
+	double x = width_of(v, at->begin), width = width_of(v, k->total);
 	size_t letters = width > 2 * LETTER ? (size_t)((width - 6) / LETTER) : 0;
 
-	md_buf_puts(out, "<g tabindex=\"0\"><title>");
+	md_buf_printf(out,
+		      "<g class=\"f\" tabindex=\"0\" data-b=\"%" PRIu64 "\" data-t=\"%" PRIu64
+		      "\" data-d=\"%" PRIu32 "\"><title>", at->begin, k->total, at->depth);
 	put_details(v, k, "&#10;");
 	md_buf_printf(out,
 		      "</title><rect x=\"%.2f\" y=\"%" PRIu32 "\" width=\"%.2f\" height=\"%d\" "
 		      "class=\"c%u\"/>",
-		      x, y, width > 0.6 ? width - 0.5 : width, ROW - 1,
+		      x, at->y, width > 0.6 ? width - 0.5 : width, ROW - 1,
 		      (unsigned int)(hash_bytes(HASH_START, name, k->name_len) >> 7) % 6);
 	if (letters > 1) {
-		md_buf_printf(out, "<text x=\"%.2f\" y=\"%" PRIu32 "\">", x + 3, y + 13);
+		md_buf_printf(out, "<text x=\"%.2f\" y=\"%" PRIu32 "\">", x + 3, at->y + 13);
 		put_text(out, name, k->name_len, letters);
 		md_buf_puts(out, "</text>");
 	}
-	md_buf_puts(out, "<text class=\"d\" x=\"6\" y=\"36\">");
-	put_details(v, k, "; ");
-	md_buf_puts(out, "</text></g>\n");
+	md_buf_puts(out, "</g>\n");
 }
 
 static uint32_t measure_depth(const struct flame *v, uint32_t i)
@@ -279,68 +299,158 @@ static uint32_t measure_depth(const struct flame *v, uint32_t i)
 	return most;
 }
 
-/* The frames on frame i, which begins at x; y: of their row. Slices may have other ones' time. */
-static void put_children(struct flame *v, uint32_t i, double x, uint32_t y)
+/* The frames on frame i. Slices may have other ones' time. */
+static void put_children(struct flame *v, uint32_t i, const struct place *below)
 {
-	for (uint32_t c = v->nodes[i].child; c != NONE; c = v->nodes[c].next) {
-		double width = width_of(v, v->nodes[c].total);
+	struct place at = { below->begin, below->depth + 1, below->y - ROW };
 
-		if (width < NARROW)
+	for (uint32_t c = v->nodes[i].child; c != NONE; c = v->nodes[c].next) {
+		if (width_of(v, v->nodes[c].total) < NARROW)
 			continue;
-		put_frame(v, &v->nodes[c], x, width, y);
-		put_children(v, c, x, y - ROW);
-		x += width;
+		put_frame(v, &v->nodes[c], &at);
+		put_children(v, c, &at);
+		at.begin += v->nodes[c].total;
 	}
 }
 
 static const char style[] =
 	"<style>\n"
 	"svg { background: #fff; font: 12px monospace }\n"
-	"text { fill: #111; pointer-events: none }\n"
-	"g:hover rect, g:focus rect { stroke: #111 }\n"
-	"g { outline: none } .d { display: none } g:focus .d { display: inline }\n"
+	"text { fill: #111; pointer-events: none } #reset { pointer-events: all; cursor: pointer; "
+	"text-decoration: underline }\n"
+	"g.f { cursor: pointer; outline: none } g.f:hover rect, g.f:focus rect { stroke: #111 }\n"
+	"g.o { opacity: 0.6 } g.hit rect { fill: #c05cf0 } input { font: inherit; width: 18em }\n"
 	".c0 { fill: #f5a26b } .c1 { fill: #f2c14e } .c2 { fill: #f78f8f }\n"
 	".c3 { fill: #e8b07a } .c4 { fill: #efd27a } .c5 { fill: #f0a58f }\n"
 	"@media (prefers-color-scheme: dark) {\n"
-	"svg { background: #16181d } text { fill: #f2f2f2 } "
-	"g:hover rect, g:focus rect { stroke: #fff }\n"
+	"svg { background: #16181d; color-scheme: dark } text { fill: #f2f2f2 } "
+	"g.f:hover rect, g.f:focus rect { stroke: #fff } g.hit rect { fill: #7d2fa8 }\n"
 	".c0 { fill: #9a4f1c } .c1 { fill: #80611a } .c2 { fill: #93363a }\n"
 	".c3 { fill: #7d5227 } .c4 { fill: #6d5d22 } .c5 { fill: #8a4433 }\n"
 	"}\n"
 	"</style>\n";
 
+/* The search and what it shows: for the script, and seen only with it. */
+static const char tools[] =
+	"<g id=\"tools\" style=\"display: none\"><foreignObject x=\"6\" y=\"28\" width=\"180\" "
+	"height=\"26\"><input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"words\" type=\"search\" "
+	"placeholder=\"Search ( / )\" aria-label=\"Search\" style=\"width: 166px\"/>"
+	"</foreignObject><text id=\"found\" x=\"194\" y=\"45\"/>"
+	"<text id=\"reset\" x=\"400\" y=\"45\" role=\"button\">Reset (Esc)</text>"
+	"<text id=\"details\" x=\"6\" y=\"14\"/></g>\n";
+
+static void put_empty(struct flame *v, const char *text)
+{
+	md_buf_printf(&v->m->out, "<text x=\"6\" y=\"26\">%s</text>\n</svg>\n", text);
+}
+
 static void put_picture(struct flame *v)
 {
 	struct md_buf *out = &v->m->out;
 	uint32_t rows = v->nodes[0].total ? measure_depth(v, 0) : 0;
-	uint32_t height = TOP + (rows + 1) * ROW + 10;
+	struct place at = { .y = TOP + rows * ROW };
 
-	if (!v->by_stack)
-		v->nodes[0].inner = v->nodes[0].total;
 	md_buf_printf(out,
 		      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %" PRIu32 "\" "
-		      "width=\"100%%\" preserveAspectRatio=\"xMidYMin\" role=\"img\" "
+		      "width=\"100%%\" preserveAspectRatio=\"xMidYMin\" "
 		      "aria-label=\"flame graph\">\n%s",
-		      (int)WIDTH, height, style);
-	md_buf_puts(out, "<text x=\"6\" y=\"22\">");
+		      (int)WIDTH, at.y + ROW + 10, style);
 	if (!v->nodes[0].total) {
-		md_buf_puts(out, v->by_stack ? "No event has a callstack.</text>\n</svg>\n" :
-				 "No slices: no two events whose names end with begin and end, or "
-				 "entry and exit.</text>\n</svg>\n");
+		put_empty(v, v->by_stack ? "No event has a callstack."
+					 : "No slices: no two events whose names end with begin "
+					   "and end, or entry and exit.");
 		return;
 	}
+	md_buf_puts(out, "<text x=\"6\" y=\"26\">");
 	md_buf_puts(out, v->by_stack ? "By callstack: " : "Time in slices, of all threads: ");
 	put_amount(v, v->nodes[0].total);
+	if (v->dropped)
+		md_buf_printf(out,
+			      "; without %" PRIu64 " begins whose ends were overwritten",
+			      v->dropped);
 	md_buf_puts(out, "</text>\n");
-	put_frame(v, &v->nodes[0], 0, WIDTH, TOP + rows * ROW);
-	put_children(v, 0, 0, TOP + (rows - 1) * ROW);
-	md_buf_puts(out, "</svg>\n");
+	md_buf_puts(out, tools);
+	put_frame(v, &v->nodes[0], &at);
+	put_children(v, 0, &at);
+	md_buf_puts(out, "<script><![CDATA[\n");
+	md_buf_put(out, flame_script, (size_t)(flame_script_end - flame_script));
+	md_buf_puts(out, "]]></script>\n</svg>\n");
 }
 
-void flame_make(struct maker *m)
+/* ---- the text ---- */
+
+/* The path of node i; `;` is between the names. */
+static void put_path(struct flame *v, uint32_t i)
+{
+	struct md_buf *out = &v->m->out;
+	const struct node *k = &v->nodes[i];
+
+	if (k->parent) {
+		put_path(v, k->parent);
+		md_buf_putc(out, ';');
+	}
+	for (size_t n = 0; n < k->name_len; n++) {
+		char c = v->names.data[k->name + n];
+
+		md_buf_putc(out, c == ';' ? ':' : (unsigned char)c < 0x20 ? ' ' : c);
+	}
+}
+
+static void put_folded(struct flame *v, uint32_t i)
+{
+	for (uint32_t c = v->nodes[i].child; c != NONE && !v->m->err; c = v->nodes[c].next) {
+		uint64_t self = self_of(v, &v->nodes[c]);
+
+		if (self) {
+			put_path(v, c);
+			md_buf_printf(&v->m->out, " %" PRIu64 "\n", self);
+			if (v->m->out.len >= PIECE)
+				maker_write(v->m);
+		}
+		put_folded(v, c);
+	}
+}
+
+static int compare_nodes(const void *a, const void *b, void *arg)
+{
+	const struct flame *v = arg;
+	const struct node *x = &v->nodes[*(const uint32_t *)a];
+	const struct node *y = &v->nodes[*(const uint32_t *)b];
+	size_t n = x->name_len < y->name_len ? x->name_len : y->name_len;
+	int order = memcmp(v->names.data + x->name, v->names.data + y->name, n);
+
+	return order ? order : (x->name_len > y->name_len) - (x->name_len < y->name_len);
+}
+
+/* Frames beside each other are in the order of their names. */
+static void sort_frames(struct flame *v)
+{
+	uint32_t *order = calloc(v->count, sizeof(*order));
+
+	if (!order || v->names.failed) {
+		v->m->err = -ENOMEM;
+		free(order);
+		return;
+	}
+	for (uint32_t i = 0; i < v->count; i++) {
+		order[i] = i;
+		v->nodes[i].child = NONE;
+	}
+	qsort_r(order + 1, v->count - 1, sizeof(*order), compare_nodes, v);
+	/* The last name is put in front first. */
+	for (uint32_t n = v->count; n-- > 1;) {
+		struct node *k = &v->nodes[order[n]], *parent = &v->nodes[k->parent];
+
+		k->next = parent->child;
+		parent->child = order[n];
+	}
+	free(order);
+}
+
+static void make(struct maker *m, void (*put)(struct flame *v))
 {
 	static const struct track_form form = { .begin = add_begin, .end = add_end,
-						.close_open = true };
+						.cut = add_unended, .leave = add_unended };
 	struct flame v = { .m = m, .count = 1 };
 
 	v.nodes = calloc(NODES_MAX, sizeof(*v.nodes));
@@ -356,13 +466,31 @@ void flame_make(struct maker *m)
 	if (v.by_stack)
 		maker_run(m, ROW_VALUES, add_stack, &v);
 	else if (!m->err)
-		tracks_run(m, &form, &v);
-	m->out.failed |= v.names.failed;
+		v.dropped = tracks_run(m, &form, &v);
+	if (!v.by_stack)
+		v.nodes[0].inner = v.nodes[0].total;
+	if (!m->err)
+		sort_frames(&v);
 	if (!m->err && !m->out.failed)
-		put_picture(&v);
+		put(&v);
 out:
 	free(v.nodes);
 	free(v.table);
 	md_buf_deinit(&v.names);
 	md_buf_deinit(&v.name);
+}
+
+static void put_lines(struct flame *v)
+{
+	put_folded(v, 0);
+}
+
+void flame_make(struct maker *m)
+{
+	make(m, put_picture);
+}
+
+void folded_make(struct maker *m)
+{
+	make(m, put_lines);
 }

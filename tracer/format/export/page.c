@@ -4,16 +4,20 @@
  * browser reads a block while it loads the next one. What repeats is written once. Columns have
  * tabs between them; texts and values are JSON, texts without quotes; `<` is an escape:
  *
- *   t TRACK TID PID NAME       a track; again when its name changes
- *   d CLASS EVENT SLICE N NAME…        an event class; N: how many of the fields are contexts
+ *   p PID NAME GROUP           a process, and its cgroup; again when they change
+ *   t TRACK TID PID NAME       a track; again when its name or process changes
+ *   d CLASS EVENT SLICE N SHOWN NAME…  an event class; N: how many of the fields are contexts;
+ *                              SHOWN: a letter for each: x hexadecimal, d a device, - neither
  *   KIND CLASS NS TRACK VALUE… an event, the first columns without tabs: `b3 120 0`. NS: since the
  *                              event before. A capital KIND: the values of the contexts are before
  *                              those of the fields; else they are those of the last event of this
  *                              track that has a capital.
  *   n COUNTER PID NAME         a counter; PID: of its process
  *   v COUNTER VALUE            a value of the event before, without tabs: `v0 12`
- *   x NS TRACK                 ends a slice without an event of its own: `x120 0`
+ *   x NS TRACK                 where the innermost slice is cut, whose end is not known: `x120 0`
  *   l TRACK FROM TO TITLE      a loss on this track, NS since the first event, and what it is
+ *   z START DROPPED            the last line: the time of the first event, ns since the epoch, and
+ *                              how many begins are instants, as their ends were overwritten
  *   y NAMES                    the names of code addresses of the event before, as JSON
  *
  * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
@@ -141,11 +145,25 @@ static void add_classes(void *arg, const struct row *r, const struct track_name 
 	put_text(v, event->plain.p, event->plain.n);
 	md_buf_putc(out, '\t');
 	put_text(v, slice->plain.p, slice->plain.n);
-	md_buf_printf(out, "\t%" PRIu32, contexts);
+	md_buf_printf(out, "\t%" PRIu32 "\t", contexts);
+	for (uint32_t i = 0; i < count; i++)
+		md_buf_putc(out, "-xd"[row_shown(r->class, row_field(r, i))]);
 	for (uint32_t i = 0; i < count; i++) {
 		md_buf_putc(out, '\t');
 		put_text(v, r->names[i].p, r->names[i].n);
 	}
+	md_buf_putc(out, '\n');
+}
+
+static void describe_process(void *arg, const struct track_process *p)
+{
+	struct page *v = arg;
+	struct md_buf *out = begin_line(v);
+
+	md_buf_printf(out, "p\t%" PRId32 "\t", p->pid);
+	put_text(v, p->name, p->name_len);
+	md_buf_putc(out, '\t');
+	put_text(v, p->group, p->group_len);
 	md_buf_putc(out, '\n');
 }
 
@@ -154,8 +172,8 @@ static void describe(void *arg, const struct timeline *t)
 	struct page *v = arg;
 	struct md_buf *out = begin_line(v);
 
-	md_buf_printf(out, "t\t%" PRIu32 "\t%" PRId32 "\t%" PRId32 "\t", t->number, t->tid,
-		      t->pid);
+	md_buf_printf(out, "t\t%" PRIu32 "\t%" PRId32 "\t%" PRId32 "\t", t->number,
+		      t->slices.tid, t->pid);
 	put_text(v, t->name, t->name_len);
 	md_buf_putc(out, '\n');
 }
@@ -245,7 +263,12 @@ static void add_begin(void *arg, const struct mark *k)
 
 static void add_end(void *arg, const struct mark *k)
 {
-	put_event(arg, k->row ? 'e' : 'x', k->track, k->row, k->time, k->event->number);
+	put_event(arg, 'e', k->track, k->row, k->time, k->event->number);
+}
+
+static void add_cut(void *arg, const struct mark *k)
+{
+	put_event(arg, 'x', k->track, NULL, k->time, 0);
 }
 
 static void add_instant(void *arg, const struct mark *k)
@@ -299,19 +322,21 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 
 void page_make(struct maker *m)
 {
-	static const struct track_form form = { .classes = add_classes, .describe = describe,
-						.begin = add_begin, .end = add_end,
+	static const struct track_form form = { .classes = add_classes,
+						.process = describe_process, .describe = describe,
+						.begin = add_begin, .end = add_end, .cut = add_cut,
 						.instant = add_instant, .switched = add_switch,
 						.counted = add_counted, .counter = add_counter,
 						.lose = add_lost };
 	struct page v = { .m = m };
 	const char *here = strstr(page_begin, EVENTS_HERE);
+	uint64_t dropped;
 
 	md_buf_put(&m->out, page_begin, (size_t)(here - page_begin));
 	begin_block(&v);
 	maker_names(m, false);
-	tracks_run(m, &form, &v);
-	md_buf_printf(&m->out, "z\t%" PRIu64 "\n" BLOCK_END, v.start);
+	dropped = tracks_run(m, &form, &v);
+	md_buf_printf(&m->out, "z\t%" PRIu64 "\t%" PRIu64 "\n" BLOCK_END, v.start, dropped);
 	here += strlen(EVENTS_HERE);
 	md_buf_put(&m->out, here, (size_t)(page_end - here));
 	md_buf_deinit(&v.text);

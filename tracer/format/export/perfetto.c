@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metadata/plain.h"
-#include "metadata/program.h"
 #include "tracer/base/array.h"
-#include "tracer/format/export/protobuf.h"
+#include "tracer/format/export/perfetto_value.h"
 #include "tracer/format/export/track.h"
 
 #define SEQUENCE 1              /* trusted_packet_sequence_id of all packets */
@@ -21,12 +19,11 @@ enum { TRACE_PACKET = 1 };
 enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
        PACKET_SEQUENCE_FLAGS = 13, PACKET_DROPPED = 42, PACKET_TRACK = 60 };
 enum { TRACK_UUID = 1, TRACK_NAME, TRACK_PROCESS, TRACK_THREAD, TRACK_PARENT, TRACK_COUNTER = 8 };
-enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
+enum { PROCESS_PID = 1, PROCESS_NAME = 6, PROCESS_LABELS = 8 };
 enum { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
-enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME,
+enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME,
        EVENT_COUNTER = 30, EVENT_COUNTER_DOUBLE = 44, EVENT_FLOW = 47, EVENT_FLOW_END };
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
-enum { NOTE_UINT = 3, NOTE_INT, NOTE_DOUBLE, NOTE_STRING, NOTE_JSON = 9, NOTE_NAME };
 enum { BUNDLE_CPU = 1, BUNDLE_EVENT };
 enum { FTRACE_TIMESTAMP = 1, FTRACE_PID, FTRACE_SWITCH = 4 };
 enum { SWITCH_PREV_COMM = 1, SWITCH_PREV_PID, SWITCH_PREV_PRIO, SWITCH_PREV_STATE,
@@ -40,6 +37,7 @@ enum { UUID_PROCESS = 1, UUID_THREAD, UUID_COUNTER };
 struct shape {
 	struct md_buf bytes;
 	uint32_t *at;           /* offsets of the parts in bytes, and of their end; owned */
+	uint8_t *shown;         /* enum row_shown of contexts and fields; owned */
 	uint32_t count;         /* parts */
 };
 
@@ -55,9 +53,6 @@ struct perfetto {
 	char high_bytes[8];
 	size_t high_len;
 };
-
-/* The bytes that the lengths of most messages have */
-enum { PACKET_LENGTH = 2, EVENT_LENGTH = 2, NOTE_LENGTH = 1, TEXT_LENGTH = 1 };
 
 static void put_text(struct md_buf *out, uint32_t field, struct text text)
 {
@@ -90,23 +85,20 @@ static uint64_t make_uuid(uint64_t kind, int32_t number)
 	return kind << 40 | (uint32_t)number;
 }
 
-static int32_t pid_of(const struct timeline *t)
+static void describe_process(void *arg, const struct track_process *p)
 {
-	return t->pid ? t->pid : t->tid;
-}
-
-static void describe_process(struct perfetto *v, const struct timeline *t, const char *name,
-			     size_t n)
-{
+	struct perfetto *v = arg;
 	struct md_buf *out = &v->m->out;
 	size_t packet = begin_packet(v), track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
 	size_t process;
 
-	put_number(out, TRACK_UUID, make_uuid(UUID_PROCESS, pid_of(t)));
+	put_number(out, TRACK_UUID, make_uuid(UUID_PROCESS, p->pid));
 	process = begin_message(out, TRACK_PROCESS, NOTE_LENGTH);
-	put_number(out, PROCESS_PID, (uint32_t)pid_of(t));
-	if (n)
-		put_bytes(out, PROCESS_NAME, name, n);
+	put_number(out, PROCESS_PID, (uint32_t)p->pid);
+	if (p->name_len)
+		put_bytes(out, PROCESS_NAME, p->name, p->name_len);
+	if (p->group_len)
+		put_bytes(out, PROCESS_LABELS, p->group, p->group_len);
 	end_message(out, process, NOTE_LENGTH);
 	end_message(out, track, EVENT_LENGTH);
 	end_packet(v, packet);
@@ -117,70 +109,19 @@ static void describe(void *arg, const struct timeline *t)
 	struct perfetto *v = arg;
 	struct md_buf *out = &v->m->out;
 	size_t packet, track, thread;
-	const char *hardware = track_process_name(t);
 
-	if (hardware)
-		describe_process(v, t, hardware, strlen(hardware));
-	else if (pid_of(t) == t->tid)
-		describe_process(v, t, t->name, t->name_len);
 	packet = begin_packet(v);
 	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
-	put_number(out, TRACK_UUID, make_uuid(UUID_THREAD, t->tid));
-	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, pid_of(t)));
+	put_number(out, TRACK_UUID, make_uuid(UUID_THREAD, t->slices.tid));
+	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, track_pid(t)));
 	thread = begin_message(out, TRACK_THREAD, NOTE_LENGTH);
-	put_number(out, THREAD_PID, (uint32_t)pid_of(t));
-	put_number(out, THREAD_TID, (uint32_t)t->tid);
+	put_number(out, THREAD_PID, (uint32_t)track_pid(t));
+	put_number(out, THREAD_TID, (uint32_t)t->slices.tid);
 	if (t->name_len)
 		put_bytes(out, THREAD_NAME, t->name, t->name_len);
 	end_message(out, thread, NOTE_LENGTH);
 	end_message(out, track, EVENT_LENGTH);
 	end_packet(v, packet);
-}
-
-/* ---- values ---- */
-
-/* Replaces what follows `begin` by the number that is there as text from `at` on. */
-static void put_shown(struct md_buf *out, size_t begin, size_t at, uint32_t field,
-		      uint32_t field_double)
-{
-	const char *text = md_buf_str(out) + (out->failed ? 0 : at);
-	long long n;
-	double d;
-	char *end;
-
-	errno = 0;
-	n = strtoll(text, &end, 10);
-	d = *end || errno ? strtod(text, NULL) : 0;
-	out->len = begin;
-	if (*end || errno)
-		put_double(out, field_double, d);
-	else
-		put_number(out, field, (uint64_t)n);
-}
-
-static void put_value(struct md_buf *out, const struct md_value *value)
-{
-	size_t begin = out->len, at;
-	enum md_shown shown;
-	uint64_t n = 0;
-	bool integer = md_value_integer(value, &n);
-
-	at = begin_message(out, NOTE_STRING, TEXT_LENGTH);
-	shown = integer && !md_type_is_enum(value->type) ? MD_SHOWN_NUMBER
-							 : md_value_show(value, out);
-	if (out->failed)
-		return;
-	if (shown == MD_SHOWN_JSON)
-		out->data[begin] = (char)(NOTE_JSON << 3 | 2);
-	if (shown != MD_SHOWN_NUMBER) {
-		end_message(out, at, TEXT_LENGTH);
-	} else if (integer) {
-		out->len = begin;
-		/* The largest integers have no sign. */
-		put_number(out, !value->type->is_signed && n > INT64_MAX ? NOTE_UINT : NOTE_INT, n);
-	} else {
-		put_shown(out, begin, at, NOTE_INT, NOTE_DOUBLE);
-	}
 }
 
 /* ---- shapes ---- */
@@ -204,11 +145,15 @@ static void add_shape(void *arg, const struct row *r, const struct track_name *e
 	s = array_room(v->shapes, v->shape_count + 1) ? &v->shapes[v->shape_count] : NULL;
 	if (s)
 		*s = (struct shape){ .count = PART_NAMES + contexts + r->class->field_count };
-	if (!s || !(s->at = calloc(s->count + 1, sizeof(*s->at)))) {
+	if (s) {
+		s->at = calloc(s->count + 1, sizeof(*s->at));
+		s->shown = calloc(s->count, 1);
+		v->shape_count++;
+	}
+	if (!s || !s->at || !s->shown) {
 		v->m->err = -ENOMEM;
 		return;
 	}
-	v->shape_count++;
 	put_title(&s->bytes, event->plain);
 	s->at[PART_SLICE] = (uint32_t)s->bytes.len;
 	put_title(&s->bytes, slice->plain);
@@ -216,6 +161,8 @@ static void add_shape(void *arg, const struct row *r, const struct track_name *e
 		struct text name = r->names[i - PART_NAMES], prefix = { "context.", 8 };
 		size_t at;
 
+		s->shown[i - PART_NAMES] =
+			(uint8_t)row_shown(r->class, row_field(r, i - PART_NAMES));
 		s->at[i] = (uint32_t)s->bytes.len;
 		at = begin_message(&s->bytes, NOTE_NAME, TEXT_LENGTH);
 		md_buf_put(&s->bytes, prefix.p, i - PART_NAMES < contexts ? prefix.n : 0);
@@ -231,6 +178,7 @@ static void free_shapes(struct perfetto *v)
 	for (uint32_t i = 0; i < v->shape_count; i++) {
 		md_buf_deinit(&v->shapes[i].bytes);
 		free(v->shapes[i].at);
+		free(v->shapes[i].shown);
 	}
 	free(v->shapes);
 }
@@ -241,36 +189,6 @@ static struct text get_part(const struct shape *s, uint32_t i)
 }
 
 /* ---- events ---- */
-
-/* An annotation of up to 127 bytes: an integer or a short plain string. NULL: it is another. */
-static char *put_short(char *o, struct text name, const struct md_value *value)
-{
-	const struct md_type *t = value->type;
-	size_t n = (size_t)(value->end - value->p) - 1;
-	uint64_t number;
-	char *length;
-
-	*o++ = EVENT_ANNOTATION << 3 | 2;
-	length = o++;
-	if (name.n > 100)
-		return NULL;
-	o = mempcpy(o, name.p, name.n);
-	if (t->kind == MD_INT && !md_type_is_enum(t)) {
-		md_value_integer(value, &number);
-		/* The largest integers have no sign. */
-		*o++ = (!t->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;
-		o = write_varint(o, number);
-	} else if (t->kind == MD_STRING && name.n + n < 120 &&
-		   md_copy_if_plain(o + 2, (const char *)value->p, n, 0x7f, 0x7f)) {
-		*o++ = NOTE_STRING << 3 | 2;
-		*o++ = (char)n;
-		o += n;
-	} else {
-		return NULL;
-	}
-	*length = (char)(o - length - 1);
-	return o;
-}
 
 /*
  * A debug annotation for each member from `first` up to `end`; an enumeration is its label, if it
@@ -283,14 +201,18 @@ static char *put_members(struct perfetto *v, char *o, const struct shape *s, uin
 
 	for (uint32_t i = first; i < end && o; i++) {
 		struct text name = get_part(s, PART_NAMES + i);
-		char *after = values[i].p ? put_short(o, name, &values[i]) : o;
+		enum row_shown as = s->shown[i];
+		char *after = !values[i].p ? o : as ? NULL : put_short(o, name, &values[i]);
 		size_t note;
 
 		if (!after) {
 			out->len = (size_t)(o - out->data);
 			note = begin_message(out, EVENT_ANNOTATION, NOTE_LENGTH);
 			md_buf_put(out, name.p, name.n);
-			put_value(out, &values[i]);
+			if (as)
+				put_shown_value(out, &values[i], as);
+			else
+				put_value(out, &values[i]);
 			end_message(out, note, NOTE_LENGTH);
 			after = md_buf_room(out, room);
 		}
@@ -364,9 +286,14 @@ static void end_event(struct perfetto *v, struct open_event at)
 	end_packet(v, at.packet);
 }
 
+static uint64_t thread_uuid(const struct timeline *t)
+{
+	return make_uuid(UUID_THREAD, t->slices.tid);
+}
+
 static void put_event(struct perfetto *v, uint64_t type, const struct mark *k, enum title title)
 {
-	end_event(v, begin_event(v, type, make_uuid(UUID_THREAD, k->track->tid), k, title));
+	end_event(v, begin_event(v, type, thread_uuid(k->track), k, title));
 }
 
 static void add_begin(void *arg, const struct mark *k)
@@ -377,6 +304,20 @@ static void add_begin(void *arg, const struct mark *k)
 static void add_end(void *arg, const struct mark *k)
 {
 	put_event(arg, TYPE_END, k, TITLE_NONE);
+}
+
+/* A note says that the slice ends where another one begins or ends. */
+static void add_cut(void *arg, const struct mark *k)
+{
+	struct perfetto *v = arg;
+	struct md_buf *out = &v->m->out;
+	struct open_event at = begin_event(v, TYPE_END, thread_uuid(k->track), k, TITLE_NONE);
+	size_t note = begin_message(out, EVENT_ANNOTATION, NOTE_LENGTH);
+
+	put_bytes(out, NOTE_NAME, "no end", 6);
+	put_number(out, NOTE_BOOL, 1);
+	end_message(out, note, NOTE_LENGTH);
+	end_event(v, at);
 }
 
 static void describe_counter(struct perfetto *v, const struct track_counter *c)
@@ -418,7 +359,7 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 
 static void add_instant(void *arg, const struct mark *k)
 {
-	struct open_event at = begin_event(arg, TYPE_INSTANT, make_uuid(UUID_THREAD, k->track->tid),
+	struct open_event at = begin_event(arg, TYPE_INSTANT, thread_uuid(k->track),
 					   k, TITLE_EVENT);
 
 	if (k->flow)
@@ -430,7 +371,7 @@ static void add_instant(void *arg, const struct mark *k)
 static void add_woken(struct perfetto *v, const struct cpu_switch *w)
 {
 	struct mark k = { .time = w->row->time };
-	struct open_event at = begin_event(v, TYPE_INSTANT, make_uuid(UUID_THREAD, w->thread->tid),
+	struct open_event at = begin_event(v, TYPE_INSTANT, thread_uuid(w->thread),
 					   &k, TITLE_NONE);
 
 	put_bytes(&v->m->out, EVENT_NAME, "woken", 5);
@@ -473,7 +414,7 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 	struct mark k = { .track = t, .time = lost_begin(l) };
 	struct perfetto *v = arg;
 	struct md_buf *out = &v->m->out;
-	struct open_event at = begin_event(v, TYPE_BEGIN, make_uuid(UUID_THREAD, t->tid), &k,
+	struct open_event at = begin_event(v, TYPE_BEGIN, make_uuid(UUID_THREAD, t->slices.tid), &k,
 					   TITLE_NONE);
 	size_t name = begin_message(out, EVENT_NAME, TEXT_LENGTH);
 
@@ -489,8 +430,9 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 
 void perfetto_make(struct maker *m)
 {
-	static const struct track_form form = { .classes = add_shape, .describe = describe,
-						.begin = add_begin, .end = add_end,
+	static const struct track_form form = { .classes = add_shape, .process = describe_process,
+						.describe = describe, .begin = add_begin,
+						.end = add_end, .cut = add_cut,
 						.instant = add_instant, .switched = add_switch,
 						.counter = add_counter, .lose = add_lost };
 	struct perfetto v = { .m = m };

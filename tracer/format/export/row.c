@@ -2,6 +2,7 @@
 #include "tracer/format/export/row.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,61 @@ void lost_values(const struct lost *l, struct lost_value values[LOST_VALUES])
 	};
 
 	memcpy(values, list, sizeof(list));
+}
+
+static bool is_hex(const struct md_type *t)
+{
+	return t && t->kind == MD_INT && t->base == 16;
+}
+
+enum row_shown row_shown(const struct md_event *class, const struct md_field *f)
+{
+	const struct md_type *t = &f->type;
+
+	if (is_hex(t) || ((t->kind == MD_ARRAY || t->kind == MD_SEQUENCE) && is_hex(t->element)))
+		return ROW_SHOWN_HEX;
+	/* The kernel's own form of a device: 12 and 20 bits. */
+	if (t->kind == MD_INT && !strcmp(f->name, "dev") && !strchr(class->name, ':'))
+		return ROW_SHOWN_DEVICE;
+	return ROW_SHOWN_PLAIN;
+}
+
+/* As many digits as the type has; a sign is not shown. */
+static void put_hex(uint64_t n, const struct md_type *t, struct md_buf *out)
+{
+	unsigned int bits = t->shown_bits ? t->shown_bits : t->bits ? t->bits : 8u * t->size;
+
+	if (bits < 64)
+		n &= (UINT64_C(1) << bits) - 1;
+	md_buf_printf(out, "\"0x%" PRIx64 "\"", n);
+}
+
+void row_put_device(uint64_t dev, struct md_buf *out)
+{
+	md_buf_printf(out, "%u:%u", (unsigned int)(dev >> 20 & 0xfff),
+		      (unsigned int)(dev & 0xfffff));
+}
+
+void row_put_shown(const struct md_value *v, enum row_shown shown, struct md_buf *out)
+{
+	uint64_t n;
+
+	if (shown == ROW_SHOWN_DEVICE && md_value_integer(v, &n)) {
+		md_buf_putc(out, '"');
+		row_put_device(n, out);
+		md_buf_putc(out, '"');
+	} else if (shown == ROW_SHOWN_HEX && md_value_integer(v, &n)) {
+		put_hex(n, v->type, out);
+	} else if (shown == ROW_SHOWN_HEX && md_value_integers(v, &n)) {
+		md_buf_putc(out, '[');
+		for (uint64_t i = 0; i < n; i++) {
+			md_buf_puts(out, i ? "," : "");
+			put_hex(md_value_element(v, i), v->type->element, out);
+		}
+		md_buf_putc(out, ']');
+	} else {
+		md_value_json(v, out);
+	}
 }
 
 int row_find(const struct md_field *fields, uint32_t count, const char *name)

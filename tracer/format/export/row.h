@@ -91,6 +91,27 @@ void rows_deinit(struct rows *rows);
 /* The index of the field of this name; -1: there is none. */
 int row_find(const struct md_field *fields, uint32_t count, const char *name);
 
+/* How people read a value, where that is not how json.h has it. */
+enum row_shown {
+	ROW_SHOWN_PLAIN,
+	ROW_SHOWN_HEX,          /* an address: an integer with base 16, or an array of such */
+	ROW_SHOWN_DEVICE,       /* `dev` of the kernel: MAJOR:MINOR */
+};
+
+/* Field i of the contexts and the fields after them. */
+static inline const struct md_field *row_field(const struct row *r, uint32_t i)
+{
+	uint32_t contexts = r->stream->context_count;
+
+	return i < contexts ? &r->stream->context[i] : &r->class->fields[i - contexts];
+}
+
+enum row_shown row_shown(const struct md_event *class, const struct md_field *f);
+/* Appends MAJOR:MINOR. */
+void row_put_device(uint64_t dev, struct md_buf *out);
+/* Appends the value in that form: `"0x7f12"`, `["0x1","0x2"]`, `"8:1"`; a plain one as json.h. */
+void row_put_shown(const struct md_value *v, enum row_shown shown, struct md_buf *out);
+
 /* The integer with this index; -1: there is none. */
 int64_t row_number(const struct md_value *values, int i);
 

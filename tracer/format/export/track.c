@@ -7,62 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/base/array.h"
+#include "tracer/session/session.h"
+#include "tracer/view/function_name.h"
 
-#define TRACKS_MAX 65536u       /* further threads are shown on the track of their CPU */
-#define LANES_MAX 256u          /* block requests at a time that have tracks */
-#define DEPTH_MAX 1024u         /* slices that are open at a time on one track */
-
-struct lane {                   /* a track of block requests */
-	struct timeline *track;
-	uint64_t dev, sector;   /* sector: of the request that is under way */
-	bool busy;
-};
+#define FUNCTION_LISTS 4096u    /* a power of two */
 
 struct tracks {
 	struct maker *m;
 	const struct track_form *form;
 	void *arg;
-	struct timeline **table;   /* by tid, open addressing; elements are owned */
-	uint32_t count, size;   /* size: a power of two */
-	struct timeline *found; /* by the last search; NULL: none */
-	uint32_t kinds;
+	struct slices slices;   /* of struct timeline */
+	uint32_t numbers;       /* of tracks */
+	uint32_t kinds;         /* numbers of event classes */
 	struct counters *counters;      /* owned */
-	struct lane *lanes;     /* owned */
-	uint32_t lane_count;
+	struct processes *processes;    /* owned */
+	struct function_names *functions;    /* NULL: no event is of a function; owned */
+	struct function_kind **function_kinds;  /* lists by hash; owned */
 	uint64_t flows;         /* how many have begun */
-	int32_t *current;       /* the thread of each CPU; 0: not known */
-	uint32_t cpus;
 	uint64_t last;          /* time of the last event */
+	bool ended;             /* no event follows */
 };
 
-/* ---- the table of tracks ---- */
-
-static struct timeline **place_of(const struct tracks *v, int32_t tid)
-{
-	uint32_t i = (uint32_t)tid * 2654435761u;
-
-	while (v->table[i & (v->size - 1)] && v->table[i & (v->size - 1)]->tid != tid)
-		i++;
-	return &v->table[i & (v->size - 1)];
-}
-
-static bool grow(struct tracks *v)
-{
-	struct tracks old = *v;
-
-	v->size = old.size ? 2 * old.size : 64;
-	v->table = calloc(v->size, sizeof(*v->table));
-	if (!v->table) {
-		*v = old;
-		return false;
-	}
-	for (uint32_t i = 0; i < old.size; i++)
-		if (old.table[i])
-			*place_of(v, old.table[i]->tid) = old.table[i];
-	free(old.table);
-	return true;
-}
+/* ---- tracks and their names ---- */
 
 static void set_name(struct timeline *t, const char *name, size_t n)
 {
@@ -75,95 +41,64 @@ static void set_name(struct timeline *t, const char *name, size_t n)
 	t->described = false;
 }
 
-/* The track of a thread, a new one if there is none. NULL: there are too many, or no memory. */
+/* NULL: there are too many, or no memory. */
 static struct timeline *find_track(struct tracks *v, int32_t tid)
 {
-	struct timeline **at;
+	struct timeline *t = (struct timeline *)slices_find(&v->slices, tid);
 
-	if (v->found && v->found->tid == tid)
-		return v->found;
-	if (v->count * 2 >= v->size && !grow(v)) {
+	if (v->slices.failed)
 		v->m->err = -ENOMEM;
-		return NULL;
-	}
-	at = place_of(v, tid);
-	if (*at || (v->count >= TRACKS_MAX && tid < TRACK_CPUS))
-		return v->found = *at;
-	*at = calloc(1, sizeof(**at));
-	if (!*at) {
-		v->m->err = -ENOMEM;
-		return NULL;
-	}
-	(*at)->tid = tid;
-	(*at)->number = v->count++;
-	return *at;
+	return t;
 }
 
-const char *track_process_name(const struct timeline *t)
+/* Names a track of hardware. */
+__attribute__((format(printf, 3, 4)))
+static void name_hardware(struct timeline *t, int32_t pid, const char *fmt, ...)
 {
-	return t->pid == TRACK_CPUS ? "CPUs" : t->pid == TRACK_DISKS ? "Block devices"
-	       : t->pid == TRACK_LOSSES ? "Losses" : NULL;
-}
-
-/* A track of hardware: of the process pid, with this tid. */
-__attribute__((format(printf, 4, 5)))
-static struct timeline *find_hardware(struct tracks *v, int32_t pid, int32_t tid, const char *fmt,
-				      ...)
-{
-	struct timeline *t = find_track(v, tid);
 	char name[TRACK_NAME_MAX];
 	va_list args;
 
-	if (t && !t->pid) {
-		t->pid = pid;
-		va_start(args, fmt);
-		set_name(t, name, (size_t)vsnprintf(name, sizeof(name), fmt, args));
-		va_end(args);
-	}
-	return t;
+	t->pid = pid;
+	va_start(args, fmt);
+	set_name(t, name, (size_t)vsnprintf(name, sizeof(name), fmt, args));
+	va_end(args);
+}
+
+static void name_track(struct timeline *t)
+{
+	int32_t tid = t->slices.tid;
+
+	if (t->pid || tid < SLICE_CPUS || tid >= TRACK_LOSSES)
+		return;
+	if (tid >= SLICE_DISKS)
+		name_hardware(t, SLICE_DISKS, "%u:%u", (unsigned int)(t->slices.dev >> 20),
+			      (unsigned int)(t->slices.dev & 0xfffff));
+	else if (tid >= SLICE_INTERRUPTS)
+		name_hardware(t, SLICE_CPUS, "CPU %d interrupts", tid - SLICE_INTERRUPTS);
+	else
+		name_hardware(t, SLICE_CPUS, "CPU %d", tid - SLICE_CPUS);
 }
 
 static struct timeline *find_cpu(struct tracks *v, uint32_t cpu)
 {
-	return find_hardware(v, TRACK_CPUS, TRACK_CPUS + (int32_t)(cpu & 0xfffff), "CPU %u", cpu);
+	return find_track(v, SLICE_CPUS + (int32_t)(cpu & 0xfffff));
 }
 
-static struct timeline *find_interrupts(struct tracks *v, uint32_t cpu)
+static struct track_process *process_of(struct tracks *v, int32_t pid)
 {
-	return find_hardware(v, TRACK_CPUS, TRACK_INTERRUPTS + (int32_t)(cpu & 0xfffff),
-			     "CPU %u interrupts", cpu);
+	struct track_process *p = processes_find(v->processes, pid);
+
+	if (!p)
+		v->m->err = -ENOMEM;
+	return p;
 }
 
-/* The track for a block request: where it began, or one of its device that is free. */
-static struct timeline *find_request(struct tracks *v, const struct row *r,
-				     const struct event_kind *kind)
+static void name_process(struct tracks *v, const struct timeline *t)
 {
-	const int dev = kind->fields[REQUEST_DEV], sector = kind->fields[REQUEST_SECTOR];
-	bool begins = kind->side == PAIR_BEGIN;
-	struct lane key = { .busy = begins }, *l;
-	uint32_t i = 0;
+	struct track_process *p = process_of(v, track_pid(t));
 
-	if (dev < 0 || sector < 0 || !md_value_integer(&r->fields[dev], &key.dev) ||
-	    !md_value_integer(&r->fields[sector], &key.sector))
-		return NULL;
-	while (i < v->lane_count &&
-	       (v->lanes[i].dev != key.dev || v->lanes[i].busy == begins ||
-		(!begins && v->lanes[i].sector != key.sector)))
-		i++;
-	if (i == v->lane_count && begins && i < LANES_MAX) {
-		if (!v->lanes && !(v->lanes = calloc(LANES_MAX, sizeof(*v->lanes))))
-			return NULL;
-		v->lanes[v->lane_count++].track =
-			find_hardware(v, TRACK_DISKS, TRACK_DISKS + (int32_t)i, "%u:%u",
-				      (unsigned int)(key.dev >> 20),
-				      (unsigned int)(key.dev & 0xfffff));
-	}
-	if (i == v->lane_count)
-		return NULL;
-	l = &v->lanes[i];
-	key.track = l->track;
-	*l = key;
-	return l->track;
+	if (p)
+		process_learn(p, t->slices.tid, t->name, t->name_len);
 }
 
 /* What an event says about a thread. */
@@ -172,11 +107,12 @@ static void learn(struct tracks *v, int64_t tid, int64_t pid, struct text name)
 	struct md_buf text = MD_BUF_INIT;
 	struct timeline *t;
 
-	if (tid <= 0 || tid >= TRACK_CPUS || !(t = find_track(v, (int32_t)tid)))
+	if (tid <= 0 || tid >= SLICE_CPUS || !(t = find_track(v, (int32_t)tid)))
 		return;
-	if (pid > 0 && pid < TRACK_CPUS && t->pid != pid) {
+	if (pid > 0 && pid < SLICE_CPUS && t->pid != pid) {
 		t->pid = (int32_t)pid;
 		t->described = false;
+		name_process(v, t);
 	}
 	/* Most names are as before: compare without a copy. */
 	if (!name.p || (name.n == t->name_len && !memcmp(name.p, t->name, t->name_len)))
@@ -184,6 +120,7 @@ static void learn(struct tracks *v, int64_t tid, int64_t pid, struct text name)
 	md_value_put_text(name.p, name.n, &text);
 	set_name(t, text.data, text.len);
 	md_buf_deinit(&text);
+	name_process(v, t);
 }
 
 static struct text text_of(const struct md_value *values, int i)
@@ -195,118 +132,118 @@ static struct text text_of(const struct md_value *values, int i)
 	return text;
 }
 
-/* ---- events ---- */
-
-static int32_t *current_of(struct tracks *v, uint32_t cpu)
-{
-	if (cpu > 0xffff)
-		return NULL;
-	if (cpu >= v->cpus) {
-		if (!array_extend(v->current, v->cpus, cpu + 1))
-			return NULL;
-		v->cpus = cpu + 1;
-	}
-	return &v->current[cpu];
-}
-
-static struct timeline *track_of(struct tracks *v, const struct row *r,
-				 const struct event_kind *kind)
-{
-	int64_t tid = row_number(r->context, kind->tid), pid = row_number(r->context, kind->pid);
-	const int32_t *current = current_of(v, r->cpu);
-	struct timeline *t = NULL;
-
-	if (tid < 0)
-		tid = current && *current ? *current : pid;
-	if (tid > 0 && tid < TRACK_CPUS) {
-		learn(v, tid, pid, text_of(r->context, kind->procname));
-		t = find_track(v, (int32_t)tid);
-	}
-	if (kind->of_cpu)
-		return find_interrupts(v, r->cpu);
-	if (kind->is == KIND_REQUEST && kind->side) {
-		struct timeline *request = find_request(v, r, kind);
-
-		t = request ? request : t;
-	}
-	return t ? t : find_cpu(v, r->cpu);
-}
-
-/* The main thread of a process may have no event: the first thread that has one names it. */
-static void describe_main(struct tracks *v, const struct timeline *t)
-{
-	struct timeline *main = find_track(v, t->pid);
-
-	if (!main)
-		return;
-	/* It may have been described when only its name was known. */
-	main->described = main->described && main->pid == t->pid;
-	main->pid = t->pid;
-	if (!main->name_len)
-		set_name(main, t->name, t->name_len);
-	if (!main->described && v->form->describe)
-		v->form->describe(v->arg, main);
-	main->described = true;
-}
-
 static void describe(struct tracks *v, struct timeline *t)
 {
-	if (!t->described && t->pid && t->pid != t->tid && t->pid < TRACK_CPUS)
-		describe_main(v, t);
+	struct track_process *p;
+
+	name_track(t);
+	p = process_of(v, track_pid(t));
+	if (!t->known)
+		t->number = v->numbers++;
+	t->known = true;
+	if (p && !p->described && v->form->process)
+		v->form->process(v->arg, p);
+	if (p)
+		p->described = true;
 	if (!t->described && v->form->describe)
 		v->form->describe(v->arg, t);
 	t->described = true;
 }
 
-static struct open_slice *push(struct timeline *t)
-{
-	if (t->depth == t->room) {
-		uint32_t room = t->room ? 2 * t->room : 8;
+/* ---- slices ---- */
 
-		if (room > DEPTH_MAX || !array_room(t->open, room))
-			return NULL;
-		t->room = room;
+static struct timeline *track_of(struct tracks *v, const struct row *r,
+				 const struct event_kind *kind)
+{
+	struct slice_track *t;
+	struct track_process *p;
+	int64_t pid;
+	int32_t tid = slices_thread(&v->slices, &kind->slices, r->occurrence, r->cpu, &pid);
+
+	if (tid)
+		learn(v, tid, pid, text_of(r->context, kind->procname));
+	if (kind->group >= 0 && r->context[kind->group].p && tid) {
+		p = process_of(v, pid > 0 && pid < SLICE_CPUS ? (int32_t)pid : tid);
+		if (p)
+			process_join(p, &r->context[kind->group]);
 	}
-	return &t->open[t->depth++];
+	t = slices_track(&v->slices, &kind->slices, r->occurrence, r->cpu, tid);
+	if (!t)
+		v->m->err = -ENOMEM;
+	return (struct timeline *)t;
 }
 
-static void end_slice(struct tracks *v, struct timeline *t, struct mark k)
+/* The slice has no end. */
+static void show_unended(void *arg, struct slice_track *slices, uint64_t time)
 {
-	k.slice = &t->open[t->depth - 1];
+	struct tracks *v = arg;
+	struct mark k = { .track = (struct timeline *)slices, .time = time,
+			  .slice = &slices->open[slices->depth - 1] };
+
+	if (v->ended && v->form->leave)
+		v->form->leave(v->arg, &k);
+	if (!v->ended && v->form->cut)
+		v->form->cut(v->arg, &k);
+}
+
+/* The names of the slices of the function that begins. NULL: it has none. */
+static struct function_kind *find_function(struct tracks *v, const struct row *r,
+					   const struct event_kind *kind)
+{
+	const struct function_name *f;
+	struct function_kind **list, *k;
+	uint64_t address;
+
+	if (!v->functions)
+		v->functions = function_names_create();
+	if (!v->function_kinds)
+		v->function_kinds = calloc(FUNCTION_LISTS, sizeof(struct function_kind *));
+	if (!v->functions || !v->function_kinds ||
+	    !md_access_integer(&kind->slices.address, r->occurrence, &address))
+		return NULL;
+	f = function_names_find(v->functions, maker_names(v->m, true),
+			   session_clock_offset(v->m->s), r->cursor, address);
+	if (!f)
+		return NULL;
+	list = &v->function_kinds[(f->number ^ kind->name.number << 8) & (FUNCTION_LISTS - 1)];
+	for (k = *list; k; k = k->next)
+		if (k->kind == kind && k->slice.plain.n == f->len &&
+		    !memcmp(k->slice.plain.p, f->name, f->len))
+			return k;
+	k = function_kind_create(kind, f->name, f->len);
+	if (!k)
+		return NULL;
+	k->next = *list;
+	*list = k;
+	k->name.number = k->slice.number = v->kinds++;
+	if (v->form->classes)
+		v->form->classes(v->arg, r, &k->name, &k->slice);
+	return k;
+}
+
+static void begin_slice(struct tracks *v, struct mark *k, const struct event_kind *kind)
+{
+	const struct function_kind *f = NULL;
+
+	if (kind->slices.address.type)
+		f = find_function(v, k->row, kind);
+	if (f) {
+		k->name = &f->slice;
+		k->event = &f->name;
+	}
+	k->slice = &k->track->slices.open[k->track->slices.depth - 1];
+	if (v->form->begin)
+		v->form->begin(v->arg, k);
+}
+
+static void end_slice(struct tracks *v, struct mark *k)
+{
+	k->slice = &k->track->slices.open[k->track->slices.depth];
 	if (v->form->end)
-		v->form->end(v->arg, &k);
-	t->depth--;
+		v->form->end(v->arg, k);
 }
 
-/* False: no slice of this pair is open. */
-static bool end_pair(struct tracks *v, struct timeline *t, struct mark k, uint64_t pair)
-{
-	const struct row *row = k.row;
-	uint32_t i = t->depth;
-
-	while (i && t->open[i - 1].pair != pair)
-		i--;
-	if (!i)
-		return false;
-	k.row = NULL;
-	while (t->depth > i)
-		end_slice(v, t, k);
-	k.row = row;
-	end_slice(v, t, k);
-	return true;
-}
-
-/* Ends a system call that is open, although its exit is not among the events. */
-static void end_call(struct tracks *v, struct timeline *t, struct mark k)
-{
-	uint32_t i = t->depth;
-
-	while (i && !t->open[i - 1].is_call)
-		i--;
-	k.row = NULL;
-	while (i && t->depth >= i)
-		end_slice(v, t, k);
-}
+/* ---- events ---- */
 
 /* False: none of the event's fields is a counter that can be shown. */
 static bool add_counters(struct tracks *v, const struct mark *k, const struct event_kind *kind)
@@ -334,7 +271,7 @@ static uint64_t begin_flow(struct tracks *v, const struct row *r, const struct e
 	int64_t tid = row_number(r->fields, kind->fields[WAKEUP_TID]);
 	struct timeline *t;
 
-	if (tid <= 0 || tid >= TRACK_CPUS || !(t = find_track(v, (int32_t)tid)) || t->flow)
+	if (tid <= 0 || tid >= SLICE_CPUS || !(t = find_track(v, (int32_t)tid)) || t->flow)
 		return 0;
 	return t->flow = ++v->flows;
 }
@@ -344,23 +281,18 @@ static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
 {
 	struct mark k = { .track = t, .time = r->time, .name = &kind->slice,
 			  .event = &kind->name, .row = r };
+	enum slice_side side;
 
-	if (kind->is == KIND_FREQUENCY)
-		k.track = t = find_cpu(v, r->cpu);
-	if (!t)
-		return;
 	describe(v, t);
-	if (kind->leaves_calls)
-		end_call(v, t, k);
-	if (kind->side == PAIR_BEGIN && (k.slice = push(t))) {
-		*k.slice = (struct open_slice){ .pair = kind->pair, .begin = r->time,
-						.is_call = kind->is_call };
-		if (v->form->begin)
-			v->form->begin(v->arg, &k);
+	side = slices_take(&v->slices, &t->slices, &kind->slices, r->occurrence, r->time);
+	if (side == SLICE_BEGIN) {
+		begin_slice(v, &k, kind);
 		return;
 	}
-	if (kind->side == PAIR_END && end_pair(v, t, k, kind->pair))
+	if (side == SLICE_END) {
+		end_slice(v, &k);
 		return;
+	}
 	k.name = &kind->name;
 	if (kind->counter_count && add_counters(v, &k, kind))
 		return;
@@ -375,7 +307,7 @@ static void end_flow(struct tracks *v, struct cpu_switch *w)
 {
 	struct timeline *t;
 
-	if (w->next_tid <= 0 || w->next_tid >= TRACK_CPUS ||
+	if (w->next_tid <= 0 || w->next_tid >= SLICE_CPUS ||
 	    !(t = find_track(v, (int32_t)w->next_tid)))
 		return;
 	w->thread = t;
@@ -400,13 +332,11 @@ static void add_switch(struct tracks *v, const struct row *r, const struct event
 		.next_prio = row_number(values, fields[NEXT_PRIO]),
 		.prev_state = row_number(values, fields[PREV_STATE]),
 	};
-	int32_t *current = current_of(v, r->cpu);
 	struct timeline *cpu = find_cpu(v, r->cpu);
 
 	learn(v, w.prev_tid, 0, w.prev_name);
 	learn(v, w.next_tid, 0, w.next_name);
-	if (current)
-		*current = w.next_tid > 0 && w.next_tid < TRACK_CPUS ? (int32_t)w.next_tid : 0;
+	slices_switch(&v->slices, r->cpu, w.next_tid);
 	if (!cpu)
 		return;
 	describe(v, cpu);
@@ -418,20 +348,31 @@ static void add_switch(struct tracks *v, const struct row *r, const struct event
 		v->form->switched(v->arg, &w);
 }
 
+/* What is known about the row's classes. NULL: m->err. */
+static struct event_kind *find_kind(struct tracks *v, const struct row *r)
+{
+	struct event_kind *k = *r->state;
+
+	if (!k)
+		*r->state = k = event_kind_create(r);
+	if (!k)
+		v->m->err = -ENOMEM;
+	return k;
+}
+
 static void add_row(void *arg, const struct row *r)
 {
 	struct tracks *v = arg;
-	struct event_kind *k = *r->state;
+	struct event_kind *k = find_kind(v, r);
 	struct timeline *t;
 
-	if (!k) {
-		*r->state = k = event_kind_create(r, v->kinds++);
-		if (!k) {
-			v->m->err = -ENOMEM;
-			return;
-		}
+	if (!k)
+		return;
+	if (!k->told) {
+		k->name.number = k->slice.number = v->kinds++;
 		if (v->form->classes)
 			v->form->classes(v->arg, r, &k->name, &k->slice);
+		k->told = true;
 	}
 	v->last = r->time;
 	if (r->torn)
@@ -444,7 +385,7 @@ static void add_row(void *arg, const struct row *r)
 		learn(v, row_number(r->fields, k->fields[STATE_TID]),
 		      row_number(r->fields, k->fields[STATE_PID]),
 		      text_of(r->fields, k->fields[STATE_NAME]));
-	t = track_of(v, r, k);
+	t = k->is == KIND_FREQUENCY ? find_cpu(v, r->cpu) : track_of(v, r, k);
 	if (t)
 		add_mark(v, t, r, k);
 }
@@ -452,45 +393,85 @@ static void add_row(void *arg, const struct row *r)
 static void add_lost(void *arg, const struct lost *l)
 {
 	struct tracks *v = arg;
-	struct timeline *t;
+	struct timeline *t = find_track(v, TRACK_LOSSES + (int32_t)(l->number & 0xfffff));
 
-	t = find_hardware(v, TRACK_LOSSES, TRACK_LOSSES + (int32_t)(l->number & 0xfffff), "%s %s",
-			  l->stream.channel, l->stream.name);
 	if (!t || !v->form->lose)
 		return;
+	name_hardware(t, TRACK_LOSSES, "%s %s", l->stream.channel, l->stream.name);
 	describe(v, t);
 	v->form->lose(v->arg, t, l);
 }
 
-static void close_open(struct tracks *v, struct timeline *t)
-{
-	struct mark k = { .track = t, .time = v->last };
+/* ---- the run before, where rings are cut: which begins have no end ---- */
 
-	while (v->form->close_open && t->depth)
-		end_slice(v, t, k);
+static void note_row(void *arg, const struct row *r)
+{
+	struct tracks *v = arg;
+	struct event_kind *k = find_kind(v, r);
+	struct slice_track *t;
+	uint64_t next = 0;
+	int64_t pid;
+	int32_t tid;
+
+	if (!k)
+		return;
+	v->last = r->time;
+	if (k->slices.is_switch && md_access_integer(&k->slices.next, r->occurrence, &next))
+		slices_switch(&v->slices, r->cpu, (int64_t)next);
+	if (!k->slices.side && !k->slices.leaves_calls)
+		return;
+	tid = slices_thread(&v->slices, &k->slices, r->occurrence, r->cpu, &pid);
+	t = slices_track(&v->slices, &k->slices, r->occurrence, r->cpu, tid);
+	if (t)
+		slices_take(&v->slices, t, &k->slices, r->occurrence, r->time);
 }
 
-void tracks_run(struct maker *m, const struct track_form *form, void *arg)
+static void find_dropped(struct tracks *v)
 {
-	struct tracks v = { .m = m, .form = form, .arg = arg };
-
-	v.counters = counters_create();
-	if (!v.counters) {
-		m->err = -ENOMEM;
+	v->slices.since = maker_since(v->m);
+	if (!v->slices.since)
 		return;
-	}
+	v->m->runs = 2;
+	v->slices.track_size = sizeof(struct slice_track);
+	maker_run(v->m, ROW_CLASSES, note_row, v);
+	slices_finish(&v->slices, v->last);
+	slices_replay(&v->slices);
+}
+
+static void free_functions(struct tracks *v)
+{
+	for (uint32_t i = 0; v->function_kinds && i < FUNCTION_LISTS; i++)
+		for (struct function_kind *k = v->function_kinds[i], *next; k; k = next) {
+			next = k->next;
+			free(k);
+		}
+	free(v->function_kinds);
+	function_names_destroy(v->functions);
+}
+
+uint64_t tracks_run(struct maker *m, const struct track_form *form, void *arg)
+{
+	struct tracks v = { .m = m, .form = form, .arg = arg, .counters = counters_create(),
+			    .processes = processes_create() };
+
+	if (v.counters && v.processes)
+		find_dropped(&v);
+	else
+		m->err = -ENOMEM;
+	v.slices.track_size = sizeof(struct timeline);
+	v.slices.unended = show_unended;
+	v.slices.arg = &v;
 	m->lose = add_lost;
-	maker_run(m, form->json ? ROW_JSON : ROW_VALUES, add_row, &v);
-	for (uint32_t i = 0; i < v.size; i++) {
-		if (!v.table[i])
-			continue;
-		close_open(&v, v.table[i]);
-		free(v.table[i]->open);
-		free(v.table[i]->note);
-		free(v.table[i]);
-	}
+	if (!m->err)
+		maker_run(m, form->json ? ROW_JSON : ROW_VALUES, add_row, &v);
+	v.ended = true;
+	slices_finish(&v.slices, v.last);
+	for (uint32_t i = 0; i < v.slices.size; i++)
+		if (v.slices.table[i])
+			free(((struct timeline *)v.slices.table[i])->note);
+	slices_deinit(&v.slices);
 	counters_destroy(v.counters);
-	free(v.lanes);
-	free(v.table);
-	free(v.current);
+	processes_destroy(v.processes);
+	free_functions(&v);
+	return v.slices.dropped;
 }

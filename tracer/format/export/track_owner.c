@@ -8,6 +8,8 @@
 #include "metadata/json.h"
 #include "tracer/format/export/event_kind.h"
 
+/* ---- counters ---- */
+
 #define COUNTERS_MAX 65536u     /* further counters are shown as instants */
 
 struct counter_entry {
@@ -88,7 +90,7 @@ struct track_counter *counters_find(struct counters *all, const struct mark *k,
 {
 	static const char *const members[] = { "file", "anon", "swap", "shmem" };
 	const struct timeline *t = k->track;
-	int32_t pid = t->pid ? t->pid : t->tid;
+	int32_t pid = track_pid(t);
 	const struct row *r = k->row;
 	uint64_t key[3] = { kind->name.number, i, (uint32_t)pid };
 	char name[256];
@@ -98,7 +100,7 @@ struct track_counter *counters_find(struct counters *all, const struct mark *k,
 	if (kind->is == KIND_FREQUENCY) {
 		n = row_number(r->fields, kind->fields[FREQUENCY_CPU]);
 		key[2] = (uint64_t)n;
-		pid = TRACK_CPUS;
+		pid = SLICE_CPUS;
 		snprintf(name, sizeof(name), "CPU %" PRId64 " frequency, kHz", n);
 	} else if (kind->is == KIND_RSS) {
 		/* The memory of another process: whose is known if it has had such an event. */
@@ -115,4 +117,96 @@ struct track_counter *counters_find(struct counters *all, const struct mark *k,
 			 r->names[r->stream->context_count + i].p);
 	}
 	return find_key(all, key, pid, name);
+}
+
+/* ---- processes ---- */
+
+struct processes {
+	void *tree;             /* of struct track_process, by pid; owned (tsearch) */
+	struct track_process *last;     /* the one that was found last */
+};
+
+struct processes *processes_create(void)
+{
+	return calloc(1, sizeof(struct processes));
+}
+
+void processes_destroy(struct processes *all)
+{
+	if (all)
+		tdestroy(all->tree, free);
+	free(all);
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const struct track_process *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* The name of a process that stands for hardware; NULL: of another one. */
+static const char *name_hardware(int32_t pid)
+{
+	return pid == SLICE_CPUS ? "CPUs" : pid == SLICE_DISKS ? "Block devices"
+	       : pid == TRACK_LOSSES ? "Losses" : NULL;
+}
+
+static void set_text(char *to, uint32_t *len, size_t room, const char *text, size_t n,
+		     bool *described)
+{
+	n = n < room ? n : room;
+	if (*len == n && !memcmp(to, text, n))
+		return;
+	memcpy(to, text, n);
+	*len = (uint32_t)n;
+	*described = false;
+}
+
+struct track_process *processes_find(struct processes *all, int32_t pid)
+{
+	struct track_process key = { .pid = pid }, **found, *p;
+	const char *name = name_hardware(pid);
+
+	if (all->last && all->last->pid == pid)
+		return all->last;
+	found = tfind(&key, &all->tree, compare_pids);
+	if (found)
+		return all->last = *found;
+	p = calloc(1, sizeof(*p));
+	if (!p || !tsearch((p->pid = pid, p), &all->tree, compare_pids)) {
+		free(p);
+		return NULL;
+	}
+	if (name)
+		process_learn(p, pid, name, strlen(name));
+	return all->last = p;
+}
+
+void process_learn(struct track_process *p, int32_t tid, const char *name, size_t n)
+{
+	/* Threads have the name of their process until one renames itself. */
+	if (!n || (tid != p->pid && p->name_len))
+		return;
+	set_text(p->name, &p->name_len, sizeof(p->name), name, n, &p->described);
+}
+
+void process_join(struct track_process *p, const struct md_value *group)
+{
+	char text[TRACK_NAME_MAX];
+	const char *s;
+	uint64_t number;
+	size_t n;
+
+	if (md_value_string(group, &s, &n) && n) {
+		struct md_buf clean = MD_BUF_INIT;
+
+		md_value_put_text(s, n, &clean);
+		set_text(p->group, &p->group_len, sizeof(p->group), md_buf_str(&clean), clean.len,
+			 &p->described);
+		md_buf_deinit(&clean);
+	} else if (md_value_integer(group, &number) && number) {
+		n = (size_t)snprintf(text, sizeof(text), "cgroup %" PRIu64, number);
+		set_text(p->group, &p->group_len, sizeof(p->group), text, n, &p->described);
+	}
 }

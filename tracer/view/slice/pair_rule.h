@@ -3,8 +3,8 @@
  * Which events are pairs by their names: the rule of stats and of the exports with slices. Maps
  * have pairs that the user names, which find each other as those of stats do (pair_open.h).
  */
-#ifndef TRACER_VIEW_PAIR_RULE_H
-#define TRACER_VIEW_PAIR_RULE_H
+#ifndef TRACER_SLICE_PAIR_RULE_H
+#define TRACER_SLICE_PAIR_RULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

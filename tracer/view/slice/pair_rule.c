@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/view/pair_rule.h"
+#include "tracer/view/slice/pair_rule.h"
 
 #include <string.h>
 

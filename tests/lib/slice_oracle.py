@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The slices that events make, found from lists of events alone: what the daemon must have found.
+
+It shares nothing with the daemon but the rules of tracer/view/slice/slice.h.
+"""
+import re
+
+CPUS = 1 << 22
+INTERRUPTS = CPUS + (1 << 20)
+DISKS = CPUS + (2 << 20)
+PAIR = re.compile(r"(?:(?P<compat>compat_)?syscall_(?P<call>entry|exit)_(?P<name>.+)|"
+                  r"(?P<base>.+)[_:](?P<side>begin|end|entry|exit))", re.S)
+NO_RETURN = ("exit", "exit_group", "rt_sigreturn", "sigreturn")
+
+
+class Event:
+    """fields: a dict; tid and pid: None if they are not recorded."""
+
+    def __init__(self, name, time, cpu, tid, pid, fields):
+        self.name, self.time, self.cpu, self.tid, self.pid = name, time, cpu, tid, pid
+        self.fields = fields
+        m = PAIR.fullmatch(name)
+        self.kernel = ":" not in name
+        self.call = bool(m and m["call"] and self.kernel)
+        self.side = m and (m["call"] or m["side"])
+        self.begins = self.side in ("begin", "entry")
+        self.pair = m and (m["name"] if self.call else m["base"])
+        # What stats calls it
+        self.title = (("compat_" if self.call and m["compat"] else "") +
+                      ("syscall:" if self.call else "") + self.pair) if m else None
+        self.request = name in ("block_rq_issue", "block_rq_complete")
+        self.leaves = self.begins and (self.call or not self.kernel)
+        if self.request:
+            self.side, self.begins = "rq", name == "block_rq_issue"
+            self.pair = self.title = "block_rq"
+        # What a begin and its end have in common besides the track
+        self.key = (self.title, self.side in ("entry", "exit"),
+                    (fields.get("dev"), fields.get("sector")) if self.request else
+                    fields.get("addr") if name.startswith("lttng_ust_cyg_profile:") else None)
+
+
+class Slice:
+    def __init__(self, track, event, around):
+        self.track, self.begin, self.event, self.around = track, event.time, event, around
+        self.name, self.end, self.ended, self.dropped = event.pair, -1, False, False
+        self.inside = []
+
+    def outer(self):
+        """The slice around it that is shown."""
+        s = self.around
+        while s and s.dropped:
+            s = s.around
+        return s
+
+
+class Slices:
+    """Takes events in order. `all` has the slices; `since`: the first event of a cut ring."""
+
+    def __init__(self, since=0):
+        self.open, self.current, self.lanes, self.all, self.since = {}, {}, [], [], since
+
+    def thread(self, e):
+        tid = e.tid if e.tid is not None and e.tid >= 0 else None
+        if tid is None:
+            tid = self.current.get(e.cpu) or (e.pid or 0)
+        return tid if tid > 0 else 0
+
+    def lane(self, e):
+        dev, sector = e.fields["dev"], e.fields["sector"]
+        same = [i for i, l in enumerate(self.lanes) if l == (dev, sector, True)]
+        free = [i for i, l in enumerate(self.lanes) if l[0] == dev and not l[2]] if e.begins else []
+        if not same and not free:
+            if not e.begins:
+                return None
+            self.lanes.append(None)
+            free = [len(self.lanes) - 1]
+        i = (same or free)[0]
+        self.lanes[i] = (dev, sector, e.begins)
+        return DISKS + i
+
+    def track(self, e):
+        if e.side and e.kernel and not e.call and re.match("(x86_)?irq_", e.name):
+            return INTERRUPTS + e.cpu
+        track = self.lane(e) if e.request else None
+        return track or self.thread(e) or CPUS + e.cpu
+
+    def leave(self, stack, depth, time):
+        """These have no end."""
+        for s in stack[depth:]:
+            s.end = time
+        del stack[depth:]
+
+    def take(self, e):
+        """Returns the slice that begins, or ends, or None."""
+        if e.name == "sched_switch":
+            tid = e.fields.get("next_tid", e.fields.get("next_pid"))
+            self.current[e.cpu] = tid if tid > 0 else 0
+            return None
+        track = e.track = self.track(e)
+        stack = self.open.setdefault(track, [])
+        if e.leaves:
+            calls = [i for i, s in enumerate(stack) if s.event.call]
+            if calls:
+                self.leave(stack, calls[-1], e.time)
+        if not e.side or (e.call and (e.pair in NO_RETURN or track >= CPUS)):
+            return None
+        if e.begins:
+            if e.request:
+                self.leave(stack, 0, e.time)
+            s = Slice(track, e, stack[-1] if stack else None)
+            stack.append(s)
+            self.all.append(s)
+            return s
+        found = [i for i, s in enumerate(stack) if s.event.key == e.key]
+        if not found:
+            return None
+        self.leave(stack, found[-1] + 1, e.time)
+        s = stack.pop()
+        s.end, s.ended = e.time, True
+        return s
+
+    def finish(self):
+        """Drops the begins whose ends were overwritten. Returns how many."""
+        for s in self.all:
+            s.dropped = not s.ended and s.begin < self.since
+        for s in self.all:
+            if not s.dropped and s.outer():
+                s.outer().inside.append(s)
+        return sum(s.dropped for s in self.all)
+
+
+def spent(s):
+    """What a slice adds to its frame of a flame graph."""
+    return s.end - s.begin if s.ended else sum(spent(i) for i in s.inside)
+
+
+def fold(slices, base=lambda s: ()):
+    """{path: (total, inner, times)} of a flame graph; base: what the path of a slice begins with."""
+    paths = {}
+
+    def add(path, total, inner, times):
+        old = paths.get(path, (0, 0, 0))
+        paths[path] = (old[0] + total, old[1] + inner, old[2] + times)
+
+    todo = [(s, base(s)) for s in slices if not s.dropped and not s.outer()]
+    for s, path in todo:
+        for n in range(len(path)):      # the thread, which has what is on it
+            add(path[:n + 1], spent(s), spent(s), 0)
+        add((), 0, spent(s), 0)
+    while todo:
+        s, path = todo.pop()
+        path += (s.name,)
+        add(path, spent(s), sum(spent(i) for i in s.inside), s.ended)
+        todo += [(i, path) for i in s.inside]
+    return paths
+
+
+def totals(slices, name=lambda s: s.name):
+    """{name: (count, total, max)} of the slices that have ended."""
+    sums = {}
+    for s in slices:
+        if s.ended:
+            n, total, most = sums.get(name(s), (0, 0, 0))
+            sums[name(s)] = n + 1, total + s.end - s.begin, max(most, s.end - s.begin)
+    return sums

@@ -1,0 +1,103 @@
+"use strict";
+/* Of flame.svg: the frames fit the window with text of 12 px; zoom, search, keys. */
+const svg = document.documentElement, ROW = 18, LETTER = 7.3, TOP = 62;
+const $ = id => document.getElementById(id);
+const frames = [...document.querySelectorAll("g.f")].map(g => ({
+  g, rect: g.querySelector("rect"), text: g.querySelector("text"),
+  title: g.querySelector("title").textContent, begin: +g.dataset.b, total: +g.dataset.t,
+  depth: +g.dataset.d,
+}));
+const all = frames[0], rows = frames.reduce((n, f) => Math.max(n, f.depth), 0) + 1;
+let zoomed = all, width = 0;
+for (const f of frames) {
+  f.name = f.title.slice(0, f.title.indexOf("\n"));
+  f.end = f.begin + f.total;
+  f.g.frame = f;
+}
+const around = (f, inner) => f.depth < inner.depth && f.begin <= inner.begin && f.end >= inner.end;
+function place(f) {
+  const scale = width / (zoomed.total || 1), outer = around(f, zoomed);
+  const x = outer ? 0 : (f.begin - zoomed.begin) * scale, w = outer ? width : f.total * scale;
+  f.shown = outer || f === zoomed || (around(zoomed, f) && w >= 0.3);
+  f.g.style.display = f.shown ? "" : "none";
+  if (!f.shown) return;
+  const y = TOP + (rows - 1 - f.depth) * ROW, letters = Math.floor((w - 6) / LETTER);
+  f.rect.setAttribute("x", x);
+  f.rect.setAttribute("y", y);
+  f.rect.setAttribute("width", w > 0.6 ? w - 0.5 : w);
+  f.g.classList.toggle("o", outer);
+  if (!f.text) {
+    if (letters < 2) return;
+    f.text = f.g.appendChild(document.createElementNS(svg.namespaceURI, "text"));
+  }
+  f.text.setAttribute("x", x + 3);
+  f.text.setAttribute("y", y + 13);
+  const name = [...f.name];
+  f.text.textContent = letters < 2 ? "" : name.length <= letters ? f.name :
+    name.slice(0, letters - 1).join("") + "…";
+}
+function draw() {
+  width = Math.max(200, innerWidth);
+  svg.removeAttribute("viewBox");
+  svg.setAttribute("height", TOP + rows * ROW + 10);
+  frames.forEach(place);
+  $("reset").style.display = zoomed === all ? "none" : "";
+}
+function zoom(f) {
+  zoomed = f;
+  draw();
+}
+/* The frames that have the words, and their part of all: of frames in each other the outermost. */
+function search() {
+  const words = $("words").value.toLowerCase(), hits = [];
+  let n = 0, end = -1, sum = 0;
+  for (const f of frames) {
+    f.hit = words !== "" && f.name.toLowerCase().includes(words);
+    f.g.classList.toggle("hit", f.hit);
+    if (f.hit) { n++; hits.push(f); }
+  }
+  hits.sort((a, b) => a.begin - b.begin || b.total - a.total);
+  for (const f of hits) {
+    if (f.begin >= end) { sum += f.total; end = f.end; }
+  }
+  $("found").textContent = words === "" ? "" :
+    `${n} frame${n === 1 ? "" : "s"}, ${(100 * sum / (all.total || 1)).toFixed(2)} %`;
+}
+function show(f) {
+  const part = zoomed === all || !f || around(f, zoomed) ? "" :
+    `; ${(100 * f.total / zoomed.total).toFixed(2)} % of ${zoomed.name}`;
+  $("details").textContent = f ? f.title.replaceAll("\n", "; ") + part : "";
+}
+const of = e => e.target.closest && e.target.closest("g.f")?.frame;
+svg.addEventListener("mouseover", e => show(of(e)));
+svg.addEventListener("focusin", e => show(of(e)));
+svg.addEventListener("focusout", () => show());
+svg.addEventListener("click", e => { if (of(e)) zoom(of(e)); });
+/* The frame beside f in its row, on it, or below it. */
+function next(f, key) {
+  const row = frames.filter(k => k.shown && k.depth === f.depth + { ArrowUp: 1, ArrowDown: -1 }[key] );
+  if (key === "ArrowUp") return row.find(k => k.begin >= f.begin && k.end <= f.end);
+  if (key === "ArrowDown") return row.find(k => k.begin <= f.begin && k.end >= f.end);
+  const beside = frames.filter(k => k.shown && k.depth === f.depth)
+    .sort((a, b) => a.begin - b.begin), i = beside.indexOf(f);
+  return beside[key === "ArrowRight" ? i + 1 : i - 1];
+}
+addEventListener("keydown", e => {
+  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.target === $("words")) {
+    if (e.key === "Escape") { $("words").value = ""; search(); all.g.focus(); }
+    return;
+  }
+  const f = of(e);
+  if (e.key === "/") $("words").focus();
+  else if (e.key === "Escape") zoom(all);
+  else if (f && (e.key === "Enter" || e.key === " ")) zoom(f);
+  else if (f && /^Arrow/.test(e.key)) next(f, e.key)?.g.focus();
+  else return;
+  e.preventDefault();
+});
+$("reset").addEventListener("click", () => zoom(all));
+$("words").addEventListener("input", search);
+$("tools").style.display = "";
+addEventListener("resize", draw);
+draw();

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Values of events as debug annotations of Perfetto. Private to perfetto.c. */
+#ifndef TRACER_EXPORT_PERFETTO_VALUE_H
+#define TRACER_EXPORT_PERFETTO_VALUE_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/plain.h"
+#include "metadata/program.h"
+#include "tracer/format/export/protobuf.h"
+#include "tracer/format/export/row.h"
+
+enum { EVENT_ANNOTATION = 4 };
+enum { NOTE_BOOL = 2, NOTE_UINT, NOTE_INT, NOTE_DOUBLE, NOTE_STRING, NOTE_POINTER, NOTE_JSON = 9,
+       NOTE_NAME };
+/* The bytes that the lengths of most messages have */
+enum { PACKET_LENGTH = 2, EVENT_LENGTH = 2, NOTE_LENGTH = 1, TEXT_LENGTH = 1 };
+
+/* Replaces what follows `begin` by the number that is there as text from `at` on. */
+static inline void put_shown(struct md_buf *out, size_t begin, size_t at, uint32_t field,
+		      uint32_t field_double)
+{
+	const char *text = md_buf_str(out) + (out->failed ? 0 : at);
+	long long n;
+	double d;
+	char *end;
+
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	d = *end || errno ? strtod(text, NULL) : 0;
+	out->len = begin;
+	if (*end || errno)
+		put_double(out, field_double, d);
+	else
+		put_number(out, field, (uint64_t)n);
+}
+
+/* An address is a pointer, a device a string; an array of addresses is JSON with strings. */
+static inline void put_shown_value(struct md_buf *out, const struct md_value *value,
+				   enum row_shown as)
+{
+	uint64_t n;
+	size_t at;
+
+	if (as == ROW_SHOWN_HEX && md_value_integer(value, &n)) {
+		if (value->type->size < 8)
+			n &= (UINT64_C(1) << 8 * value->type->size) - 1;
+		put_number(out, NOTE_POINTER, n);
+		return;
+	}
+	at = begin_message(out, as == ROW_SHOWN_HEX ? NOTE_JSON : NOTE_STRING, TEXT_LENGTH);
+	if (as == ROW_SHOWN_DEVICE && md_value_integer(value, &n))
+		row_put_device(n, out);
+	else
+		row_put_shown(value, as, out);
+	end_message(out, at, TEXT_LENGTH);
+}
+
+static inline void put_value(struct md_buf *out, const struct md_value *value)
+{
+	size_t begin = out->len, at;
+	enum md_shown shown;
+	uint64_t n = 0;
+	bool integer = md_value_integer(value, &n);
+
+	at = begin_message(out, NOTE_STRING, TEXT_LENGTH);
+	shown = integer && !md_type_is_enum(value->type) ? MD_SHOWN_NUMBER
+							 : md_value_show(value, out);
+	if (out->failed)
+		return;
+	if (shown == MD_SHOWN_JSON)
+		out->data[begin] = (char)(NOTE_JSON << 3 | 2);
+	if (shown != MD_SHOWN_NUMBER) {
+		end_message(out, at, TEXT_LENGTH);
+	} else if (integer) {
+		out->len = begin;
+		/* The largest integers have no sign. */
+		put_number(out, !value->type->is_signed && n > INT64_MAX ? NOTE_UINT : NOTE_INT, n);
+	} else {
+		put_shown(out, begin, at, NOTE_INT, NOTE_DOUBLE);
+	}
+}
+
+/* An annotation of up to 127 bytes: an integer or a short plain string. NULL: it is another. */
+static inline char *put_short(char *o, struct text name, const struct md_value *value)
+{
+	const struct md_type *t = value->type;
+	size_t n = (size_t)(value->end - value->p) - 1;
+	uint64_t number;
+	char *length;
+
+	*o++ = EVENT_ANNOTATION << 3 | 2;
+	length = o++;
+	if (name.n > 100)
+		return NULL;
+	o = mempcpy(o, name.p, name.n);
+	if (t->kind == MD_INT && !md_type_is_enum(t)) {
+		md_value_integer(value, &number);
+		/* The largest integers have no sign. */
+		*o++ = (!t->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;
+		o = write_varint(o, number);
+	} else if (t->kind == MD_STRING && name.n + n < 120 &&
+		   md_copy_if_plain(o + 2, (const char *)value->p, n, 0x7f, 0x7f)) {
+		*o++ = NOTE_STRING << 3 | 2;
+		*o++ = (char)n;
+		o += n;
+	} else {
+		return NULL;
+	}
+	*length = (char)(o - length - 1);
+	return o;
+}
+
+#endif

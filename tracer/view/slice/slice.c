@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/view/slice/slice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/array.h"
+#include "tracer/base/hash.h"
+
+/* ---- event classes ---- */
+
+/* System calls that do not return: their entry is an event, and begins no slice. */
+static bool never_returns(const struct pair_rule *rule)
+{
+	static const char *const names[] = { "exit", "exit_group", "rt_sigreturn", "sigreturn" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (rule->name_len == strlen(names[i]) &&
+		    !memcmp(rule->name, names[i], rule->name_len))
+			return true;
+	return false;
+}
+
+static bool find_integer(const struct md_stream *stream, const struct md_event *event,
+			 const char *name, struct md_route *r)
+{
+	if (md_route_find(stream, event, name, r) &&
+	    (r->type->kind == MD_INT || r->type->kind == MD_ENUM))
+		return true;
+	*r = (struct md_route){ 0 };
+	return false;
+}
+
+void slice_class_init(struct slice_class *k, const struct md_stream *stream,
+		      const struct md_event *event)
+{
+	struct md_process process = md_access_process(stream);
+	bool of_program = strchr(event->name, ':');
+	struct pair_rule *rule = &k->rule;
+	uint64_t h;
+
+	*k = (struct slice_class){ 0 };
+	md_route_context(stream, process.tid, &k->tid);
+	md_route_context(stream, process.pid, &k->pid);
+	k->is_switch = !strcmp(event->name, "sched_switch") &&
+		       (find_integer(stream, event, "next_tid", &k->next) ||
+			find_integer(stream, event, "next_pid", &k->next));
+	/* Names of programs' events have a colon. A wakeup is no slice of the thread that wakes. */
+	if (!pair_rule_find(event->name, !of_program, rule) ||
+	    (rule->by == PAIR_FIELDS && strcmp(rule->name, "block_rq") != 0))
+		return;
+	k->is_call = *rule->prefix;
+	k->leaves_calls = rule->begins && (k->is_call || of_program);
+	k->is_request = rule->by == PAIR_FIELDS;
+	if ((k->is_call && never_returns(rule)) ||
+	    (k->is_request && (!find_integer(stream, event, rule->a, &k->dev) ||
+			       !find_integer(stream, event, rule->b, &k->sector))))
+		return;
+	k->side = rule->begins ? SLICE_BEGIN : SLICE_END;
+	k->of_cpu = rule->by == PAIR_CPU;
+	h = hash_bytes(HASH_START, rule->prefix, strlen(rule->prefix));
+	k->pair = hash_bytes(hash_step(h, rule->words), rule->name, rule->name_len);
+	/* Events of lttng_ust_cyg_profile_fast do not say which function ends. */
+	if (!strncmp(event->name, "lttng_ust_cyg_profile", 21))
+		find_integer(stream, event, "addr", &k->address);
+}
+
+/* ---- dropped begins ---- */
+
+static void note_lost(struct slices *v, const struct slice_track *t, const struct slice *s)
+{
+	if (s->begin >= v->since || v->replay)
+		return;
+	v->dropped++;
+	if (v->lost_count == SLICE_LOST || !array_double(v->lost, v->lost_count))
+		return;
+	v->lost[v->lost_count++] = (struct lost_begin){ s->begin, s->pair, t->tid };
+}
+
+static int compare_lost(const void *a, const void *b)
+{
+	const struct lost_begin *x = a, *y = b;
+
+	return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* Whether a run before has found that the slice has no end. Begins come in the order of time. */
+static bool is_lost(struct slices *v, const struct slice_track *t, uint64_t pair, uint64_t time)
+{
+	if (!v->replay)
+		return false;
+	while (v->lost_at < v->lost_count && v->lost[v->lost_at].time < time)
+		v->lost_at++;
+	for (uint32_t i = v->lost_at; i < v->lost_count && v->lost[i].time == time; i++)
+		if (v->lost[i].tid == t->tid && v->lost[i].pair == pair)
+			return true;
+	return false;
+}
+
+/* ---- open slices ---- */
+
+static bool push(struct slices *v, struct slice_track *t, const struct slice_class *k,
+		 uint64_t pair, uint64_t time)
+{
+	struct slice *s;
+
+	if (t->depth == t->room) {
+		uint32_t room = t->room ? 2 * t->room : 8;
+
+		if (room > SLICE_DEPTH || !array_room(t->open, room)) {
+			t->over++;
+			return false;
+		}
+		t->room = room;
+	}
+	s = &t->open[t->depth++];
+	*s = (struct slice){ .pair = pair, .begin = time, .is_call = k->is_call,
+			     .dropped = is_lost(v, t, pair, time) };
+	return !s->dropped;
+}
+
+/* Takes slices away that have no end, down to a depth. */
+static void leave_open(struct slices *v, struct slice_track *t, uint32_t depth, uint64_t time)
+{
+	while (t->depth > depth) {
+		const struct slice *s = &t->open[t->depth - 1];
+
+		note_lost(v, t, s);
+		if (!s->dropped && v->unended)
+			v->unended(v->arg, t, time);
+		t->depth--;
+	}
+}
+
+/* Leaves a system call that is open, although its exit is not among the events. */
+static void leave_call(struct slices *v, struct slice_track *t, uint64_t time)
+{
+	uint32_t i = t->depth;
+
+	while (i && !t->open[i - 1].is_call)
+		i--;
+	if (i)
+		leave_open(v, t, i - 1, time);
+}
+
+/* False: no slice of this pair is open. */
+static bool end_slice(struct slices *v, struct slice_track *t, uint64_t pair, uint64_t time)
+{
+	uint32_t i = t->depth;
+
+	if (t->over) {
+		t->over--;
+		return false;
+	}
+	while (i && t->open[i - 1].pair != pair)
+		i--;
+	if (!i)
+		return false;
+	leave_open(v, t, i, time);
+	t->depth--;
+	return true;
+}
+
+static uint64_t pair_of(const struct slice_class *k, const struct md_occurrence *o)
+{
+	uint64_t h = k->pair, n;
+
+	if (k->address.type && md_access_integer(&k->address, o, &n))
+		h = hash_step(h, n);
+	if (k->is_request && md_access_integer(&k->dev, o, &n))
+		h = hash_step(h, n);
+	if (k->is_request && md_access_integer(&k->sector, o, &n))
+		h = hash_step(h, n);
+	return h;
+}
+
+enum slice_side slices_take(struct slices *v, struct slice_track *t, const struct slice_class *k,
+			    const struct md_occurrence *o, uint64_t time)
+{
+	if (k->leaves_calls)
+		leave_call(v, t, time);
+	/* While a call waits, its CPU runs other threads. */
+	if (!k->side || (k->is_call && t->tid >= SLICE_CPUS))
+		return SLICE_NONE;
+	if (k->side == SLICE_END)
+		return end_slice(v, t, pair_of(k, o), time) ? SLICE_END : SLICE_NONE;
+	if (k->is_request && t->tid >= SLICE_DISKS)
+		leave_open(v, t, 0, time);
+	return push(v, t, k, pair_of(k, o), time) ? SLICE_BEGIN : SLICE_NONE;
+}
+
+void slices_finish(struct slices *v, uint64_t time)
+{
+	for (uint32_t i = 0; i < v->size; i++)
+		if (v->table[i])
+			leave_open(v, v->table[i], 0, time);
+}
+
+static void free_tracks(struct slices *v)
+{
+	for (uint32_t i = 0; i < v->size; i++) {
+		if (v->table[i])
+			free(v->table[i]->open);
+		free(v->table[i]);
+	}
+	free(v->table);
+	free(v->requests);
+	free(v->current);
+}
+
+void slices_replay(struct slices *v)
+{
+	free_tracks(v);
+	if (v->lost)
+		qsort(v->lost, v->lost_count, sizeof(*v->lost), compare_lost);
+	*v = (struct slices){ .since = v->since, .dropped = v->dropped, .lost = v->lost,
+			      .lost_count = v->lost_count, .replay = true, .failed = v->failed };
+}
+
+void slices_deinit(struct slices *v)
+{
+	free_tracks(v);
+	free(v->lost);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The slices of a session: what two events make on a track, from a begin to its end. `stats` and
+ * all pictures take their slices from here, and so have the same ones.
+ *
+ *	slice.c         what an event class has to do with slices, and the slices that are open
+ *	slice_track.c   which track an event is on
+ *	pair_rule.c     which events are pairs, by their names
+ *
+ * A track is a thread; or a CPU, for events whose thread is not known; or what interrupts a CPU; or
+ * one of the requests that a block device has at a time. The thread of an event is that of the
+ * context tid or vtid; else the one that the last sched_switch of its CPU switched to; else the
+ * process of pid or vpid.
+ *
+ *  - An end ends the innermost open slice of its pair on its track. The slices in that one have no
+ *    end: they are shown up to there, and their times are not known.
+ *  - A thread is in one system call at a time, and in none when its program begins a slice: an open
+ *    call then has no end. The calls that do not return, exit and rt_sigreturn, are no slices.
+ *    A call whose thread is not known is none, either.
+ *  - What -finstrument-functions reports belongs together by the address of the function.
+ *  - A request is known by its device and sector; the next one for these leaves it without an end.
+ *  - What is open after the last event has no end.
+ *  - Where rings are cut, because newer events took the place of older ones, a begin without an end
+ *    that is older than the first event of a cut ring is dropped: its end was in that ring.
+ *
+ * Memory is bounded: TRACKS threads, SLICE_DEPTH open slices on each track, SLICE_LOST dropped
+ * begins. No lock: all of it belongs to its caller.
+ */
+#ifndef TRACER_VIEW_SLICE_SLICE_H
+#define TRACER_VIEW_SLICE_SLICE_H
+
+#include "metadata/access.h"
+#include "tracer/view/slice/pair_rule.h"
+
+#define SLICE_THREADS 65536u    /* further threads are on the tracks of CPUs */
+#define SLICE_REQUESTS 256u     /* block requests at a time that have tracks */
+#define SLICE_DEPTH 1024u       /* slices that are open at a time on one track */
+#define SLICE_LOST (1u << 20)   /* dropped begins that are known to a second run */
+
+/* Tracks that are no threads: above each thread id of Linux. */
+#define SLICE_CPUS (1 << 22)
+#define SLICE_INTERRUPTS (SLICE_CPUS + (1 << 20))
+#define SLICE_DISKS (SLICE_CPUS + (2 << 20))
+#define SLICE_OTHERS (SLICE_CPUS + (3 << 20))   /* of the caller */
+
+enum slice_side { SLICE_NONE, SLICE_BEGIN, SLICE_END };
+
+/* An event class in a stream class; valid as long as these. */
+struct slice_class {
+	enum slice_side side;   /* SLICE_NONE: no slice, or one of another kind (pair_rule.h) */
+	bool is_call;           /* a system call */
+	bool leaves_calls;      /* its thread is in no earlier call any more */
+	bool of_cpu;            /* of the interrupts of its CPU */
+	bool is_request;        /* of a block device */
+	bool is_switch;         /* says which thread the CPU runs from now on */
+	uint64_t pair;          /* hash of the pair's name */
+	struct pair_rule rule;  /* of the pair, if there is a side */
+	struct md_route tid, pid;       /* to contexts */
+	struct md_route next;   /* of a switch: to the thread */
+	struct md_route address;        /* to the function; to none: it is no function */
+	struct md_route dev, sector;    /* of a request */
+};
+
+struct slice {                  /* that is open */
+	uint64_t pair;          /* hash of the pair's name, and of what else makes it a pair */
+	uint64_t begin;         /* ns, as the caller gives times */
+	uint32_t mark;          /* of the caller, who sets it after SLICE_BEGIN; else 0 */
+	uint64_t inner;         /* of the caller */
+	bool is_call;
+	bool dropped;           /* its begin was an instant: its end is lost */
+};
+
+struct slice_track {
+	int32_t tid;            /* of the thread, or one of the numbers above */
+	uint64_t dev;           /* of a block device */
+	struct slice *open;     /* owned; the innermost one is the last */
+	uint32_t depth, room;
+	uint32_t over;          /* begins that had no room, and whose ends did not come */
+};
+
+struct lost_begin {
+	uint64_t time, pair;
+	int32_t tid;
+};
+
+struct slices {
+	/* Set by the caller, the rest zero. */
+	size_t track_size;      /* of what begins with a struct slice_track */
+	/* A begin that is older than this and has no end is dropped; 0: none is. */
+	uint64_t since;
+	/*
+	 * The innermost slice of the track has no end. `time` is when that is known. May be NULL,
+	 * and is not called for dropped ones.
+	 */
+	void (*unended)(void *arg, struct slice_track *t, uint64_t time);
+	void *arg;
+
+	struct slice_track **table;     /* by tid, open addressing; elements are owned */
+	uint32_t count, size;   /* size: a power of two */
+	struct slice_track *found;      /* by the last search; NULL: none */
+	struct slice_request *requests; /* owned */
+	uint32_t request_count;
+	int32_t *current;       /* the thread of each CPU; 0: not known; owned */
+	uint32_t cpus;
+	uint64_t dropped;       /* how many begins were */
+	struct lost_begin *lost;        /* the first SLICE_LOST of them; owned */
+	uint32_t lost_count, lost_at;
+	bool replay;            /* `lost` is from a run before; lost_at: the next one */
+	bool failed;            /* no memory */
+};
+
+void slice_class_init(struct slice_class *k, const struct md_stream *stream,
+		      const struct md_event *event);
+
+/* The thread of an event on this CPU; 0: not known. *pid: its process; -1: not known. */
+int32_t slices_thread(struct slices *v, const struct slice_class *k, const struct md_occurrence *o,
+		      uint32_t cpu, int64_t *pid);
+/* From now on the CPU runs that thread; not positive: it is idle, or the thread is not known. */
+void slices_switch(struct slices *v, uint32_t cpu, int64_t tid);
+/*
+ * The track with this number, a new one if there is none. NULL: v->failed, or there are too many
+ * threads.
+ */
+struct slice_track *slices_find(struct slices *v, int32_t tid);
+/* The track of an event of the thread. NULL: v->failed. */
+struct slice_track *slices_track(struct slices *v, const struct slice_class *k,
+				 const struct md_occurrence *o, uint32_t cpu, int32_t tid);
+/*
+ * Takes an event on its track, in the order of time. SLICE_BEGIN: the innermost open slice begins.
+ * SLICE_END: t->open[t->depth], which stays valid until the next call, has ended. SLICE_NONE: it is
+ * an instant.
+ */
+enum slice_side slices_take(struct slices *v, struct slice_track *t, const struct slice_class *k,
+			    const struct md_occurrence *o, uint64_t time);
+/* What is open now has no end. */
+void slices_finish(struct slices *v, uint64_t time);
+/*
+ * Prepares a second run of the same events after slices_finish: what was found to be dropped is
+ * then known from its begin on.
+ */
+void slices_replay(struct slices *v);
+void slices_deinit(struct slices *v);
+
+#endif
