@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The quick start of README.md runs as it is written: all its lines but the first two, which clone and
-# build. A directory with this tree's ustlib/ and build directory stands for the clone.
+# The quick start of README.md runs as it is written, with each shell: all its lines but the first
+# two, which clone and build. A directory with this tree's ustlib/ and build directory stands for the
+# clone.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 command -v "${CC:-cc}" >/dev/null || skip "there is no compiler"
@@ -22,15 +23,25 @@ print_quick_start >"$work/lines"
 has "$(sed -n 1p "$work/lines")" '^git clone '
 has "$(sed -n 2p "$work/lines")" 'make'
 
-mkdir "$work/clone" "$work/trace"
+mkdir "$work/clone"
 rmdir "$MNT"
 ln -s "$top/ustlib" "$work/clone/ustlib"
 ln -s "$BUILD" "$work/clone/build"
-MNT=$work/trace
-(
-	HOME=$work
-	export HOME
-	cd "$work/clone" && sed 1,2d "$work/lines" >"$work/script" && sh -e "$work/script"
-) >"$work/out" 2>"$work/daemon.log" || fail "the quick start ends with $?: $(cat "$work/out")"
-is "events" 3 "$(grep -c 'hello:tick.*{ i = [012] }$' "$work/out")"
+sed 1,2d "$work/lines" >"$work/script"
+# quick_start SHELL: with a home of its own; what it mounts is unmounted as README says it
+quick_start() {
+	MNT=$work/$1/trace
+	mkdir -p "$MNT"
+	(
+		HOME=$work/$1
+		export HOME
+		cd "$work/clone" && $* -e "$work/script"
+	) >"$work/out" 2>"$work/daemon.log" || fail "$1: the quick start ends with $?: $(cat "$work/out")"
+	is "events of $1" 3 "$(grep -c 'hello:tick.*{ i = [012] }$' "$work/out")"
+	fusermount3 -u "$MNT" || fail "$1: fusermount3"
+	within 40 daemon_ended || fail "$1: the daemon does not end"
+}
+quick_start sh
+! command -v bash >/dev/null || quick_start bash
+! busybox sh -c : 2>/dev/null || quick_start busybox sh
 echo "$checks checks"

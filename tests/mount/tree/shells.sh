@@ -52,16 +52,18 @@ state() {
 	cat config "$MNT/triggers/t/config"
 }
 
-# pages: lines of the other documents that write several lines to a file of a session
+# pages: lines of the other documents that write several lines to a file of a session, and those of
+# README.md that write one
 pages() {
-	grep -ho "^ *printf '[^|&{]* > user/[a-z]*" "$top"/docs/*.md "$top/README" | sort -u
+	grep -ho "^ *printf '[^|&{]* > user/[a-z]*" "$top"/docs/*.md | sort -u
+	sed -n 's,^ *\($ \)*\(echo .* > user/[a-z]*\) *\(#.*\)*$,\2,p' "$top/README.md"
 }
 
 commands >"$work/commands"
 [ "$(wc -l <"$work/commands")" -ge 30 ] || fail "$(wc -l <"$work/commands") commands are few"
 grep -c '^printf' "$work/commands" | grep -q '^3$' || fail "another printf in the document"
 pages >"$work/pages"
-[ "$(wc -l <"$work/pages")" -ge 4 ] || fail "$(wc -l <"$work/pages") commands of other documents"
+[ "$(wc -l <"$work/pages")" -ge 6 ] || fail "$(wc -l <"$work/pages") commands of other documents"
 cat "$work/pages" >>"$work/commands"
 export S=$S/s C=$S/s/user/channels/c T=$MNT/triggers/t
 all=$S
