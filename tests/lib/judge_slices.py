@@ -13,7 +13,7 @@ import struct
 import sys
 import xml.etree.ElementTree as xml
 
-from slice_oracle import CPUS, Event, Slices, fold, totals
+from slice_oracle import CPUS, Slices, fold, read_event, since_of, totals
 
 LOSSES = CPUS + (3 << 20)
 
@@ -83,8 +83,7 @@ def add_event(f, event, slices, state):
     """Returns a slice that may be dropped, with what then shows the event; or None."""
     fields, context, time = event["fields"], event.get("context", {}), event["time"]
     name, cpu = event["event"], event["cpu"]
-    e = Event(name, time, cpu, context.get("tid", context.get("vtid")),
-              context.get("pid", context.get("vpid")), fields)
+    e = read_event(event)
     found = slices.take(e)
     tid = CPUS + cpu if name == "power_cpu_frequency" else e.track
     # (a thread whose events are all on tracks of hardware has no track)
@@ -110,10 +109,8 @@ def lines_of(path):
 
 def expected(path):
     events = lines_of(path)
-    since = max((e["to"] or 0 for e in events if "event" not in e and
-                 e["kind"] in ("overwritten", "packets")), default=0)
     f, begun = Found(), []
-    state, slices = {"known": set(), "woken": {}}, Slices(since)
+    state, slices = {"known": set(), "woken": {}}, Slices(since_of(events))
     for event in events:
         if "event" not in event:    # a loss
             continue
@@ -121,7 +118,7 @@ def expected(path):
             begun.append(add_event(f, event, slices, state))
             continue
         tid = event["fields"]["next_tid"]
-        slices.take(Event("sched_switch", event["time"], event["cpu"], None, None, event["fields"]))
+        slices.take(read_event(event))
         f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))
         if tid in state["woken"]:
             f.flows.append((state["woken"].pop(tid), event["time"]))
@@ -291,7 +288,7 @@ def page(path):
     for line in "".join(blocks).split("\n")[:-1]:
         assert "<" not in line, line
         head, *cells = line.split("\t")
-        if head == "l":
+        if head in ("l", "y"):
             continue
         if head == "p":
             f.processes[int(cells[0])] = json.loads('"%s"' % cells[1])

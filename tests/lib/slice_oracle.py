@@ -3,6 +3,7 @@
 
 It shares nothing with the daemon but the rules of tracer/view/slice/slice.h.
 """
+import json
 import re
 
 CPUS = 1 << 22
@@ -163,3 +164,31 @@ def totals(slices, name=lambda s: s.name):
             n, total, most = sums.get(name(s), (0, 0, 0))
             sums[name(s)] = n + 1, total + s.end - s.begin, max(most, s.end - s.begin)
     return sums
+
+
+def read_event(line):
+    """A line of export/json, maybe with symbols, as an Event."""
+    context = line.get("context", {})
+    e = Event(line["event"], line["time"], line["cpu"], context.get("tid", context.get("vtid")),
+              context.get("pid", context.get("vpid")), line["fields"])
+    if e.side and line["event"].startswith("lttng_ust_cyg_profile:") and "symbols" in line:
+        e.pair = e.title = line["symbols"]["addr"].split("+0x")[0]
+    return e
+
+
+def since_of(lines):
+    """The first event of the youngest ring that was cut."""
+    return max((e["to"] or 0 for e in lines if "event" not in e and
+                e["kind"] in ("overwritten", "packets")), default=0)
+
+
+def read_slices(path):
+    """The slices of a file of export/json that are shown, and the times of its first and last event."""
+    with open(path, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    slices = Slices(since_of(lines))
+    lines = [line for line in lines if "event" in line]
+    for line in lines:
+        slices.take(read_event(line))
+    slices.finish()
+    return [s for s in slices.all if not s.dropped], lines[0]["time"], lines[-1]["time"]

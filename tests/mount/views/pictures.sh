@@ -1,0 +1,131 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 600
+#
+# Pictures tell the truth: `stats`, chrome.json, perfetto, timeline.html, flame.svg and flame.folded
+# have the slices that slice_oracle.py finds in `export/json`, with the same counts, totals and
+# maxima, of slices in slices, of functions, of a ring that was cut, and of the kernel: of a hundred
+# signals and of a program that does system calls alone. Where Chromium is installed and starts, it
+# draws the pages at three zooms, and each column that one of these slices fills is filled.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+python3 -c 'import json' 2>/dev/null || skip "there is no python3"
+SLICES=$BUILD/tests/lib/slices
+CUT=$BUILD/tests/mount/views/cut
+[ -x "$SLICES" ] && [ -x "$CUT" ] || skip "there is no slices, or no cut"
+mount_tree
+s=$S/pictures
+pages=
+# begin [RULE…]: of programs, with the contexts that pictures need
+begin() {
+	mkdir "$s" || fail "mkdir"
+	printf '%s\n' "$@" >"$s/user/events"
+	printf '%s\n' vpid vtid procname >"$s/user/contexts"
+}
+# end NAME [FORM]: judges the session, keeps its page, and removes it. FORM: of json
+end() {
+	d=$work/$1
+	mkdir "$d"
+	cat "$s/export/${2:-json}" >"$d/json" || fail "$1: cannot read"
+	for f in chrome.json perfetto timeline.html flame.svg flame.folded; do
+		cat "$s/export/$f" >"$d/$f" || fail "$1: cannot read $f"
+	done
+	cat "$s/stats" >"$d/stats" || fail "$1: cannot read stats"
+	python3 "$top/tests/lib/judge_slices.py" "$d/json" "$d/chrome.json" "$d/perfetto" \
+		"$d/timeline.html" "$d/flame.svg" "$d/stats" "$d/flame.folded" >"$d/judged" 2>&1 ||
+		fail "$1: $(tail -c 3000 "$d/judged")"
+	checks=$((checks + 1))
+	echo "# $1: $(cat "$d/judged") slices, instants, counters, switches, flows"
+	pages="$pages $d"
+	rmdir "$s"
+}
+
+begin 'work:*'
+put start "$s/control"
+"$SLICES" 300 || fail "slices"
+put stop "$s/control"
+end own
+
+# --- a ring that was cut: the ends of begins in another ring
+mkdir "$s" "$s/user/channels/small" || fail "mkdir"
+echo 4096 >"$s/user/channels/small/subbuf_size"
+echo 2 >"$s/user/channels/small/subbuf_count"
+printf '%s\n' vpid vtid procname >"$s/user/channels/small/contexts"
+put 'cut:*' "$s/user/channels/small/events"
+put start "$s/control"
+"$CUT" 20 5000
+cut=$?
+[ $cut = 0 ] || [ $cut = 77 ] || fail "cut"
+put stop "$s/control"
+if [ $cut = 77 ]; then
+	echo "# one CPU alone: no ring is cut"
+	rmdir "$s"
+else
+	has "$(cat "$s/stats")" '^# 20 begins without an end because events were overwritten$'
+	is "no phantom in stats" "" "$(grep 'pair.*cut:request' "$s/stats")"
+	cat "$s/export/chrome.json" >"$work/chrome.json"
+	is "no phantom in chrome.json" 20 "$(grep -c '"ph":"B"' "$work/chrome.json")"
+	has "$(cat "$work/chrome.json")" 'begins without an end, which was overwritten":"20"'
+	has "$(cat "$s/export/flame.svg")" 'without 20 begins whose ends were overwritten'
+	is "no phantom in flame.folded" "cut;cut:whole cut;cut:whole;cut:inner" \
+		"$(echo $(sed 's/ [0-9]*$//' "$s/export/flame.folded"))"
+	end cut
+fi
+
+# --- functions
+cc=$(command -v cc || command -v gcc)
+cat >"$work/calls.c" <<'EOF'
+__attribute__((noinline)) static int fall(int n) { return n < 2 ? n : fall(n - 1) + fall(n - 2); }
+__attribute__((noinline)) static int turn(int n) { int sum = 0; while (n--) sum += fall(n % 7); return sum; }
+int main(void) { return turn(200) == 1; }
+EOF
+if [ -n "$cc" ] && "$cc" -O1 -finstrument-functions -o "$work/calls" "$work/calls.c" 2>"$work/cc.log"; then
+	begin 'lttng_ust_cyg_profile:*' 'lttng_ust_statedump:*'
+	put start "$s/control"
+	LD_PRELOAD=$BUILD/libtrail-dl.so:$BUILD/libtrail-cyg-profile.so "$work/calls" || fail "calls"
+	put stop "$s/control"
+	end functions json.symbols
+	is "names of functions" "fall main turn" \
+		"$(echo $(awk '$1 == "pair" { print $NF }' "$work/functions/stats" | sort))"
+fi
+
+# --- the kernel
+if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; then
+	# calls COMMAND…: the system calls of a command
+	calls() {
+		mkdir "$s" && mkfifo "$work/go"
+		echo 'syscall:*' >"$s/kernel/events"
+		echo 'pid tid procname' >"$s/kernel/contexts"
+		sh -c 'read x <"$0"; exec "$@"' "$work/go" "$@" 2>/dev/null &
+		p=$!
+		tid=$(kernel_pid $p)
+		echo $p >"$s/kernel/track/pid"
+		put start "$s/control"
+		echo >"$work/go"
+		wait $p
+		put stop "$s/control"
+		rm "$work/go"
+	}
+	calls sh -c 'trap : USR1; n=0; while [ $n -lt 100 ]; do kill -USR1 $$; n=$((n + 1)); done'
+	end signals
+	is "signals" 100 "$(grep -c '"event":"syscall_entry_rt_sigreturn"' "$work/signals/json")"
+	is "depth of calls" 1 "$(awk -v tid="\"tid\":$tid[,}]" '
+		$0 ~ tid && /"ph":"B"/ { if (++depth > most) most = depth }
+		$0 ~ tid && /"ph":"E"/ { depth-- }
+		END { print most }' "$work/signals/chrome.json")"
+	calls dd if=/dev/zero of=/dev/null bs=1 count=3000
+	end busy
+fi
+
+if command -v chromium >/dev/null; then
+	python3 "$top/tests/lib/browse_slices.py" $pages >"$work/browsed" 2>&1
+	case $? in
+	0) checks=$((checks + 1)) ;;
+	77) echo "# chromium does not work here: $(tail -n 1 "$work/browsed")" ;;
+	*) fail "the pages: $(tail -n 5 "$work/browsed")" ;;
+	esac
+	echo "# columns: $(echo $(cat "$work/browsed"))"
+else
+	echo "# there is no chromium: nothing is drawn"
+fi
+echo "$checks checks"
