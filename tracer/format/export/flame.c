@@ -19,6 +19,7 @@
 
 #include "metadata/name.h"
 #include "tracer/base/hash.h"
+#include "tracer/format/export/flame_parts.h"
 #include "tracer/format/export/track.h"
 #include "tracer/view/stack.h"
 
@@ -189,6 +190,20 @@ static void add_stack(void *arg, const struct row *r)
 
 /* ---- the picture ---- */
 
+/* Whether a character controls the direction of text, and would move what is beside it. */
+static bool turns_text(const char *s, size_t n)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	if (n >= 2 && p[0] == 0xd8 && p[1] == 0x9c)     /* U+061C */
+		return true;
+	if (n < 3 || p[0] != 0xe2)
+		return false;
+	/* U+200E, 200F, 202A to 202E, 2066 to 2069 */
+	return (p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae))) ||
+	       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+}
+
 /* At most `most` characters, escaped for XML; control characters are not allowed there. */
 static void put_text(struct md_buf *out, const char *s, size_t n, size_t most)
 {
@@ -203,10 +218,14 @@ static void put_text(struct md_buf *out, const char *s, size_t n, size_t most)
 	for (i = 0; i < end; i++) {
 		unsigned char c = (unsigned char)s[i];
 
-		if (c == '&' || c == '<' || c == '>' || c == '"')
+		if (turns_text(s + i, end - i)) {
+			md_buf_puts(out, "\357\277\275");    /* U+FFFD */
+			i += c == 0xe2 ? 2 : 1;
+		} else if (c == '&' || c == '<' || c == '>' || c == '"') {
 			md_buf_printf(out, "&#%d;", c);
-		else
+		} else {
 			md_buf_putc(out, c < 0x20 ? ' ' : (char)c);
+		}
 	}
 	if (end < n)
 		md_buf_puts(out, "…");
@@ -312,32 +331,6 @@ static void put_children(struct flame *v, uint32_t i, const struct place *below)
 		at.begin += v->nodes[c].total;
 	}
 }
-
-static const char style[] =
-	"<style>\n"
-	"svg { background: #fff; font: 12px monospace }\n"
-	"text { fill: #111; pointer-events: none } #reset { pointer-events: all; cursor: pointer; "
-	"text-decoration: underline }\n"
-	"g.f { cursor: pointer; outline: none } g.f:hover rect, g.f:focus rect { stroke: #111 }\n"
-	"g.o { opacity: 0.6 } g.hit rect { fill: #c05cf0 } input { font: inherit; width: 18em }\n"
-	".c0 { fill: #f5a26b } .c1 { fill: #f2c14e } .c2 { fill: #f78f8f }\n"
-	".c3 { fill: #e8b07a } .c4 { fill: #efd27a } .c5 { fill: #f0a58f }\n"
-	"@media (prefers-color-scheme: dark) {\n"
-	"svg { background: #16181d; color-scheme: dark } text { fill: #f2f2f2 } "
-	"g.f:hover rect, g.f:focus rect { stroke: #fff } g.hit rect { fill: #7d2fa8 }\n"
-	".c0 { fill: #9a4f1c } .c1 { fill: #80611a } .c2 { fill: #93363a }\n"
-	".c3 { fill: #7d5227 } .c4 { fill: #6d5d22 } .c5 { fill: #8a4433 }\n"
-	"}\n"
-	"</style>\n";
-
-/* The search and what it shows: for the script, and seen only with it. */
-static const char tools[] =
-	"<g id=\"tools\" style=\"display: none\"><foreignObject x=\"6\" y=\"28\" width=\"180\" "
-	"height=\"26\"><input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"words\" type=\"search\" "
-	"placeholder=\"Search ( / )\" aria-label=\"Search\" style=\"width: 166px\"/>"
-	"</foreignObject><text id=\"found\" x=\"194\" y=\"45\"/>"
-	"<text id=\"reset\" x=\"400\" y=\"45\" role=\"button\">Reset (Esc)</text>"
-	"<text id=\"details\" x=\"6\" y=\"14\"/></g>\n";
 
 static void put_empty(struct flame *v, const char *text)
 {

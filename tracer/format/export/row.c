@@ -231,6 +231,18 @@ void lost_values(const struct lost *l, struct lost_value values[LOST_VALUES])
 	memcpy(values, list, sizeof(list));
 }
 
+/* Integers that system calls and programs have without a base, although they are addresses. */
+static bool is_address(const struct md_field *f)
+{
+	static const char *const names[] = { "addr", "address", "baddr", "brk", "call_site", "ip",
+					     "ptr" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (f->type.kind == MD_INT && f->type.size == 8 && !strcmp(f->name, names[i]))
+			return true;
+	return false;
+}
+
 static bool is_hex(const struct md_type *t)
 {
 	return t && t->kind == MD_INT && t->base == 16;
@@ -240,7 +252,9 @@ enum row_shown row_shown(const struct md_event *class, const struct md_field *f)
 {
 	const struct md_type *t = &f->type;
 
-	if (is_hex(t) || ((t->kind == MD_ARRAY || t->kind == MD_SEQUENCE) && is_hex(t->element)))
+	bool list = t->kind == MD_ARRAY || t->kind == MD_SEQUENCE;
+
+	if (is_hex(t) || is_address(f) || (list && is_hex(t->element)))
 		return ROW_SHOWN_HEX;
 	/* The kernel's own form of a device: 12 and 20 bits. */
 	if (t->kind == MD_INT && !strcmp(f->name, "dev") && !strchr(class->name, ':'))
