@@ -68,7 +68,7 @@ tracer_rooms='abi
 	app app/agent
 	kernel/task kernel/kevent kernel/symbol kernel/statedump kernel/backend kernel
 	output output/relay
-	view/slice view view/map
+	view/slice view view/map view/metrics
 	format/import format/export
 	output/snapshot
 	verb

@@ -12,9 +12,11 @@
 #include "fs/fuse/waiter.h"
 #include "fs/tree/tracedir.h"
 
+#define LASTS 2000              /* ms: for so long stat(2) shows the size that a file had at open */
+
 static struct {
-	pthread_mutex_t lock;           /* guards the list */
-	LIST_HEAD(, file) files;
+	pthread_mutex_t lock;           /* guards the list; taken before the lock of a file */
+	LIST_HEAD(, file) files;        /* the newest first */
 } opened = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool reads(int flags)
@@ -56,6 +58,30 @@ static int attach(struct file *f)
 	return 0;
 }
 
+static int renew(struct file *f)
+{
+	const struct row *r = f->node->row;
+	struct md_buf text = MD_BUF_INIT, old;
+	uint64_t change = r->change ? r->change(f->node) : 0;
+	int rc = r->show(f->node, &f->who, &text);
+
+	if (!rc && text.failed)
+		rc = -ENOMEM;
+	if (rc) {
+		md_buf_deinit(&text);
+		return rc;
+	}
+	if (f->waiter)
+		waiter_seen(f->waiter, change);
+	pthread_mutex_lock(&f->lock);
+	old = f->shown;
+	f->shown = text;
+	f->is_shown = true;
+	pthread_mutex_unlock(&f->lock);
+	md_buf_deinit(&old);
+	return 0;
+}
+
 int file_open(const struct node *n, const struct who *who, int flags, struct file **out)
 {
 	int rc = check(n, flags);
@@ -77,6 +103,10 @@ int file_open(const struct node *n, const struct who *who, int flags, struct fil
 		return rc;
 	}
 	pthread_mutex_init(&f->lock, NULL);
+	f->since = helper_clock();
+	/* If it cannot be made now, the first read says why. */
+	if (n->row->sized)
+		f->is_fresh = !renew(f);
 	pthread_mutex_lock(&opened.lock);
 	LIST_INSERT_HEAD(&opened.files, f, link);
 	pthread_mutex_unlock(&opened.lock);
@@ -105,6 +135,27 @@ void file_close(struct file *f)
 	free(f);
 }
 
+bool file_opened_size(const struct node *n, const struct who *who, off_t *size)
+{
+	int64_t now = helper_clock();
+	struct file *f;
+	bool yes = false;
+
+	pthread_mutex_lock(&opened.lock);
+	LIST_FOREACH(f, &opened.files, link)
+		if (f->node == n && f->who.uid == who->uid)
+			break;
+	if (f && now - f->since < LASTS) {
+		pthread_mutex_lock(&f->lock);
+		yes = f->is_shown;
+		if (yes)
+			*size = (off_t)f->shown.len;
+		pthread_mutex_unlock(&f->lock);
+	}
+	pthread_mutex_unlock(&opened.lock);
+	return yes;
+}
+
 void file_close_all(void)
 {
 	struct file *f;
@@ -129,33 +180,21 @@ static bool is_shown(struct file *f)
 	return yes;
 }
 
-static int renew(struct file *f)
+/* Whether the text that was made at open is to be read for the first time. */
+static bool take_fresh(struct file *f)
 {
-	const struct row *r = f->node->row;
-	struct md_buf text = MD_BUF_INIT, old;
-	uint64_t change = r->change ? r->change(f->node) : 0;
-	int rc = r->show(f->node, &f->who, &text);
+	bool yes;
 
-	if (!rc && text.failed)
-		rc = -ENOMEM;
-	if (rc) {
-		md_buf_deinit(&text);
-		return rc;
-	}
-	if (f->waiter)
-		waiter_seen(f->waiter, change);
 	pthread_mutex_lock(&f->lock);
-	old = f->shown;
-	f->shown = text;
-	f->is_shown = true;
+	yes = f->is_fresh;
+	f->is_fresh = false;
 	pthread_mutex_unlock(&f->lock);
-	md_buf_deinit(&old);
-	return 0;
+	return yes;
 }
 
 static void read_text(struct file *f, struct fuse_req *req, uint64_t offset, size_t size)
 {
-	int rc = offset && is_shown(f) ? 0 : renew(f);
+	int rc = (offset && is_shown(f)) || take_fresh(f) ? 0 : renew(f);
 	char *buf = NULL;
 	size_t n = 0;
 

@@ -33,6 +33,8 @@ struct file {
 	pthread_mutex_t lock;
 	struct md_buf shown;            /* text: the contents */
 	bool is_shown;
+	bool is_fresh;                  /* made at open; the first read does not make it again */
+	int64_t since;                  /* helper_clock at open; constant */
 	struct listing listing;         /* directory: the same */
 	struct md_buf tail;             /* control.c: an unfinished line that waits for its rest */
 	bool commented;                 /* control.c: a comment was written alone */
@@ -45,6 +47,11 @@ struct file {
 
 int file_open(const struct node *n, const struct who *who, int flags, struct file **out);
 void file_close(struct file *f);
+/*
+ * Programs that copy a file, as web servers do, ask for its size after they opened it, and send as
+ * many bytes. Whether this user opened the file just now and its text has a size; then *size is it.
+ */
+bool file_opened_size(const struct node *n, const struct who *who, off_t *size);
 /* What the daemon still has open when the mount has gone. */
 void file_close_all(void);
 

@@ -214,6 +214,8 @@ static void reply_attr(fuse_req_t req, const struct node *n)
 	struct stat st;
 	int rc = tree_attr(n, &who, &st);
 
+	if (!rc && n->row->sized && file_opened_size(n, &who, &st.st_size))
+		st.st_blocks = (st.st_size + 511) / 512;
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else

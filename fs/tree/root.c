@@ -53,6 +53,14 @@ static int show_status(const struct node *n, const struct who *who, struct md_bu
 	return 0;
 }
 
+static int show_metrics(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	struct owner viewer = process_owner(who);
+
+	(void)n;
+	return tracer_metrics(fs.tracer, &viewer, out);
+}
+
 /* Calls fn for each line that is not empty, until one fails. */
 static int each_line(const char *text, const struct log_writer *who,
 		     int (*fn)(const struct log_writer *, const char *, size_t, struct tr_err *),
@@ -232,6 +240,7 @@ static const struct row root_rows[] = {
 	{ .name = "README", .mode = S_IFREG | 0444, .show = show_readme },
 	{ .name = "version", .mode = S_IFREG | 0444, .show = show_version },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = status_change },
+	{ .name = "metrics", .mode = S_IFREG | 0444, .show = show_metrics, .sized = true },
 	ERROR_ROW,
 	{ .name = "log", .mode = S_IFREG | 0222, .store = store_log, .how = STORE_RAW },
 	{ .name = "available",

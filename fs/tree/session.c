@@ -61,6 +61,12 @@ static int show_top(const struct node *n, const struct who *who, struct md_buf *
 	return top_show(n->session, out);
 }
 
+static int show_metrics(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return session_metrics(n->session, out);
+}
+
 static int show_rules(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
@@ -332,6 +338,7 @@ static const struct row session_rows[] = {
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
 	{ .name = "counts", .mode = S_IFREG | 0444, .show = show_counts },
 	{ .name = "stats", .mode = S_IFREG | 0444, .show = show_stats },
+	{ .name = "metrics", .mode = S_IFREG | 0444, .show = show_metrics, .sized = true },
 	{ .name = "top", .mode = S_IFREG | 0444, .show = show_top },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
 	ERROR_ROW,

@@ -109,6 +109,8 @@ struct row {
 	int (*attr)(const struct node *n, const struct who *who, struct stat *st);
 	bool lasting;   /* … but always to the same */
 	int (*show)(const struct node *n, const struct who *who, struct md_buf *out);
+	/* Made at open, so that stat(2) can say its size until a read at offset 0 renews it. */
+	bool sized;
 	/* A setting, as `config` has it; NULL: as `show` has it. */
 	int (*save)(const struct node *n, const struct who *who, struct md_buf *out);
 	int (*store)(const struct node *n, const struct who *who, const char *text, bool replace,

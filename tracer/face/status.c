@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tracer/app/app.h"
@@ -60,17 +59,11 @@ struct buffer_sums {
  */
 static void add_session(struct session *s, struct buffer_sums *sum)
 {
-	struct region **regions;
-	size_t n = session_regions(s, &regions);
-	struct stat st;
+	struct session_buffers buffers;
 
-	sum->number += n;
-	while (n) {
-		if (fstat(regions[--n]->fd, &st) == 0)
-			sum->memory += (uint64_t)st.st_blocks * 512;
-		region_put(regions[n]);
-	}
-	free(regions);
+	session_buffers(s, &buffers);
+	sum->number += buffers.number;
+	sum->memory += buffers.memory;
 	sum->refused += __atomic_load_n(&s->buffers_refused, __ATOMIC_RELAXED);
 	sum->lost += __atomic_load_n(&s->buffers_lost, __ATOMIC_RELAXED);
 	if (!s->hidden)

@@ -30,6 +30,7 @@
 #include "tracer/session/sessions.h"
 #include "tracer/verb/verbs.h"
 #include "tracer/view/map/maps.h"
+#include "tracer/view/metrics/metrics.h"
 #include "tracer/view/views.h"
 
 struct tracer;

@@ -478,6 +478,9 @@ struct ring_counts;
  * number; 0: none, or no memory. Takes lists_lock.
  */
 size_t session_regions(struct session *s, struct region ***out);
+/* The number of the buffers, and the memory in bytes that they take now. Takes lists_lock. */
+struct session_buffers { uint64_t number, memory; };
+void session_buffers(struct session *s, struct session_buffers *out);
 /*
  * session.c: adds the counts of all streams, or nothing if memory is short. Takes lists_lock. It
  * counts only kernel events that domains_drain has moved to the rings.

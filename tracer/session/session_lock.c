@@ -23,6 +23,7 @@ void session_publish(struct session *s)
 			.starts = s->starts,
 			.change = s->change,
 			.created = s->created,
+			.started = s->started,
 			.rotate_size = s->rotate_size,
 			.rotate_period = s->rotate_period,
 		},

@@ -45,7 +45,7 @@ struct session_info {
 	bool gone;              /* removed; only references keep it */
 	uint64_t starts;        /* number of starts */
 	uint64_t change;        /* grows when `status` changes in more than its counters */
-	int64_t created;        /* ns since the epoch */
+	int64_t created, started;       /* ns since the epoch; started 0: never */
 	uint64_t rotate_size, rotate_period;    /* limits of a chunk: bytes, us; 0: none */
 };
 void session_info(struct session *s, struct session_info *info);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tracer/base/array.h"
 #include "tracer/session/session.h"
@@ -139,6 +140,21 @@ size_t session_regions(struct session *s, struct region ***out)
 					(*out)[n++] = region_get(b->region);
 	pthread_mutex_unlock(&s->tracer->lists_lock);
 	return n;
+}
+
+void session_buffers(struct session *s, struct session_buffers *out)
+{
+	struct region **regions;
+	size_t n = session_regions(s, &regions);
+	struct stat st;
+
+	*out = (struct session_buffers){ .number = n };
+	while (n) {
+		if (fstat(regions[--n]->fd, &st) == 0)
+			out->memory += (uint64_t)st.st_blocks * 512;
+		region_put(regions[n]);
+	}
+	free(regions);
 }
 
 static bool needs_cpu_barrier(struct session *s)

@@ -10,7 +10,7 @@ names() {
 	ls -A "$1" | tr '\n' ' '
 }
 
-is "top" "README apps available error log sessions status triggers version " "$(names "$MNT")"
+is "top" "README apps available error log metrics sessions status triggers version " "$(names "$MNT")"
 # The kernel domain is where a backend is
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
@@ -53,7 +53,7 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 
 # A session
 mkdir "$S/web" || fail "mkdir"
-is "the session" "archives checksum clock compress config control counts ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata output pipe pipe.json pipe.symbols python rotate_period rotate_size snapshot_max_size snapshot_outputs snapshots stats status text text.symbols top trace user wait " "$(names "$S/web")"
+is "the session" "archives checksum clock compress config control counts ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics output pipe pipe.json pipe.symbols python rotate_period rotate_size snapshot_max_size snapshot_outputs snapshots stats status text text.symbols top trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"

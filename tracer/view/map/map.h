@@ -138,6 +138,22 @@ void map_advise(const struct map *m, const struct map_state *st, struct md_buf *
 int map_print(const struct map *m, struct md_buf *out);
 int map_print_json(const struct map *m, struct md_buf *out);
 
+struct map_ordered {
+	const struct map_row *row;
+	long double value;              /* of the first operator */
+};
+
+/*
+ * The keys of a rule, the greatest value first, and how many of them are shown. Free the array;
+ * NULL: no memory.
+ */
+struct map_ordered *map_order(const struct map_table *t, const struct map_rule *r, uint32_t *shown);
+/* What an operator, which is no histogram and no topk, has computed. */
+long double map_row_value(const struct map_row *row, const struct map_rule *r, size_t op);
+/* Appends value i of a key, as `values` has it. */
+void map_key_number(const struct map *m, const struct map_rule *r, const struct map_row *row,
+		    size_t i, struct map_value v, struct md_buf *out);
+
 /* The maps of a session, as a part of it. */
 extern const struct session_part map_part;
 int maps_open(struct tracer *t);        /* before sessions are restored; 0 or -ENOMEM */

@@ -19,7 +19,7 @@ static bool is_histogram(const struct map_op *op)
 	return op->kind == MAP_HIST || op->kind == MAP_LHIST;
 }
 
-static long double value_of(const struct map_row *row, const struct map_rule *r, size_t op)
+long double map_row_value(const struct map_row *row, const struct map_rule *r, size_t op)
 {
 	const union map_slot *s = map_row_slots(row, r, op);
 	enum map_operator kind = r->ops[op].kind;
@@ -36,14 +36,9 @@ static long double value_of(const struct map_row *row, const struct map_rule *r,
  * order with it as equal to all others would be none.)
  */
 
-struct ordered {
-	const struct map_row *row;
-	long double value;
-};
-
 static int compare_rows(const void *a, const void *b)
 {
-	const struct ordered *x = a, *y = b;
+	const struct map_ordered *x = a, *y = b;
 	uint32_t n = x->row->key_len < y->row->key_len ? x->row->key_len : y->row->key_len;
 	int c = (x->value < y->value) - (x->value > y->value);
 
@@ -52,22 +47,16 @@ static int compare_rows(const void *a, const void *b)
 	return c ? c : (x->row->key_len > y->row->key_len) - (x->row->key_len < y->row->key_len);
 }
 
-/* Free the array; NULL: no memory. */
-static struct ordered *order_rows(const struct map_table *t, const struct map_rule *r)
+struct map_ordered *map_order(const struct map_table *t, const struct map_rule *r, uint32_t *shown)
 {
-	struct ordered *all = calloc(t->count + 1, sizeof(*all));
+	struct map_ordered *all = calloc(t->count + 1, sizeof(*all));
 
 	for (uint32_t i = 0; i < t->count && all; i++)
-		all[i] = (struct ordered){ t->rows[i], value_of(t->rows[i], r, 0) };
+		all[i] = (struct map_ordered){ t->rows[i], map_row_value(t->rows[i], r, 0) };
 	if (all && t->count)
 		qsort(all, t->count, sizeof(*all), compare_rows);
+	*shown = r->shown && r->shown < t->count ? r->shown : t->count;
 	return all;
-}
-
-/* How many of the keys are shown. */
-static uint32_t shown_count(const struct map_table *t, const struct map_rule *r)
-{
-	return r->shown && r->shown < t->count ? r->shown : t->count;
 }
 
 /* ---- numbers and keys ---- */
@@ -154,22 +143,27 @@ static bool is_device(const struct map *m, const char *field)
 	return m->domain == DOMAIN_KERNEL && (!strcmp(field, "dev") || !strcmp(field, "old_dev"));
 }
 
+void map_key_number(const struct map *m, const struct map_rule *r, const struct map_row *row,
+		    size_t i, struct map_value v, struct md_buf *out)
+{
+	v.single = row->single >> i & 1;
+	if (v.kind == MAP_UNSIGNED && i < r->by_count && is_device(m, r->by[i].text))
+		md_buf_printf(out, "%" PRIu64 ":%" PRIu64, v.u >> 20, v.u & 0xfffff);
+	else if (v.kind == MAP_UNSIGNED && row->hex >> i & 1)
+		md_buf_printf(out, "0x%" PRIX64, v.u);
+	else
+		put_value(out, &v, false);
+}
+
 static void put_key(struct md_buf *out, const struct map *m, const struct map_rule *r,
 		    const struct map_row *row)
 {
 	struct map_value v;
-	uint8_t hex = row->hex, single = row->single;
 	size_t i = 0;
 
-	for (uint32_t at = 0; map_key_next(row, &at, &v); hex >>= 1, single >>= 1, i++) {
+	for (uint32_t at = 0; map_key_next(row, &at, &v); i++) {
 		md_buf_putc(out, ' ');
-		v.single = single & 1;
-		if (v.kind == MAP_UNSIGNED && i < r->by_count && is_device(m, r->by[i].text))
-			md_buf_printf(out, "%" PRIu64 ":%" PRIu64, v.u >> 20, v.u & 0xfffff);
-		else if (v.kind == MAP_UNSIGNED && hex & 1)
-			md_buf_printf(out, "0x%" PRIX64, v.u);
-		else
-			put_value(out, &v, false);
+		map_key_number(m, r, row, i, v, out);
 	}
 }
 
@@ -268,7 +262,7 @@ static void print_row(const struct map *m, const struct map_rule *r, const struc
 	for (size_t i = 0; i < r->op_count; i++)
 		if (!is_histogram(&r->ops[i]) && r->ops[i].kind != MAP_TOPK) {
 			md_buf_putc(out, ' ');
-			put_number(out, 14, number_of(row, r, i, value_of(row, r, i)), false);
+			put_number(out, 14, number_of(row, r, i, map_row_value(row, r, i)), false);
 			some = true;
 		}
 	if (!some) {
@@ -359,8 +353,8 @@ int map_print(const struct map *m, struct md_buf *out)
 	for (size_t i = 0; i < m->rules.count; i++) {
 		const struct map_rule *r = &m->rules.rules[i];
 		const struct map_table *t = &m->states[i].table;
-		struct ordered *all = order_rows(t, r);
-		uint32_t count = shown_count(t, r);
+		uint32_t count;
+		struct map_ordered *all = map_order(t, r, &count);
 
 		if (!all)
 			return -ENOMEM;
@@ -430,7 +424,7 @@ static void json_row(const struct map_rule *r, const struct map_row *row, struct
 		else if (op->kind == MAP_TOPK)
 			put_top(out, r, row, i, true);
 		else
-			put_number(out, 0, number_of(row, r, i, value_of(row, r, i)), true);
+			put_number(out, 0, number_of(row, r, i, map_row_value(row, r, i)), true);
 		md_buf_puts(out, list ? "]" : "");
 	}
 	md_buf_putc(out, '}');
@@ -439,7 +433,8 @@ static void json_row(const struct map_rule *r, const struct map_row *row, struct
 static int json_rule(const struct map *m, const struct map_rule *r, const struct map_state *st,
 		     struct md_buf *out)
 {
-	struct ordered *all = order_rows(&st->table, r);
+	uint32_t count;
+	struct map_ordered *all = map_order(&st->table, r, &count);
 	struct md_buf advice = MD_BUF_INIT;
 
 	if (!all)
@@ -461,7 +456,7 @@ static int json_rule(const struct map *m, const struct map_rule *r, const struct
 	if (r->shown)
 		md_buf_printf(out, ",\"keys\":%" PRIu32, st->table.count);
 	md_buf_puts(out, ",\"values\":[");
-	for (uint32_t i = 0; i < shown_count(&st->table, r); i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		md_buf_puts(out, i ? ",\n" : "\n");
 		json_row(r, all[i].row, out);
 	}

@@ -54,12 +54,18 @@ bool map_key_next(const struct map_row *row, uint32_t *at, struct map_value *v)
 
 /* ---- rows ---- */
 
+/* After the intervals of a histogram there is the sum of its numbers. */
+static uint32_t room_of(const struct map_op *op)
+{
+	return op->slots + (op->kind == MAP_HIST || op->kind == MAP_LHIST);
+}
+
 static uint32_t slots_of(const struct map_rule *r, size_t ops)
 {
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < ops; i++)
-		n += r->ops[i].slots;
+		n += room_of(&r->ops[i]);
 	return n;
 }
 
@@ -206,7 +212,7 @@ void map_row_add(struct map_row *row, const struct map_rule *r, const struct map
 {
 	union map_slot *s = row->slots;
 
-	for (size_t i = 0; i < r->op_count; s += r->ops[i++].slots) {
+	for (size_t i = 0; i < r->op_count; s += room_of(&r->ops[i++])) {
 		const struct map_op *op = &r->ops[i];
 		long double v = numbers->v[i];
 
@@ -225,9 +231,11 @@ void map_row_add(struct map_row *row, const struct map_rule *r, const struct map
 			break;
 		case MAP_HIST:
 			s[log2_interval(v)].n++;
+			s[op->slots].v += v;
 			break;
 		case MAP_LHIST:
 			s[lhist_interval(op, v)].n++;
+			s[op->slots].v += v;
 			break;
 		case MAP_TOPK:
 			add_top(op, s, row->count, v);

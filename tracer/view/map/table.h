@@ -68,7 +68,7 @@ void map_table_deinit(struct map_table *t);
 /* Interval i of a histogram: from <= number < to. The first and the last have no end. */
 struct map_interval { long double from, to; };
 struct map_interval map_interval_of(const struct map_op *op, uint32_t i);
-/* The numbers of operator `op` in the row. */
+/* The numbers of operator `op` in the row; of a histogram, the sum follows its intervals. */
 const union map_slot *map_row_slots(const struct map_row *row, const struct map_rule *r, size_t op);
 
 #endif
