@@ -416,7 +416,7 @@ KMOD_SRC = $(DESTDIR)/usr/src/trailfs-$(VERSION)
 install-dkms:				## the source of the kernel module to /usr/src, for dkms
 	$(INSTALL) -d $(KMOD_SRC)/tracer/abi
 	cp -r kmod $(KMOD_SRC)/
-	$(INSTALL) -m 644 $(wildcard tracer/abi/*.h) $(KMOD_SRC)/tracer/abi/
+	$(INSTALL) -m 644 $(wildcard tracer/abi/*.h tracer/abi/*.def) $(KMOD_SRC)/tracer/abi/
 	sed 's,@VERSION@,$(VERSION),' kmod/dkms.conf > $(KMOD_SRC)/dkms.conf
 
 uninstall:				## remove what install installed

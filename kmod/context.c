@@ -192,22 +192,16 @@ static bool is_stack(u32 kind)
 
 static u32 size_of(u32 kind)
 {
-	switch (kind) {
-	case TRAIL_CONTEXT_PROCNAME:
-		return TASK_COMM_LEN;
-	case TRAIL_CONTEXT_HOSTNAME:
-		return __NEW_UTS_LEN + 1;
-	case TRAIL_CONTEXT_PERF:
-		return sizeof(u64);
-	case TRAIL_CONTEXT_PTHREAD_ID:
-	case TRAIL_CONTEXT_IP:
-	case TRAIL_CONTEXT_APP:
-		return 0;
-	default:
-		return !kind || kind >= TRAIL_CONTEXT_ALL ? 0
-		       : is_state(kind)                   ? sizeof(u8)
-							  : sizeof(u32);
-	}
+	static const u8 sizes[TRAIL_CONTEXT_ALL] = {
+#define COMMON_CONTEXT(kind, name, shape, bytes, kernel_bytes, always) \
+		[TRAIL_CONTEXT_##kind] = kernel_bytes,
+#define KERNEL_CONTEXT(kind, name, shape, bytes, always) [TRAIL_CONTEXT_##kind] = bytes,
+#include "tracer/abi/contexts.def"
+		[TRAIL_CONTEXT_PERF] = sizeof(u64),
+	};
+
+	BUILD_BUG_ON(TASK_COMM_LEN != 16 || __NEW_UTS_LEN + 1 != 65);
+	return kind < TRAIL_CONTEXT_ALL ? sizes[kind] : 0;
 }
 
 static u8 *put_word(u8 *to, u32 value)

@@ -47,7 +47,7 @@ rule() {
 	[ -z "$refused" ] || complain "$refused"
 }
 
-shared='tracer/abi/.*\.h'
+shared='tracer/abi/.*\.(h|def)'
 foreign='fuse|ini\.h|urcu|uuid/|trail/|lttng/|babeltrace'
 
 rule metadata 'metadata/.*' 'fuse|ini\.h|urcu|trail/|lttng/|babeltrace'

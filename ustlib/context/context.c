@@ -22,7 +22,7 @@
 #include "ustlib/context/context.h"
 #include "tracer/abi/filter_interp.h"
 
-#define PROCNAME 17
+#define COMM_SIZE 17
 #define IDS 6
 #define NAMESPACES 8
 
@@ -50,7 +50,7 @@ struct more {
 struct cache {
 	uint32_t generation;            /* of the process when the rest was fetched; 0: never */
 	int32_t vtid;
-	char procname[PROCNAME + 3];
+	char procname[COMM_SIZE + 3];
 	bool has_procname;
 	struct more *more;
 };
@@ -173,15 +173,15 @@ static int32_t get_vtid(void)
 static const char *get_procname(void)
 {
 	struct cache *c = fresh();
-	char name[PROCNAME] = "";
+	char name[COMM_SIZE] = "";
 
 	if (unlikely(!c->has_procname) && !library_sealed) {
 		int saved = errno;
 
 		syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0);
-		memset(name + strnlen(name, PROCNAME - 1), 0,
-		       PROCNAME - strnlen(name, PROCNAME - 1));
-		memcpy(c->procname, name, PROCNAME);
+		memset(name + strnlen(name, COMM_SIZE - 1), 0,
+		       COMM_SIZE - strnlen(name, COMM_SIZE - 1));
+		memcpy(c->procname, name, COMM_SIZE);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		c->has_procname = true;
 		errno = saved;
@@ -294,22 +294,17 @@ static uint64_t get_counter(uint32_t type, uint64_t config)
 
 /* ---- writing ---- */
 
+static const uint8_t sizes[TRAIL_CONTEXT_KINDS] = {
+#define CONTEXT(kind, name, shape, bytes) [TRAIL_CONTEXT_##kind] = bytes,
+#include "tracer/abi/contexts.def"
+	[TRAIL_CONTEXT_PERF] = 8,
+};
+
 uint32_t context_size(uint32_t kind)
 {
-	switch (kind) {
-	case TRAIL_CONTEXT_PROCNAME:
-		return PROCNAME;
-	case TRAIL_CONTEXT_PTHREAD_ID:
-	case TRAIL_CONTEXT_IP:
-	case TRAIL_CONTEXT_PERF:
-		return 8;
-	case TRAIL_CONTEXT_APP:
+	if (kind == TRAIL_CONTEXT_APP)
 		return UINT32_MAX;
-	default:
-		if (kind >= TRAIL_CONTEXT_CGROUP_NS && kind <= TRAIL_CONTEXT_UTS_NS)
-			return 8;
-		return kind && kind < TRAIL_CONTEXT_KINDS ? 4 : 0;
-	}
+	return kind < TRAIL_CONTEXT_KINDS ? sizes[kind] : 0;
 }
 
 static uint64_t number(uint32_t kind, uint32_t type, uint64_t config, const void *ip)
@@ -351,7 +346,7 @@ static inline __attribute__((always_inline)) bool put_common(uint32_t kind, uint
 		memcpy(at, &n, 4);
 		return true;
 	case TRAIL_CONTEXT_PROCNAME:
-		memcpy(at, get_procname(), PROCNAME);
+		memcpy(at, get_procname(), COMM_SIZE);
 		return true;
 	case TRAIL_CONTEXT_IP:
 		v = (uintptr_t)ip;
@@ -379,12 +374,6 @@ static size_t put_other(const struct extra_context *c, uint8_t *at, size_t room,
 
 size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip)
 {
-	static const uint8_t sizes[] = {
-		[TRAIL_CONTEXT_VPID] = 4,
-		[TRAIL_CONTEXT_VTID] = 4,
-		[TRAIL_CONTEXT_PROCNAME] = PROCNAME,
-		[TRAIL_CONTEXT_IP] = 8,
-	};
 	uint32_t count = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
 	const struct extra_context *list = (const struct extra_context *)x->data;
 	size_t used = 0, n;
@@ -395,7 +384,7 @@ size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *
 		/* A copy: the list may change under us, see struct extra. */
 		struct extra_context c = *(const volatile struct extra_context *)&list[i];
 
-		n = c.kind < sizeof(sizes) ? sizes[c.kind] : 0;
+		n = c.kind < TRAIL_CONTEXT_KINDS ? sizes[c.kind] : 0;
 		if (likely(n && n <= room - used && put_common(c.kind, at + used, ip))) {
 			used += n;
 			continue;

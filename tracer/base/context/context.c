@@ -21,26 +21,14 @@ static const struct plain {
 	uint8_t size;
 	bool is_signed;
 } plain[TRAIL_CONTEXT_KINDS] = {
-	[TRAIL_CONTEXT_VPID] = { "vpid", 4, true },
-	[TRAIL_CONTEXT_VTID] = { "vtid", 4, true },
-	[TRAIL_CONTEXT_PROCNAME] = { "procname", 17, true },
-	[TRAIL_CONTEXT_PTHREAD_ID] = { "pthread_id", 8, false },
-	[TRAIL_CONTEXT_IP] = { "ip", 8, false },
-	[TRAIL_CONTEXT_CPU_ID] = { "cpu_id", 4, true },
-	[TRAIL_CONTEXT_VUID] = { "vuid", 4, false },
-	[TRAIL_CONTEXT_VEUID] = { "veuid", 4, false },
-	[TRAIL_CONTEXT_VSUID] = { "vsuid", 4, false },
-	[TRAIL_CONTEXT_VGID] = { "vgid", 4, false },
-	[TRAIL_CONTEXT_VEGID] = { "vegid", 4, false },
-	[TRAIL_CONTEXT_VSGID] = { "vsgid", 4, false },
-	[TRAIL_CONTEXT_CGROUP_NS] = { "cgroup_ns", 8, false },
-	[TRAIL_CONTEXT_IPC_NS] = { "ipc_ns", 8, false },
-	[TRAIL_CONTEXT_MNT_NS] = { "mnt_ns", 8, false },
-	[TRAIL_CONTEXT_NET_NS] = { "net_ns", 8, false },
-	[TRAIL_CONTEXT_PID_NS] = { "pid_ns", 8, false },
-	[TRAIL_CONTEXT_TIME_NS] = { "time_ns", 8, false },
-	[TRAIL_CONTEXT_USER_NS] = { "user_ns", 8, false },
-	[TRAIL_CONTEXT_UTS_NS] = { "uts_ns", 8, false },
+#define SIGNED true
+#define UNSIGNED false
+#define TEXT true
+#define CONTEXT(kind, name, shape, bytes) [TRAIL_CONTEXT_##kind] = { name, bytes, shape },
+#include "tracer/abi/contexts.def"
+#undef SIGNED
+#undef UNSIGNED
+#undef TEXT
 };
 
 void context_list_deinit(struct context_list *l)

@@ -20,43 +20,12 @@ static const struct known {
 	uint8_t size;
 	bool always;                    /* known from tracefs, the thread table and /proc */
 } known[] = {
-	{ "pid", TRAIL_CONTEXT_PID, SIGNED, 4, true },
-	{ "tid", TRAIL_CONTEXT_TID, SIGNED, 4, true },
-	{ "ppid", TRAIL_CONTEXT_PPID, SIGNED, 4, true },
-	{ "procname", TRAIL_CONTEXT_PROCNAME, TEXT, 16, true },
-	{ "cpu_id", TRAIL_CONTEXT_CPU_ID, SIGNED, 4, true },
-	{ "vpid", TRAIL_CONTEXT_VPID, SIGNED, 4, true },
-	{ "vtid", TRAIL_CONTEXT_VTID, SIGNED, 4, true },
-	{ "vppid", TRAIL_CONTEXT_VPPID, SIGNED, 4, true },
-	{ "prio", TRAIL_CONTEXT_PRIO, SIGNED, 4, true },
-	{ "nice", TRAIL_CONTEXT_NICE, SIGNED, 4, true },
-	{ "hostname", TRAIL_CONTEXT_HOSTNAME, TEXT, 65, false },
-	{ "uid", TRAIL_CONTEXT_UID, UNSIGNED, 4, true },
-	{ "euid", TRAIL_CONTEXT_EUID, UNSIGNED, 4, true },
-	{ "suid", TRAIL_CONTEXT_SUID, UNSIGNED, 4, true },
-	{ "gid", TRAIL_CONTEXT_GID, UNSIGNED, 4, true },
-	{ "egid", TRAIL_CONTEXT_EGID, UNSIGNED, 4, true },
-	{ "sgid", TRAIL_CONTEXT_SGID, UNSIGNED, 4, true },
-	{ "vuid", TRAIL_CONTEXT_VUID, UNSIGNED, 4, false },
-	{ "veuid", TRAIL_CONTEXT_VEUID, UNSIGNED, 4, false },
-	{ "vsuid", TRAIL_CONTEXT_VSUID, UNSIGNED, 4, false },
-	{ "vgid", TRAIL_CONTEXT_VGID, UNSIGNED, 4, false },
-	{ "vegid", TRAIL_CONTEXT_VEGID, UNSIGNED, 4, false },
-	{ "vsgid", TRAIL_CONTEXT_VSGID, UNSIGNED, 4, false },
-	{ "cgroup_ns", TRAIL_CONTEXT_CGROUP_NS, UNSIGNED, 4, true },
-	{ "ipc_ns", TRAIL_CONTEXT_IPC_NS, UNSIGNED, 4, true },
-	{ "mnt_ns", TRAIL_CONTEXT_MNT_NS, UNSIGNED, 4, true },
-	{ "net_ns", TRAIL_CONTEXT_NET_NS, UNSIGNED, 4, true },
-	{ "pid_ns", TRAIL_CONTEXT_PID_NS, UNSIGNED, 4, true },
-	{ "time_ns", TRAIL_CONTEXT_TIME_NS, UNSIGNED, 4, true },
-	{ "user_ns", TRAIL_CONTEXT_USER_NS, UNSIGNED, 4, true },
-	{ "uts_ns", TRAIL_CONTEXT_UTS_NS, UNSIGNED, 4, true },
-	{ "need_reschedule", TRAIL_CONTEXT_NEED_RESCHEDULE, UNSIGNED, 1, false },
-	{ "preemptible", TRAIL_CONTEXT_PREEMPTIBLE, UNSIGNED, 1, false },
-	{ "interruptible", TRAIL_CONTEXT_INTERRUPTIBLE, SIGNED, 1, false },
-	{ "migratable", TRAIL_CONTEXT_MIGRATABLE, UNSIGNED, 1, false },
-	{ "callstack-kernel", TRAIL_CONTEXT_CALLSTACK_KERNEL, STACK, 4, false },
-	{ "callstack-user", TRAIL_CONTEXT_CALLSTACK_USER, STACK, 4, false },
+#define KERNEL_CONTEXT(kind, name, shape, bytes, always) \
+	{ name, TRAIL_CONTEXT_##kind, shape, bytes, always },
+#include "tracer/abi/contexts.def"
+#define COMMON_CONTEXT(kind, name, shape, bytes, kernel_bytes, always) \
+	{ name, TRAIL_CONTEXT_##kind, shape, kernel_bytes, always },
+#include "tracer/abi/contexts.def"
 };
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))

@@ -14,26 +14,11 @@
 #include "tracer/base/lexer.h"
 
 const struct filter_context_type filter_contexts[FILTER_CONTEXTS] = {
-	{ "vpid", TRAIL_CONTEXT_VPID, FILTER_SIGNED },
-	{ "vtid", TRAIL_CONTEXT_VTID, FILTER_SIGNED },
-	{ "procname", TRAIL_CONTEXT_PROCNAME, FILTER_STRING },
-	{ "pthread_id", TRAIL_CONTEXT_PTHREAD_ID, FILTER_UNSIGNED },
-	{ "ip", TRAIL_CONTEXT_IP, FILTER_UNSIGNED },
-	{ "cpu_id", TRAIL_CONTEXT_CPU_ID, FILTER_SIGNED },
-	{ "vuid", TRAIL_CONTEXT_VUID, FILTER_UNSIGNED },
-	{ "veuid", TRAIL_CONTEXT_VEUID, FILTER_UNSIGNED },
-	{ "vsuid", TRAIL_CONTEXT_VSUID, FILTER_UNSIGNED },
-	{ "vgid", TRAIL_CONTEXT_VGID, FILTER_UNSIGNED },
-	{ "vegid", TRAIL_CONTEXT_VEGID, FILTER_UNSIGNED },
-	{ "vsgid", TRAIL_CONTEXT_VSGID, FILTER_UNSIGNED },
-	{ "cgroup_ns", TRAIL_CONTEXT_CGROUP_NS, FILTER_UNSIGNED },
-	{ "ipc_ns", TRAIL_CONTEXT_IPC_NS, FILTER_UNSIGNED },
-	{ "mnt_ns", TRAIL_CONTEXT_MNT_NS, FILTER_UNSIGNED },
-	{ "net_ns", TRAIL_CONTEXT_NET_NS, FILTER_UNSIGNED },
-	{ "pid_ns", TRAIL_CONTEXT_PID_NS, FILTER_UNSIGNED },
-	{ "time_ns", TRAIL_CONTEXT_TIME_NS, FILTER_UNSIGNED },
-	{ "user_ns", TRAIL_CONTEXT_USER_NS, FILTER_UNSIGNED },
-	{ "uts_ns", TRAIL_CONTEXT_UTS_NS, FILTER_UNSIGNED },
+#define TYPE_SIGNED FILTER_SIGNED
+#define TYPE_UNSIGNED FILTER_UNSIGNED
+#define TYPE_TEXT FILTER_STRING
+#define CONTEXT(kind, name, shape, bytes) { name, TRAIL_CONTEXT_##kind, TYPE_##shape },
+#include "tracer/abi/contexts.def"
 };
 
 /* ---- numbers ---- */

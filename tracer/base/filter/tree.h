@@ -65,7 +65,11 @@ struct filter_context_type {
 	int type;                       /* FILTER_SIGNED … FILTER_STRING */
 };
 
-#define FILTER_CONTEXTS 20
+enum {
+	FILTER_CONTEXTS = 0
+#define CONTEXT(kind, name, shape, bytes) + 1
+#include "tracer/abi/contexts.def"
+};
 extern const struct filter_context_type filter_contexts[FILTER_CONTEXTS];
 
 /* The type of a node for one event. */
