@@ -149,18 +149,15 @@ static void *run(void *arg)
 void engine_nudge(struct triggers *all)
 {
 	all->nudged = true;
+	if (!all->runs && all->count && !all->closing) {
+		all->runs = pthread_create(&all->thread, NULL, run, all->tracer) == 0;
+		if (!all->runs)
+			tracer_report(all->tracer, "no thread for triggers: conditions about "
+						   "amounts are not true before the next change "
+						   "of a trigger");
+	}
 	if (all->runs)
 		pthread_cond_signal(&all->nudge);
-}
-
-void engine_start(struct tracer *t)
-{
-	struct triggers *all = t->triggers;
-
-	cond_init_monotonic(&all->nudge);
-	all->runs = pthread_create(&all->thread, NULL, run, t) == 0;
-	if (!all->runs)
-		tracer_report(t, "no thread for triggers: conditions about amounts are never true");
 }
 
 void engine_stop(struct triggers *all)

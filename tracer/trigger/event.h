@@ -17,12 +17,10 @@
 int event_open(struct tracer *t, const struct owner *owner, const struct condition *c, bool enabled,
 	       struct session **out, struct tr_err *err);
 
-void listener_start(struct tracer *t);          /* the thread; without lock, as the next */
-void listener_stop(struct triggers *all);
+void listener_stop(struct triggers *all);       /* without lock */
 /* Locked. A trigger with an event got it, lost it, or was switched. */
 void listener_nudge(struct triggers *all);
 /* kernel_listener.c: the same thread functions, for events of the kernel */
-void kernel_listener_start(struct tracer *t);
 void kernel_listener_stop(struct triggers *all);
 void kernel_listener_nudge(struct triggers *all);
 

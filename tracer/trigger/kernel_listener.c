@@ -148,22 +148,24 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void kernel_listener_nudge(struct triggers *all)
+static void start(struct triggers *all)
 {
-	if (all->kernel_nudge > 0)
-		eventfd_write(all->kernel_nudge, 1);
+	if (all->kernel_nudge <= 0)
+		all->kernel_nudge = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	all->kernel_listens = all->kernel_nudge >= 0 &&
+			      pthread_create(&all->kernel_listener, NULL, run, all->tracer) == 0;
+	if (!all->kernel_listens)
+		tracer_report(all->tracer, "no thread for triggers: conditions about events of the "
+					   "kernel are not true before the next change of a "
+					   "trigger");
 }
 
-void kernel_listener_start(struct tracer *t)
+void kernel_listener_nudge(struct triggers *all)
 {
-	struct triggers *all = t->triggers;
-
-	all->kernel_nudge = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	all->kernel_listens = all->kernel_nudge >= 0 &&
-			      pthread_create(&all->kernel_listener, NULL, run, t) == 0;
-	if (!all->kernel_listens)
-		tracer_report(t, "no thread for triggers: conditions about events of the kernel "
-				 "are never true");
+	if (!all->kernel_listens && all->tracer->kernel && all->count && !all->closing)
+		start(all);
+	if (all->kernel_nudge > 0)
+		eventfd_write(all->kernel_nudge, 1);
 }
 
 /* After engine_stop, which has set `closing`. */

@@ -453,25 +453,28 @@ static void *run(void *arg)
 	return NULL;
 }
 
-void listener_nudge(struct triggers *all)
-{
-	kernel_listener_nudge(all);
-	bells_nudge(&all->listener_nudge);
-}
-
-void listener_start(struct tracer *t)
+static void start(struct triggers *all)
 {
 	struct listener *l = calloc(1, sizeof(*l));
 
 	if (l) {
-		l->tracer = t;
+		l->tracer = all->tracer;
 		l->looked.streams = l->streams;
-		t->triggers->listens = pthread_create(&t->triggers->listener, NULL, run, l) == 0;
+		all->listens = pthread_create(&all->listener, NULL, run, l) == 0;
 	}
-	if (t->triggers->listens)
+	if (all->listens)
 		return;
 	free(l);
-	tracer_report(t, "no thread for triggers: conditions about events are never true");
+	tracer_report(all->tracer, "no thread for triggers: conditions about events are not true "
+				   "before the next change of a trigger");
+}
+
+void listener_nudge(struct triggers *all)
+{
+	if (!all->listens && all->count && !all->closing)
+		start(all);
+	kernel_listener_nudge(all);
+	bells_nudge(&all->listener_nudge);
 }
 
 /* After engine_stop, which has set `closing`. */

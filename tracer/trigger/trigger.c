@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The list of triggers: make, find and remove them; owner and mode. */
 #include "tracer/session/hidden.h"
+#include "tracer/base/os/thread.h"
 #include "tracer/trigger/event.h"
 
 #include <errno.h>
@@ -330,6 +331,8 @@ int triggers_open(struct tracer *t)
 		return -ENOMEM;
 	}
 	all->fd = fd;
+	all->tracer = t;
+	cond_init_monotonic(&all->nudge);
 	if (counters_open(all))
 		tracer_report(t, "the counters of triggers cannot be kept: %s", strerror(errno));
 	lock_init(&all->lock, NULL, LOCK_TRIGGERS);
@@ -339,9 +342,10 @@ int triggers_open(struct tracer *t)
 	t->triggers = all;
 	triggers_restore(t);
 	watch_begin(t);
-	engine_start(t);
-	listener_start(t);
-	kernel_listener_start(t);
+	pthread_mutex_lock(&all->lock);
+	if (all->count)
+		engine_nudge(all);
+	pthread_mutex_unlock(&all->lock);
 	reopen_all(t);
 	return 0;
 }

@@ -106,6 +106,8 @@ struct triggers {
 	bool runners_due;               /* for runners_wake */
 	bool closing;
 
+	/* The threads below begin when the first trigger needs them. */
+	struct tracer *tracer;          /* constant */
 	pthread_t thread;               /* engine.c */
 	bool runs;
 	pthread_t listener;             /* listener.c */
@@ -183,7 +185,6 @@ void trigger_reopen(struct trigger *g);
 
 /* engine.c */
 void engine_nudge(struct triggers *all);        /* locked */
-void engine_start(struct tracer *t);            /* without lock, as engine_stop */
 void engine_stop(struct triggers *all);         /* from then on, no condition is true */
 
 /* watch.c. Without lock: what sessions are like now is no change. */
