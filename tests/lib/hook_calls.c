@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -67,6 +68,43 @@ pair(const char *hook, long result, const char *format, ...)
 	say(name, "return:%ld,", code);
 }
 
+#ifdef __x86_64__
+static sigjmp_buf without;
+
+static void leave_out(int number)
+{
+	siglongjmp(without, number);
+}
+
+/* llseek as a 32-bit program calls it: its number and registers of i386, addresses of 32 bits. */
+static void call_llseek(void)
+{
+	void *result = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	struct sigaction act = { .sa_handler = leave_out }, old;
+	int r = 140;
+
+	if (result == MAP_FAILED)
+		return;
+	/* A kernel without calls of 32 bits sends SIGSEGV. */
+	sigaction(SIGSEGV, &act, &old);
+	if (!sigsetjmp(without, 1)) {
+		__asm__ volatile("int $0x80" : "+a"(r)
+				 : "b"(fd), "c"(1), "d"(77), "S"(result), "D"(SEEK_CUR)
+				 : "r8", "r9", "r10", "r11", "memory");
+		pair("iosyscall.llseek", r,
+		     "fd:%d,offset_high:1,offset_low:77,result_addr:%ld,whence:1,", fd, at(result));
+	}
+	sigaction(SIGSEGV, &old, NULL);
+	munmap(result, 4096);
+	lseek(fd, 0, SEEK_SET);
+}
+#else
+static void call_llseek(void)
+{
+}
+#endif
+
 static void call_files(const char *path)
 {
 	struct iovec v[3] = { { buffer, 10 }, { buffer + 10, 11 }, { buffer + 21, 12 } };
@@ -96,6 +134,7 @@ static void call_files(const char *path)
 	r = sendfile(fd, fd, &from, 3);
 	pair("iosyscall.sendfile", r, "out_fd:%d,in_fd:%d,offset_uaddr:%ld,count:3,", fd, fd,
 	     at(&from));
+	call_llseek();
 	r = fsync(fd);
 	pair("iosyscall.fsync", r, "fd:%d,", fd);
 	r = fdatasync(fd);
