@@ -140,6 +140,39 @@ FILLED = """(() => {
 })()"""
 
 
+# The pixels in which several slices of one name lie, and no other: how far each is from the shade
+# that their share of its time has, a fifth for none and all for the whole of it.
+SHADES = """(() => {
+  const g = $('c').getContext('2d'), k = scale(), off = [];
+  now = -1; chosen = null; picked = NONE; view.y = 0; draw();
+  for (const r of data.rows) {
+    const y = Math.round(r.y - view.y) + 3, pixels = new Map();
+    if (!r.t || r.instants || y < 26 || y > $('c').height - 4) continue;
+    for (const s of r.items) {
+      const a = LEFT + (data.begin[s] - view.from) * k, b = LEFT + (data.end[s] - view.from) * k;
+      for (let x = Math.max(LEFT, Math.floor(a) - 1); x <= Math.min($('c').width, b + 1); x++) {
+        const p = pixels.get(x) || { share: 0, name: data.label[s], whole: true };
+        p.whole = p.whole && p.name === data.label[s] && Math.floor(a) === Math.floor(b);
+        if (Math.floor(a) === x) p.share += b - a;
+        pixels.set(x, p);
+      }
+    }
+    const items = r.items;
+    r.items = new Uint32Array(0); draw();
+    const empty = g.getImageData(0, y, $('c').width, 1).data;
+    r.items = items; draw();
+    const full = g.getImageData(0, y, $('c').width, 1).data;
+    for (const [x, p] of pixels) {
+      /* (The lines of the axis are behind some.) */
+      if (!p.whole || !p.share || x >= $('c').width || empty[4 * x + 3]) continue;
+      const shade = full[4 * x + 3] / 255;
+      off.push(Math.abs(shade - (0.2 + 0.8 * Math.min(1, p.share))));
+    }
+  }
+  return [off.length, Math.max(...off)];
+})()"""
+
+
 def pixels(b):
     """Each column that has a slice is filled, at four zooms."""
     for zoom in (1, 7, 60, 900):
@@ -149,6 +182,11 @@ def pixels(b):
         same("blank columns of slices at zoom %d" % zoom, 0, blank)
         if not columns:
             sys.exit("no row is visible at zoom %d" % zoom)
+    b.run("show(0, data.last)")
+    b.frame()
+    count, most = b.run(SHADES)
+    if count < 20 or most > 0.05:
+        sys.exit("shades of %d pixels: off by %.3f" % (count, most))
     b.key("0")
 
 

@@ -150,17 +150,17 @@ def main():
         b = Browser()
         print("%.2f" % b.open(sys.argv[1]))
         if sys.argv[2:] and sys.argv[1].endswith(".svg"):
-            shape = b.run("(b => [b.width, b.height])(document.documentElement.viewBox.baseVal)")
+            tall = b.run("+document.documentElement.getAttribute('height')")
             for dark in False, True:
-                b.shape(1120, math.ceil(1120 * shape[1] / shape[0]), dark)
+                b.shape(1120, math.ceil(tall), dark)
                 b.screenshot(sys.argv[2] + ("/flame-dark.png" if dark else "/flame.png"))
         elif sys.argv[2:]:
-            b.shape(1120, 425, False)
+            b.shape(1120, 560, False)
             b.screenshot(sys.argv[2] + "/timeline.png")
             b.shape(1120, 600, True)
             b.run("$('q').value = 'work:'; refresh(); show(data.time[rows[2000]],"
-                  " data.time[rows[2060]]); go(2001, true);"
-                  " view.y = data.rows.find(r => r.group && r.group.name === 'slices').y - 24")
+                  " data.time[rows[2060]]); go(2001, true); view.y ="
+                  " data.rows.find(r => r.group && r.group.name.startsWith('slices')).y - 24")
             b.screenshot(sys.argv[2] + "/timeline-dark.png")
     except (Silent, OSError) as e:
         print(e)
