@@ -7,6 +7,7 @@
  *   err.h       struct tr_err: a user's mistake as a sentence, a line and a column
  *   setting.h   settings as data: show, parse, save, restore any of a table
  *   lexer.h     words of a line, with quotes and escapes
+ *   json_read.h a JSON text as a tree
  *   hash.h      the 64-bit hash of tables, digests and checksums
  *   timefmt.h   dates and times as text
  *   search.h    the search in sorted arrays
