@@ -59,9 +59,10 @@ static int check_int(const struct md_type *t)
 
 static int check_enum(const struct md_type *t)
 {
+	bool flags = t->show == MD_SHOW_FLAGS;
 	uint32_t i;
 
-	if (t->count && !t->mappings)
+	if ((t->count && !t->mappings) || (flags && t->is_signed))
 		return -EINVAL;
 	for (i = 0; i < t->count; i++) {
 		const struct md_mapping *m = &t->mappings[i];
@@ -70,8 +71,34 @@ static int check_enum(const struct md_type *t)
 			return -EINVAL;
 		if (t->is_signed ? m->begin > m->end : (uint64_t)m->begin > (uint64_t)m->end)
 			return -EINVAL;
+		if (flags && (uint64_t)m->end > 63)
+			return -EINVAL;
 	}
 	return check_int(t);
+}
+
+/* What is shown in another way is of the type that this needs. */
+static bool can_show(const struct md_type *t)
+{
+	const struct md_type *byte = t->show == MD_SHOW_BOOL ? t : t->element;
+
+	switch (t->show) {
+	case MD_SHOW_PLAIN:
+		return true;
+	case MD_SHOW_FLAGS:
+		return t->kind == MD_ENUM;
+	case MD_SHOW_BRACES:
+		return t->kind == MD_VARIANT && t->optional;
+	case MD_SHOW_BOOL:
+		break;
+	case MD_SHOW_BLOB:
+		if (t->kind == MD_ARRAY || t->kind == MD_SEQUENCE)
+			break;
+		return false;
+	default:
+		return false;
+	}
+	return byte && byte->kind == MD_INT && byte->size == 1 && !byte->bits;
 }
 
 static int check_element(const struct md_type *t, unsigned int depth)
@@ -121,7 +148,7 @@ static int check_type(const struct md_type *t, unsigned int depth)
 {
 	int ret;
 
-	if (depth > MD_DEPTH_MAX)
+	if (depth > MD_DEPTH_MAX || !can_show(t))
 		return -EINVAL;
 	switch (t->kind) {
 	case MD_INT:

@@ -42,6 +42,8 @@ size_t md_metadata_packet(const uint8_t uuid[16], bool is_ctf2, const char *text
  * One of both, as text or in packets, as the trace has it; sealed: with the UUID of md_uuid_seal.
  */
 int md_metadata_print(const struct md_trace *trace, bool sealed, struct md_buf *out);
+/* The number of a log level by the name that CTF 2 has for it; MD_LOGLEVEL_NONE: there is none. */
+int md_ctf2_level(const char *name);
 /* What the metadata call the clock. */
 const char *md_clock_name(const struct md_trace *t);
 

@@ -288,6 +288,14 @@ static const char *const levels[] = {
 	"debug:module",	 "debug:unit",	  "debug:function", "debug:line",   "debug",
 };
 
+int md_ctf2_level(const char *name)
+{
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (!strcmp(levels[i], name))
+			return (int)i;
+	return MD_LOGLEVEL_NONE;
+}
+
 static void put_attributes(const char *level, const char *emf_uri, struct md_buf *out)
 {
 	md_buf_puts(out, ",\"attributes\":{\"lttng.org,2009\":{");

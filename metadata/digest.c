@@ -36,6 +36,9 @@ static uint64_t type(uint64_t h, const struct md_type *t)
 	uint32_t i;
 
 	h = byte(h, t->kind);
+	/* Only of these, so that other events keep their digests */
+	if (t->show)
+		h = byte(h, t->show);
 	switch (t->kind) {
 	case MD_INT:
 	case MD_ENUM:

@@ -4,7 +4,13 @@
 #include <string.h>
 
 #include "metadata/escape.h"
+#include "metadata/name.h"
 #include "metadata/program.h"
+#include "metadata/value.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* The character after the backslash; 'x' for control bytes without a letter; 0: not escaped. */
 const char md_escapes[256] = {
@@ -102,4 +108,50 @@ void md_escape_put(const char *s, size_t n, struct md_buf *out)
 
 	if (o)
 		out->len += (size_t)(md_escape(o, p, p + n, p + n, &stop) - o);
+}
+
+/* ---- without escapes ---- */
+
+/* How many of the first bytes are ASCII; copies 16 at a time. */
+static size_t copy_ascii(char *o, const uint8_t *p, size_t n)
+{
+	size_t i = 0;
+
+#ifdef __SSE2__
+	for (; n - i >= 16; i += 16) {
+		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+
+		if (_mm_movemask_epi8(x))
+			break;
+		_mm_storeu_si128((__m128i *)(void *)(o + i), x);
+	}
+#endif
+	for (; i < n && p[i] < 0x80; i++)
+		o[i] = (char)p[i];
+	return i;
+}
+
+void md_value_put_text(const char *s, size_t n, struct md_buf *out)
+{
+	const uint8_t *p = (const uint8_t *)s, *end = p + strnlen(s, n);
+	char *o = md_buf_room(out, 3 * (size_t)(end - p));      /* U+FFFD has three bytes */
+
+	while (o && p < end) {
+		size_t len = copy_ascii(o, p, (size_t)(end - p));
+
+		p += len;
+		o += len;
+		if (p == end)
+			break;
+		/* md_utf8_char does not accept C1, which only a terminal takes for commands. */
+		if (end - p > 1 && *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+			len = 2;
+		else
+			len = md_utf8_char(p, (size_t)(end - p));
+		memcpy(o, len ? (const char *)p : "\xef\xbf\xbd", len ? len : 3);
+		o += len ? len : 3;
+		p += len ? len : 1;
+	}
+	if (o)
+		out->len = (size_t)(o - out->data);
 }

@@ -5,6 +5,7 @@
 
 #include "metadata/escape.h"
 #include "metadata/json.h"
+#include "metadata/name.h"
 #include "metadata/program.h"
 
 struct form {
@@ -25,5 +26,24 @@ static const struct form forms[] = {
 			   .option_close = "", .escape_text = sizeof("\\u0001") - 1,
 			   .escape = md_json_escape_put },
 };
+
+/* `name = ` or `"name":`, with more before and after the name of the field */
+static inline void form_put_name(enum md_form form, const char *before, const struct md_field *f,
+				 const char *after, struct md_buf *out)
+{
+	struct md_buf name = MD_BUF_INIT;
+
+	md_name_put(f, &name);
+	md_buf_puts(out, forms[form].before_name);
+	md_buf_puts(out, before);
+	if (form == MD_FORM_JSON)
+		md_json_escape_put(name.data ? name.data : "", name.len, out);
+	else
+		md_buf_put(out, name.data, name.len);
+	md_buf_puts(out, after);
+	md_buf_puts(out, forms[form].after_name);
+	out->failed |= name.failed;
+	md_buf_deinit(&name);
+}
 
 #endif

@@ -174,6 +174,23 @@ char *md_json_put_double(char *o, double d, bool is_float)
 	return put_exact(o, d, is_float);
 }
 
+char *md_json_put_base64(char *o, const uint8_t *p, size_t n)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
+			     (i + 2 < n ? p[i + 2] : 0);
+
+		*o++ = digits[v >> 18];
+		*o++ = digits[v >> 12 & 63];
+		*o++ = i + 1 < n ? digits[v >> 6 & 63] : '=';
+		*o++ = i + 2 < n ? digits[v & 63] : '=';
+	}
+	return o;
+}
+
 static char *put_float(char *o, const struct md_step *s, const uint8_t *p)
 {
 	uint64_t bits = md_load_field(p, s->size, s->big_endian);
@@ -199,7 +216,8 @@ static char *put_enum(char *o, const struct md_program *program, const struct md
 	o = put_int(put_string(o, "{\"value\":"), s, v);
 	o = put_string(o, ",\"label\":");
 	for (; l < end; l++) {
-		if (!is_in_range(l, v, s->is_signed) || (shown && shown->name == l->name))
+		if (!(s->op == MD_STEP_FLAGS ? has_flag(l, v) : is_in_range(l, v, s->is_signed)) ||
+		    (shown && shown->name == l->name))
 			continue;
 		o = put_string(o, shown ? ", " : "\"");
 		memcpy(o, program->text + l->text, l->text_len);
@@ -207,6 +225,22 @@ static char *put_enum(char *o, const struct md_program *program, const struct md
 		shown = l;
 	}
 	return put_string(o, shown ? "\"}" : "null}");
+}
+
+/* As an enumeration with the labels of all bits */
+static char *put_flags(char *o, const struct md_program *program, const struct md_step *s,
+		       const uint8_t *p)
+{
+	return put_enum(o, program, s, p);
+}
+
+/* A BLOB, in base64 (RFC 4648) */
+static char *put_data(char *o, const uint8_t *p, size_t n)
+{
+	*o++ = '"';
+	o = md_json_put_base64(o, p, n);
+	*o++ = '"';
+	return o;
 }
 
 static inline char *put_escaped(char *o, const uint8_t *p, const uint8_t *end,

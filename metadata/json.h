@@ -9,8 +9,9 @@
  * contexts. Integers are decimal numbers of any size up to 64 bits. A float is a number that reads
  * back as the same float, or "NaN", "Infinity", "-Infinity". An enumeration is
  * {"value":2,"label":"B"}: several labels of one value are one string, with commas; null: it has no
- * label. Arrays and sequences are arrays, or strings if they are text. The value of a context of an
- * application is the value itself; null: none. Strings: bytes that are not UTF-8 are U+FFFD, each
+ * label. Named bits are as an enumeration. A BLOB is a string in base64. Arrays and sequences are
+ * arrays, or strings if they are text. The value of a context of an application is the value
+ * itself; null: none. Strings: bytes that are not UTF-8 are U+FFFD, each
  * one; control characters (C0, DEL, C1) are escapes.
  */
 #ifndef METADATA_JSON_H
@@ -42,6 +43,9 @@ bool md_json_parts(const struct md_occurrence *o, const struct md_stream *stream
 
 /* Writes a finite number as lines have it, or "NaN" and others. Needs room for 40 characters. */
 char *md_json_put_double(char *o, double d, bool is_float);
+
+/* Writes bytes as base64 (RFC 4648): 4 characters for each 3 bytes, or fewer bytes at the end. */
+char *md_json_put_base64(char *o, const uint8_t *p, size_t n);
 
 /* Appends the string's characters, escaped, without quotes. */
 void md_json_escape_put(const char *s, size_t n, struct md_buf *out);

@@ -48,6 +48,15 @@ enum md_kind {
 
 enum md_encoding { MD_ENCODING_NONE, MD_ENCODING_UTF8 };
 
+/* How a value is shown that is not just one of its kind. */
+enum md_show {
+	MD_SHOW_PLAIN,
+	MD_SHOW_BOOL,           /* MD_INT of a byte: false or true */
+	MD_SHOW_FLAGS,          /* MD_ENUM, unsigned: its mappings are ranges of bits */
+	MD_SHOW_BLOB,           /* MD_ARRAY, MD_SEQUENCE of MD_INT of a byte: bytes */
+	MD_SHOW_BRACES,         /* MD_VARIANT that is optional: text has braces around its value */
+};
+
 struct md_mapping {             /* one name of an enumeration: begin <= value <= end */
 	char *name;
 	int64_t begin, end;     /* as uint64_t when the container is unsigned */
@@ -71,6 +80,7 @@ struct md_type {
 	bool big_endian;        /* MD_INT, MD_ENUM, MD_FLOAT: on every host */
 	uint8_t base;           /* MD_INT: 10, 16, 8 or 2: how it is shown */
 	uint8_t encoding;       /* MD_INT of 8 bits as element: text if MD_ENCODING_UTF8 */
+	uint8_t show;           /* enum md_show */
 	uint8_t length_size;    /* MD_SEQUENCE: bytes of the unsigned length */
 	/* MD_SEQUENCE, MD_VARIANT: another field shows the length or tag; text omits this one. */
 	bool quiet;
@@ -88,6 +98,7 @@ struct md_type {
 struct md_field {
 	char *name;             /* without the leading underscore of CTF; owned */
 	bool group;             /* text shows it and those after it in braces of their own */
+	bool exact;             /* its name is shown as it is: md_name_put */
 	struct md_type type;
 };
 

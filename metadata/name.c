@@ -90,6 +90,14 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+void md_name_put(const struct md_field *f, struct md_buf *out)
+{
+	if (f->exact)
+		md_name_event(f->name, out);
+	else
+		md_name_field(f->name, out);
+}
+
 int md_name_check(const struct md_field *fields, uint32_t count)
 {
 	struct md_buf text = MD_BUF_INIT;
@@ -98,7 +106,7 @@ int md_name_check(const struct md_field *fields, uint32_t count)
 	int ret = -ENOMEM;
 
 	for (i = 0; names && i < count; i++) {
-		md_name_field(fields[i].name, &text);
+		md_name_put(&fields[i], &text);
 		md_buf_putc(&text, '\0');
 		n++;
 		if (fields[i].type.quiet)

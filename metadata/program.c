@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "metadata/form.h"
-#include "metadata/name.h"
 #include "metadata/program.h"
 
 struct compiler {
@@ -66,6 +65,8 @@ static uint8_t int_op(const struct md_type *t)
 {
 	bool swapped = t->big_endian && t->size > 1;
 
+	if (t->show == MD_SHOW_BOOL)
+		return MD_STEP_BOOL;
 	if (t->bits || swapped || (t->base && t->base != 10))
 		return t->bits ? MD_STEP_BITS : MD_STEP_INT;
 	return (uint8_t)(MD_STEP_U8 + 2 * __builtin_ctz(t->size) + t->is_signed);
@@ -87,7 +88,8 @@ static struct bounds compile_scalar(struct compiler *c, const struct md_type *t,
 /* The labels' texts go into the buffer of literals, before the literal of the step. */
 static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 {
-	struct md_step s = { .op = MD_STEP_ENUM, .size = t->size, .base = t->base ? t->base : 10,
+	struct md_step s = { .op = t->show == MD_SHOW_FLAGS ? MD_STEP_FLAGS : MD_STEP_ENUM,
+			     .size = t->size, .base = t->base ? t->base : 10,
 			     .bits = md_shown_bits(t), .is_signed = t->is_signed,
 			     .big_endian = t->big_endian };
 	struct bounds b = { .min = t->size, .fixed = true, .base = ENUM_TEXT };
@@ -163,19 +165,22 @@ static struct bounds compile_tag(struct compiler *c, const struct md_type *t)
 	return b;
 }
 
-/* Compiles one option: its step and its walk, each with a body and an end. */
-static struct bounds compile_option(struct compiler *c, const struct md_type *t, bool optional)
+/* Compiles option i of a variant: its step and its walk, each with a body and an end. */
+static struct bounds compile_option(struct compiler *c, const struct md_type *of, uint32_t i)
 {
 	struct md_step s = { .op = MD_STEP_OPTION }, end = { .op = MD_STEP_END };
 	struct md_walk w = { .op = MD_WALK_OPTION }, walk_end = { .op = MD_WALK_END };
+	const struct md_type *t = &of->members[i].type;
 	size_t step = add_step(c, &s), walk = add_walk(c, &w), last;
-	bool none = (c->form == MD_FORM_JSON || optional) && t->kind == MD_STRUCT && !t->count;
+	bool json = c->form == MD_FORM_JSON, empty = t->kind == MD_STRUCT && !t->count;
+	bool none = json ? empty : of->optional && !i;
+	bool braces = of->show == MD_SHOW_BRACES && !none;
 	struct bounds b = { .fixed = true };
 
-	if (none)
-		md_buf_puts(&c->text, c->form == MD_FORM_JSON ? "null" : "<none>");
-	else
+	md_buf_puts(&c->text, !none ? braces ? c->is->option_open : "" : json ? "null" : "<none>");
+	if (!none)
 		b = compile_type(c, t);
+	md_buf_puts(&c->text, braces ? c->is->option_close : "");
 	add_step(c, &end);
 	last = add_walk(c, &walk_end);
 	if (!c->steps.failed) {
@@ -200,7 +205,7 @@ static struct bounds compile_variant(struct compiler *c, const struct md_type *t
 	step = add_step(c, &s);
 	walk = add_walk(c, &w);
 	for (i = 0; i < t->count; i++) {
-		option = compile_option(c, &t->members[i].type, t->optional);
+		option = compile_option(c, t, i);
 		b.min = !i || option.min < b.min ? option.min : b.min;
 		b.base += option.base;
 		b.per_byte = option.per_byte > b.per_byte ? option.per_byte : b.per_byte;
@@ -215,13 +220,15 @@ static struct bounds compile_variant(struct compiler *c, const struct md_type *t
 	return b;
 }
 
-/* Compiles an array or sequence that is one string. */
+/* Compiles an array or sequence that is one string, or data. */
 static struct bounds compile_text(struct compiler *c, const struct md_type *t)
 {
-	struct md_step s = { .op = MD_STEP_TEXT, .by_length = t->kind == MD_SEQUENCE,
+	struct md_step s = { .op = t->show == MD_SHOW_BLOB ? MD_STEP_BLOB : MD_STEP_TEXT,
+			     .by_length = t->kind == MD_SEQUENCE,
 			     .count = t->count };
 	struct md_walk w = { .op = MD_WALK_SEQUENCE, .length_size = t->length_size, .bytes = 1 };
-	struct bounds b = { .base = 2, .per_byte = c->is->escape_text };
+	/* `{ `, `}`, and the padding of base64; 3 bytes or 4/3 of each are less than an escape. */
+	struct bounds b = { .base = 8, .per_byte = c->is->escape_text };
 
 	add_step(c, &s);
 	if (s.by_length) {
@@ -332,7 +339,8 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 		return compile_string(c);
 	case MD_ARRAY:
 	case MD_SEQUENCE:
-		return md_type_is_text(t->element) ? compile_text(c, t) : compile_loop(c, t);
+		return md_type_is_text(t->element) || t->show == MD_SHOW_BLOB ? compile_text(c, t)
+									      : compile_loop(c, t);
 	case MD_STRUCT:
 		return compile_fields(c, t->members, t->count);
 	case MD_VARIANT:
@@ -340,15 +348,6 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 	default:
 		return md_type_is_enum(t) ? compile_enum(c, t) : compile_scalar(c, t, int_op(t));
 	}
-}
-
-static void put_name(struct compiler *c, const char *before, const char *name, const char *after)
-{
-	md_buf_puts(&c->text, c->is->before_name);
-	md_buf_puts(&c->text, before);
-	md_name_field(name, &c->text);
-	md_buf_puts(&c->text, after);
-	md_buf_puts(&c->text, c->is->after_name);
 }
 
 /*
@@ -364,7 +363,8 @@ static void compile_hidden(struct compiler *c, const struct md_field *f, struct 
 	if (f->type.quiet || (!sequence && f->type.kind != MD_VARIANT))
 		return;
 	if (named)
-		put_name(c, sequence ? "_" : "", f->name, sequence ? "_length" : "_tag");
+		form_put_name(c->form, sequence ? "_" : "", f,
+			      sequence ? "_length" : "_tag", &c->text);
 	b = sequence ? compile_length(c, &f->type) : compile_tag(c, &f->type);
 	add_bounds(sum, &b);
 	if (named)
@@ -385,7 +385,7 @@ static struct bounds compile_fields(struct compiler *c, const struct md_field *f
 				      : fields[i].group && text ? " }, { "
 								: c->is->next);
 		compile_hidden(c, &fields[i], &sum);
-		put_name(c, "", fields[i].name, "");
+		form_put_name(c->form, "", &fields[i], "", &c->text);
 		b = compile_type(c, &fields[i].type);
 		add_bounds(&sum, &b);
 	}

@@ -45,7 +45,10 @@ enum md_step_op {
 	MD_STEP_ENUM,
 	MD_STEP_LENGTH,         /* prints a length and keeps it for the next step */
 	MD_STEP_QUIET_LENGTH,   /* keeps a length for the next step */
+	MD_STEP_BOOL,
+	MD_STEP_FLAGS,
 	MD_STEP_TEXT,           /* `count` bytes of text, or as many as the length says */
+	MD_STEP_BLOB,           /* … of data */
 	MD_STEP_LOOP,           /* body `count` times, or as often as the length says */
 	MD_STEP_TAG,            /* prints a tag as an enumeration and keeps it for the next step */
 	MD_STEP_QUIET_TAG,      /* keeps a tag for the next step */
@@ -58,7 +61,7 @@ struct md_step {
 	uint8_t size;           /* of the integer, float or length */
 	uint8_t base;
 	bool is_signed, big_endian;
-	bool by_length;         /* MD_STEP_TEXT, MD_STEP_LOOP: the count is the last length read */
+	bool by_length;         /* MD_STEP_TEXT, _BLOB, _LOOP: the count is the last length read */
 	bool careful;           /* MD_STEP_LOOP: one turn may be long, make room for each */
 	uint8_t bits;           /* of an integer: those that base 2, 8 and 16 show */
 	uint32_t literal, literal_len;  /* in md_program.text */
@@ -67,10 +70,10 @@ struct md_step {
 	uint32_t body;
 	uint64_t body_min;      /* MD_STEP_LOOP: least bytes of a turn; else of the body */
 	uint64_t rest;          /* least bytes of what follows this step in its list */
-	uint32_t labels, label_count;   /* MD_STEP_ENUM, _TAG: in md_program.labels */
+	uint32_t labels, label_count;   /* MD_STEP_ENUM, _FLAGS, _TAG: in md_program.labels */
 };
 
-struct md_label {               /* one range of an enumeration; ranges of one label are adjacent */
+struct md_label {               /* one range of values or flags; those of one label are adjacent */
 	int64_t begin, end;
 	uint32_t name;          /* number of the label in its enumeration */
 	uint32_t text, text_len;        /* quoted and escaped */

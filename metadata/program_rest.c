@@ -12,7 +12,7 @@ static uint64_t step_min(const struct md_step *s)
 	switch (s->op) {
 	case MD_STEP_END: return 0;
 	case MD_STEP_STRING: return 1;
-	case MD_STEP_TEXT: return s->by_length ? 0 : s->count;
+	case MD_STEP_TEXT: case MD_STEP_BLOB: return s->by_length ? 0 : s->count;
 	case MD_STEP_LOOP: return s->by_length ? 0 : s->count * s->body_min;
 	case MD_STEP_VARIANT: return s->body_min;
 	case MD_STEP_OPTION: return 0;

@@ -42,6 +42,14 @@ static inline bool is_in_range(const struct md_label *l, uint64_t v, bool is_sig
 	return v >= (uint64_t)l->begin && v <= (uint64_t)l->end;
 }
 
+/* Whether one of the bits of a range of flags is set. */
+static inline bool has_flag(const struct md_label *l, uint64_t v)
+{
+	uint64_t last = (uint64_t)l->end, all = UINT64_MAX >> (63 - (last & 63));
+
+	return (v & all) >> (l->begin & 63) != 0;
+}
+
 /* Saturates: md_buf_room fails for an event whose text is too large. */
 static inline size_t most_text(const struct md_program *program, size_t bytes)
 {

@@ -6,13 +6,8 @@
 #include <string.h>
 
 #include "metadata/form.h"
-#include "metadata/name.h"
 #include "metadata/number.h"
 #include "metadata/program.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* ---- places ---- */
 
@@ -180,52 +175,6 @@ bool md_value_string(const struct md_value *v, const char **s, size_t *n)
 	return true;
 }
 
-/* ---- text ---- */
-
-/* How many of the first bytes are ASCII; copies 16 at a time. */
-static size_t copy_ascii(char *o, const uint8_t *p, size_t n)
-{
-	size_t i = 0;
-
-#ifdef __SSE2__
-	for (; n - i >= 16; i += 16) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-
-		if (_mm_movemask_epi8(x))
-			break;
-		_mm_storeu_si128((__m128i *)(void *)(o + i), x);
-	}
-#endif
-	for (; i < n && p[i] < 0x80; i++)
-		o[i] = (char)p[i];
-	return i;
-}
-
-void md_value_put_text(const char *s, size_t n, struct md_buf *out)
-{
-	const uint8_t *p = (const uint8_t *)s, *end = p + strnlen(s, n);
-	char *o = md_buf_room(out, 3 * (size_t)(end - p));      /* U+FFFD has three bytes */
-
-	while (o && p < end) {
-		size_t len = copy_ascii(o, p, (size_t)(end - p));
-
-		p += len;
-		o += len;
-		if (p == end)
-			break;
-		/* md_utf8_char does not accept C1, which only a terminal takes for commands. */
-		if (end - p > 1 && *p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-			len = 2;
-		else
-			len = md_utf8_char(p, (size_t)(end - p));
-		memcpy(o, len ? (const char *)p : "\xef\xbf\xbd", len ? len : 3);
-		o += len ? len : 3;
-		p += len ? len : 1;
-	}
-	if (o)
-		out->len = (size_t)(o - out->data);
-}
-
 /* ---- values ---- */
 
 static void put_integer(const struct md_type *t, uint64_t n, enum md_form form, struct md_buf *out)
@@ -266,53 +215,6 @@ static void put_float(const struct md_type *t, double d, enum md_form form, stru
 				     : md_json_put_double(o, d, t->size == 4)) - out->data);
 }
 
-/* The place in mappings of the first one with the name of mapping i. */
-static uint32_t first_of_name(const struct md_type *t, uint32_t i)
-{
-	uint32_t first = 0;
-
-	while (first < i && strcmp(t->mappings[first].name, t->mappings[i].name) != 0)
-		first++;
-	return first;
-}
-
-/* The label of v after the one whose name is first at `after`, in the order of md_sort_mappings. */
-static uint32_t next_label(const struct md_type *t, uint64_t v, int64_t after)
-{
-	uint32_t found = UINT32_MAX;
-
-	for (uint32_t i = 0; i < t->count; i++) {
-		const struct md_mapping *m = &t->mappings[i];
-		bool in = t->is_signed ? (int64_t)v >= m->begin && (int64_t)v <= m->end
-				       : v >= (uint64_t)m->begin && v <= (uint64_t)m->end;
-		uint32_t first = in ? first_of_name(t, i) : UINT32_MAX;
-
-		if (first > after && first < found)
-			found = first;
-	}
-	return found;
-}
-
-/* Each label of the value, in that order, with a comma between two. */
-static void put_labels(const struct md_type *t, uint64_t v,
-		       void (*put)(const char *s, size_t n, struct md_buf *out),
-		       struct md_buf *out)
-{
-	int64_t after = -1;
-	uint32_t i;
-
-	while ((i = next_label(t, v, after)) != UINT32_MAX) {
-		md_buf_puts(out, after >= 0 ? ", " : "");
-		put(t->mappings[i].name, strlen(t->mappings[i].name), out);
-		after = i;
-	}
-}
-
-static bool has_label(const struct md_type *t, uint64_t v)
-{
-	return next_label(t, v, -1) != UINT32_MAX;
-}
-
 /* ---- in a form ---- */
 
 /* Bytes that change meanwhile cannot break the form: a part that is not complete is left out. */
@@ -328,9 +230,12 @@ static void put_part(const struct md_type *t, const uint8_t *p, const struct md_
 	bool none = false;
 
 	for (; t->kind == MD_VARIANT && (option = option_of(t, p++, v->end)); t = &option->type) {
-		none = !v->p && t->optional && form == MD_FORM_TEXT;
-		braces += !t->optional;
-		md_buf_puts(out, t->optional ? "" : forms[form].option_open);
+		bool missing = t->optional && option == t->members;
+		bool open = !t->optional || (t->show == MD_SHOW_BRACES && !missing);
+
+		none = missing && form == MD_FORM_TEXT;
+		braces += open;
+		md_buf_puts(out, open ? forms[form].option_open : "");
 	}
 	md_buf_puts(out, none ? "<none>" : "");
 	if (!none)
@@ -359,16 +264,6 @@ static void put_array(const struct md_value *v, enum md_form form, struct md_buf
 	md_buf_puts(out, forms[form].array_close);
 }
 
-static void put_name(enum md_form form, const char *before, const char *name, const char *after,
-		     struct md_buf *out)
-{
-	md_buf_puts(out, forms[form].before_name);
-	md_buf_puts(out, before);
-	md_name_field(name, out);
-	md_buf_puts(out, after);
-	md_buf_puts(out, forms[form].after_name);
-}
-
 /* In text, the length of a sequence and the tag of a variant are members before it. */
 static void put_hidden(const struct md_field *f, const uint8_t *p, const uint8_t *end,
 		       struct md_buf *out)
@@ -380,10 +275,10 @@ static void put_hidden(const struct md_field *f, const uint8_t *p, const uint8_t
 	if (t->quiet)
 		return;
 	if (t->kind == MD_SEQUENCE && md_elements(t, p, end, &n)) {
-		put_name(MD_FORM_TEXT, "_", f->name, "_length", out);
+		form_put_name(MD_FORM_TEXT, "_", f, "_length", out);
 		md_buf_printf(out, "%" PRIu64 ", ", n);
 	} else if (t->kind == MD_VARIANT && (option = option_of(t, p, end))) {
-		put_name(MD_FORM_TEXT, "", f->name, "_tag", out);
+		form_put_name(MD_FORM_TEXT, "", f, "_tag", out);
 		md_buf_puts(out, "( \"_");
 		md_name_field(option->name, out);
 		md_buf_printf(out, "\" : container = %zu ), ", (size_t)(option - t->members));
@@ -406,7 +301,7 @@ static void put_struct(const struct md_value *v, enum md_form form, struct md_bu
 		md_buf_puts(out, group ? " }, { " : i ? forms[form].next : forms[form].first);
 		if (form == MD_FORM_TEXT)
 			put_hidden(&f[i], p, v->end, out);
-		put_name(form, "", f[i].name, "", out);
+		form_put_name(form, "", &f[i], "", out);
 		put_part(&f[i].type, p, &part, form, out);
 	}
 	md_buf_puts(out, forms[form].close);
@@ -416,19 +311,70 @@ static void put_struct(const struct md_value *v, enum md_form form, struct md_bu
 static void put_enum(const struct md_value *v, enum md_form form, struct md_buf *out)
 {
 	uint64_t n = load_integer(v->type, v->p);
-	bool json = form == MD_FORM_JSON, some = has_label(v->type, n);
+	bool json = form == MD_FORM_JSON, some = md_has_label(v->type, n);
 
 	md_buf_puts(out, json ? "{\"value\":" : "( ");
 	if (json)
 		put_integer(v->type, n, form, out);
 	md_buf_puts(out, !json ? "" : some ? ",\"label\":\"" : ",\"label\":");
-	put_labels(v->type, n, forms[form].escape, out);
+	md_put_labels(v->type, n, forms[form].escape, out);
 	md_buf_puts(out, some ? "" : json ? "null" : "<unknown>");
 	md_buf_puts(out, !json ? " : container = " : some ? "\"}" : "}");
 	if (json)
 		return;
 	put_integer(v->type, n, form, out);
 	md_buf_puts(out, " )");
+}
+
+/* `0x11 { "A", "B" }` */
+static void put_flags(const struct md_value *v, struct md_buf *out)
+{
+	uint64_t n = load_integer(v->type, v->p);
+
+	put_integer(v->type, n, MD_FORM_TEXT, out);
+	if (!md_has_label(v->type, n))
+		return;
+	md_buf_puts(out, " { ");
+	md_put_labels(v->type, n, md_escape_put, out);
+	md_buf_puts(out, " }");
+}
+
+static void put_blob(const struct md_value *v, enum md_form form, struct md_buf *out)
+{
+	uint64_t n;
+	const uint8_t *p = md_elements(v->type, v->p, v->end, &n);
+	char *o;
+
+	if (!p || n > (uint64_t)(v->end - p))
+		n = 0;
+	if (form == MD_FORM_TEXT) {
+		md_buf_puts(out, "{ ");
+		for (uint64_t i = 0; i < n; i++)
+			md_buf_printf(out, "%02x ", p[i]);
+		md_buf_putc(out, '}');
+		return;
+	}
+	o = md_buf_room(out, n / 3 * 4 + 4);
+	if (o)
+		out->len = (size_t)(md_json_put_base64(o, p, n) - out->data);
+}
+
+/* Of those that are shown in another way than the rest of their kind. */
+static void put_shown(const struct md_value *v, enum md_form form, struct md_buf *out)
+{
+	const char *quote = form == MD_FORM_JSON ? "\"" : "";
+
+	if (v->type->show == MD_SHOW_BOOL) {
+		md_buf_puts(out, *v->p ? "true" : "false");
+	} else if (v->type->show == MD_SHOW_BLOB) {
+		md_buf_puts(out, quote);
+		put_blob(v, form, out);
+		md_buf_puts(out, quote);
+	} else if (form == MD_FORM_TEXT) {
+		put_flags(v, out);
+	} else {
+		put_enum(v, form, out);
+	}
 }
 
 static void put_value(const struct md_value *v, enum md_form form, struct md_buf *out)
@@ -440,6 +386,8 @@ static void put_value(const struct md_value *v, enum md_form form, struct md_buf
 
 	if (!v->p) {
 		md_buf_puts(out, form == MD_FORM_JSON ? "null" : "{ }");
+	} else if (v->type->show) {
+		put_shown(v, form, out);
 	} else if (md_type_is_enum(v->type)) {
 		put_enum(v, form, out);
 	} else if (md_value_integer(v, &n)) {
@@ -476,12 +424,20 @@ enum md_shown md_value_show(const struct md_value *v, struct md_buf *out)
 
 	if (!v->p)
 		return MD_SHOWN_NONE;
+	if (v->type->show == MD_SHOW_BOOL) {
+		put_shown(v, MD_FORM_JSON, out);
+		return MD_SHOWN_JSON;
+	}
+	if (v->type->show == MD_SHOW_BLOB) {
+		put_blob(v, MD_FORM_JSON, out);
+		return MD_SHOWN_TEXT;
+	}
 	if (md_value_integer(v, &n)) {
-		if (!md_type_is_enum(v->type) || !has_label(v->type, n)) {
+		if (!md_type_is_enum(v->type) || !md_has_label(v->type, n)) {
 			put_integer(v->type, n, MD_FORM_JSON, out);
 			return MD_SHOWN_NUMBER;
 		}
-		put_labels(v->type, n, md_value_put_text, out);
+		md_put_labels(v->type, n, md_value_put_text, out);
 		return MD_SHOWN_TEXT;
 	}
 	if (md_value_string(v, &s, &len)) {

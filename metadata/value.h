@@ -38,7 +38,7 @@ enum md_shown {
 	MD_SHOWN_NONE,          /* nothing: a context of an application without a value */
 	MD_SHOWN_NUMBER,
 	MD_SHOWN_TEXT,          /* a string, the labels of an enumeration, NaN, Infinity */
-	MD_SHOWN_JSON,          /* an array or a structure */
+	MD_SHOWN_JSON,          /* an array, a structure, true or false */
 };
 
 /*
@@ -52,6 +52,12 @@ void md_value_put_text(const char *s, size_t n, struct md_buf *out);
 void md_value_text(const struct md_value *v, struct md_buf *out);
 /* … as a line of json.h has it. */
 void md_value_json(const struct md_value *v, struct md_buf *out);
+
+/* What value.c needs: whether a number has a label, as an enumeration or as flags; and … */
+bool md_has_label(const struct md_type *t, uint64_t v);
+/* … each of its labels, in the order of md_sort_mappings, with a comma between two. */
+void md_put_labels(const struct md_type *t, uint64_t v,
+		   void (*put)(const char *s, size_t n, struct md_buf *out), struct md_buf *out);
 
 /*
  * What access.c needs. Each returns the place after something at p; NULL: it extends beyond `end`.
