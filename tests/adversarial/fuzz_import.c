@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core pthread */
 /*
- * Traces of users, who may write anything: metadata whose text is changed, packets whose bytes and
- * sizes are changed, files that are something else, or change while they are read. A session opens
- * each as its `input` and reads all of it as text: it ends, with no more events than there are
- * bits, and the text from any place is the text of the first reading. fuzz_import [SECONDS [SEED]]:
- * the seed of a round is its number. FUZZ_SHOW=1 prints why inputs are refused.
+ * Traces of users, who may write anything: metadata of CTF 1.8 and 2 whose text is changed, packets
+ * whose bytes and sizes are changed, files that are something else, or change while they are read.
+ * A session opens each as its `input` and reads all of it as text: it ends, with no more events
+ * than there are bits, and the text from any place is the text of the first reading. fuzz_import
+ * [SECONDS [SEED]]: the seed of a round is its number. FUZZ_SHOW=1 prints why inputs are refused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/adversarial/ctf2_trace.h"
 #include "tests/adversarial/ctf_trace.h"
 #include "tracer/face/tracer.h"
 #include "tracer/format/import/import.h"
@@ -48,6 +49,17 @@ static const char *const words[] = {
 	"event { context_type = struct", "packet { context_type = struct", "event_header_2_ext",
 };
 
+static const char *const words2[] = {
+	"{", "}", "[", "]", ",", ":", "null", "true", "\x1e", "\"", "\\u0000", "\\ud83d", "1.5e3",
+	"[[-1,5]]", "[[0,18446744073709551615]]", "\"u8\"", "\"byte\"", "[null,null,\"v\"]",
+	"\"origin\":\"packet-header\",", "\"path\":[\"v\"]", "\"roles\":[\"data-stream-id\"],",
+	"\"alignment\":1048576,", "\"minimum-alignment\":64,", "\"bit-order\":\"first-to-last\",",
+	"big-endian", "variable-length-unsigned-integer", "fixed-length-boolean",
+	"\"type\":\"structure\"", "dynamic-length-array", "optional", "variant",
+	"{\"type\":\"static-length-array\",\"length\":16777216,\"element-field-class\":",
+	"\"length\":0", "\"extensions\":{\"a\":{\"b\":1}},", "utf-32be",
+};
+
 static const char *const numbers[] = {
 	"0", "1", "-1", "64", "4294967295", "4294967296", "9223372036854775807",
 	"9223372036854775808", "18446744073709551615", "0x8000000000000000",
@@ -67,10 +79,10 @@ static void edit(struct md_buf *b, size_t at, size_t gone, const char *in, size_
 }
 
 /* The next number or word in place of which another comes. */
-static void swap_word(struct md_buf *b, size_t at, bool number)
+static void swap_word(struct md_buf *b, size_t at, bool number, const char *word)
 {
-	const char *w = number ? ANY(numbers) : ANY(words);
-	const char *set = number ? "0123456789" : "abcdefghijklmnopqrstuvwxyz_";
+	const char *w = number ? ANY(numbers) : word;
+	const char *set = number ? "0123456789" : "abcdefghijklmnopqrstuvwxyz_-";
 	size_t n = 0;
 
 	while (at < b->len && !strchr(set, b->data[at]))
@@ -93,11 +105,11 @@ static void repeat(struct md_buf *b)
 	md_buf_deinit(&piece);
 }
 
-static void spoil_text(struct md_buf *b)
+static void spoil_text(struct md_buf *b, bool ctf2)
 {
 	for (uint64_t i = 1 + rnd(4); i-- && b->len;) {
 		size_t at = rnd(b->len);
-		const char *w = ANY(words);
+		const char *w = ctf2 ? ANY(words2) : ANY(words);
 		uint64_t times = rnd(16) ? 1 : rnd(2000);
 
 		switch (rnd(8)) {
@@ -109,10 +121,10 @@ static void spoil_text(struct md_buf *b)
 				edit(b, at, 0, w, strlen(w));
 			break;
 		case 2: case 3:
-			swap_word(b, at, true);
+			swap_word(b, at, true, w);
 			break;
 		case 4:
-			swap_word(b, at, false);
+			swap_word(b, at, false, w);
 			break;
 		case 5:
 			edit(b, at, rnd(b->len - at < 200 ? b->len - at : 200), "", 0);
@@ -287,28 +299,46 @@ static int set_input(const char *path)
 	return ret;
 }
 
+/* A valid trace of two streams. */
+static void make_trace(struct md_buf *text, struct md_buf *data, struct md_buf *two, bool ctf2)
+{
+	uint64_t time = 1000, slow = 1000;
+
+	if (ctf2)
+		make_text2(text);
+	else
+		make_text(text);
+	for (int i = 0; i < PACKETS; i++)
+		if (ctf2)
+			make_packet2(data, &time, EVENTS);
+		else
+			make_packet(data, 0, &time, EVENTS);
+	if (ctf2)
+		make_packet2(two, &slow, SMALL_EVENTS);
+	else
+		make_packet(two, 7, &slow, SMALL_EVENTS);
+}
+
 static void round_of(uint64_t seed)
 {
 	static struct md_buf text, data, two, lket;
-	uint64_t time = 1000, slow = 1000, most, lines;
+	uint64_t most, lines;
 	bool bad_text = seed % 4 == 1 || seed % 4 == 2, bad_data = seed % 4 >= 2, steady = true;
+	bool ctf2 = seed / 4 % 2;
 
 	alarm(ROUND_MAX);
 	fuzz_state = 88172645463325252u ^ seed * 0x9e3779b97f4a7c15u;
 	big = rnd(2);
-	make_text(&text);
 	md_buf_reset(&data);
 	md_buf_reset(&two);
-	for (int i = 0; i < PACKETS; i++)
-		make_packet(&data, 0, &time, EVENTS);
-	make_packet(&two, 7, &slow, SMALL_EVENTS);
+	make_trace(&text, &data, &two, ctf2);
 	md_buf_reset(&lket);
 	if (seed % 8 == 6) {
 		make_lket(&lket);
 		spoil_bytes(&lket);
 	}
 	if (bad_text)
-		spoil_text(&text);
+		spoil_text(&text, ctf2);
 	if (rnd(4) == 0)
 		pack_text(&text);
 	if (bad_text && rnd(8) == 0)

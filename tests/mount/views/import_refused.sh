@@ -97,7 +97,7 @@ row("7.4", "block `trace", TYPES + "event { name = a; };")
 # The metadata
 for place, packet in (("another trace", metadata_packet("/* CTF 1.8 */", UUID) +
                        metadata_packet("", OTHER)),
-                      ("metadata packet", metadata_packet("/* CTF 1.8 */", UUID) + b"x"),
+                      ("metadata packet", metadata_packet("/* CTF 1.8 */", UUID) + b"xy"),
                       ("compressed or encrypted",
                        metadata_packet("", UUID)[:32] + b"\1" + metadata_packet("", UUID)[33:])):
     row("7.1", place, packet)
@@ -157,20 +157,21 @@ while IFS='|' read -r name how section words; do
 done <"$work/rows"
 
 # No sentence in the sources is without, and each section is one of the document.
-cd "$top/tracer/format/import" || fail "cd"
+cd "$top/tracer/format" || fail "cd"
 awk '
-	/(tsdl|layout)_fail\(|import_fail\(|->why =/ { text = ""; on = 1 }
+	/(tsdl|layout)_fail\(|import_fail\(|CTF2_FAIL\(|->why =/ { text = ""; on = 1 }
 	on { text = text $0 }
 	on && /;/ {
 		on = 0
-		if (text ~ /"/ && text !~ /IN_CTF|IN_PROPOSAL|OWN_LIMIT|cannot be read|"%s"/)
+		if (text ~ /"/ && text !~ /IN_CTF|IN_PROPOSAL|OWN_LIMIT|cannot be read|"%s"|RFC/)
 			print FILENAME ":" FNR ": " text
-	}' ctf.c ctf_model.c ctf_stream.c layout*.c packet.c tsdl_*.c >"$work/without"
+	}' import/ctf.c import/ctf_model.c import/ctf_stream.c import/layout*.c import/packet*.c \
+	tsdl/*.c ctf2/*.c >"$work/without"
 is "sentences without a section" "" "$(cat "$work/without")"
 toc=' 1 2 3 4 4.1 4.1.1 4.1.2 4.1.3 4.1.4 4.1.5 4.1.6 4.1.7 4.1.8 4.2 4.2.1 4.2.2 4.2.3 4.2.4 4.2.5
 5 5.1 5.2 6 6.1 6.1.1 6.1.2 6.2 6.3 6.3.1 6.3.2 7 7.1 7.2 7.3 7.3.1 7.3.2 7.4 8 A B C C.1 C.1.1 C.1.2
 C.1.3 C.1.4 C.1.5 C.1.6 C.1.7 C.2 C.2.2 C.2.3 '
-for section in $(grep -ho 'IN_CTF("[^"]*")' -- *.c | sed 's/[^"]*"//; s/".*//' | sort -u); do
+for section in $(grep -ho 'IN_CTF("[^"]*")' -- */*.c | sed 's/[^"]*"//; s/".*//' | sort -u); do
 	case " $(echo $toc) " in
 	*" $section "*) ;;
 	*) fail "CTF 1.8.3 has no section $section" ;;

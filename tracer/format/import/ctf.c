@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens CTF 1.8 traces: a directory with a file `metadata`, and a file for each stream. */
+/* Opens traces of CTF 1.8 and 2: a directory with a file `metadata`, and a file for each stream. */
 #include "tracer/format/import/ctf.h"
 
 #include <endian.h>
@@ -10,6 +10,7 @@
 #include <uuid/uuid.h>
 
 #include "metadata/ctf.h"
+#include "tracer/format/ctf2/ctf2.h"
 
 #define METADATA "metadata"
 
@@ -25,6 +26,9 @@ static int unpack_metadata(const struct import *im, const struct import_file *f,
 	while (from < *size) {
 		bool swapped;
 
+		/* Some versions of LTTng write a byte after the last packet. */
+		if (from && *size - from == 1)
+			break;
 		if (*size - from < sizeof(h))
 			return import_fail(im, err, f, from,
 					   "expected a metadata packet" IN_CTF("7.1"));
@@ -94,12 +98,15 @@ static int read_metadata(struct ctf_trace *t, const struct import_file *f, struc
 	packed = magic == MD_METADATA_MAGIC || magic == __builtin_bswap32(MD_METADATA_MAGIC);
 	if (!ret && packed)
 		ret = unpack_metadata(im, f, text, &size, uuid, err);
-	if (!ret)
+	if (!ret && size && *text == CTF2_MARK)
+		ret = ctf2_parse(tsdl, text, size, f->path, err);
+	else if (!ret)
 		ret = tsdl_parse(tsdl, text, size, f->path, err);
 	if (!ret && packed && (ret = check_uuid(t, f, tsdl, uuid)))
 		tr_fail(err, ret, "out of memory");
 	t->has_uuid = tsdl->has_uuid;
 	t->bytes = tsdl->proposal;
+	t->ctf2 = tsdl->ctf2;
 	memcpy(t->uuid, tsdl->uuid, sizeof(t->uuid));
 	free(text);
 	return ret;
@@ -259,6 +266,8 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 		md_trace_destroy(md);
 	if (!ret)
 		ret = add_streams(im, t, trace, meta, err);
+	if (!ret && !im->format)
+		im->format = tsdl.ctf2 ? "CTF 2" : ctf_format.name;
 	im->used = c.used;
 	layout_forget(&c, 0, 0);
 	free(c.symbols);

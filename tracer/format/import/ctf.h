@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A CTF 1.8 trace as ctf.c has opened it and ctf_stream.c reads it. Private to import/. */
+/* A trace of CTF 1.8 or 2 as ctf.c has opened it and ctf_stream.c reads it. Private to import/. */
 #ifndef TRACER_IMPORT_CTF_H
 #define TRACER_IMPORT_CTF_H
 
@@ -40,6 +40,7 @@ struct ctf_trace {
 	uint32_t class_count;
 	bool has_uuid;
 	bool bytes;             /* sizes of packets are in bytes */
+	bool ctf2;
 	uint8_t uuid[16];
 	char *foreign;          /* a line `warning …` about the metadata; NULL; owned */
 	bool early;             /* of barectf: the first event of a packet may be before it */
@@ -80,6 +81,16 @@ struct ctf_packet {
 int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
 		    uint64_t offset, struct ctf_packet *p);
 void ctf_free_packet(struct ctf_packet *p);
+
+/* ctf_sum.c: a checksum as its bytes; md5 and sha1 may be cut to those that a field has. */
+struct ctf_sum { uint8_t bytes[32]; size_t n; };
+/* That of the header. */
+struct ctf_sum ctf_wanted_sum(const struct ctf_packet *p);
+/* That of `len` bytes of the file; both have the lowest byte of a crc32 first. 0 or -errno. */
+int ctf_find_sum(uint64_t scheme, const struct import_file *f, uint64_t from, uint64_t len,
+		 struct ctf_sum *s);
+bool ctf_is_same_sum(const struct ctf_sum *wanted, const struct ctf_sum *found);
+
 /* ns since the epoch. False: before it, or too late for 63 bits. */
 bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns);
 /* ctf_model.c: fills t and md from c->t. 0 or -errno with a sentence. */

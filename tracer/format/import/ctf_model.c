@@ -11,6 +11,7 @@ static int fail_model(const struct compiler *c, int ret, const char *what, const
 	return tr_fail(c->err, ret,
 		       ret == -ENOMEM	? "out of memory"
 		       : ret == -EEXIST ? "%s: %s '%.80s': its id is used twice" IN_CTF("7.4")
+					  IN_CTF2("5.9")
 					: "%s: %s '%.80s': two fields have one name"
 					  IN_CTF("4.2.1") ", or a type is not supported",
 		       c->file, what, name);
@@ -73,6 +74,10 @@ static int add_event(struct compiler *c, struct ctf_class *class, const struct t
 	e->fields = all;
 	e->field_count = n + count;
 	e->id = at->id;
+	if (te->emf_uri && !(e->emf_uri = strdup(te->emf_uri))) {
+		md_event_destroy(e);
+		return tr_fail(c->err, -ENOMEM, "out of memory");
+	}
 	at->field_count = te->fields ? te->fields->count : 0;
 	set_empty(e, class, te, n, count);
 	ret = md_stream_add(class->md, e);
@@ -116,8 +121,10 @@ static bool has_timestamp(const struct tsdl_type *t)
 }
 
 /* Whether its events have times, of their own or of their packets. */
-static bool has_times(const struct tsdl_stream *ts)
+static bool has_times(const struct tsdl *t, const struct tsdl_stream *ts)
 {
+	if (t->ctf2)
+		return ts->clock;
 	return has_clock(ts->event_header) || has_clock(ts->packet_context) ||
 	       has_timestamp(ts->event_header) || has_timestamp(ts->event_header_ext) ||
 	       has_member(ts->packet_context, "timestamp_begin") ||
@@ -143,7 +150,7 @@ static int number_events(struct compiler *c, struct ctf_class *class)
 	for (uint32_t i = 0; i < count; i++)
 		if (i && class->events[i].number == class->events[i - 1].number)
 			return tr_fail(c->err, -EINVAL, "%s: the id %llu of an event is used twice"
-				       IN_CTF("7.4"), c->file,
+				       IN_CTF("7.4") IN_CTF2("5.9"), c->file,
 				       (unsigned long long)class->events[i].number);
 	for (limit = 0; limit < count && class->events[limit].number <= MD_EVENT_ID_MAX; limit++) {
 		class->events[limit].id = (uint32_t)class->events[limit].number;
@@ -202,11 +209,13 @@ static void set_counters(const struct compiler *c, struct ctf_class *class)
 	for (size_t i = class->packet_context; i < c->out->step_count; i++) {
 		const struct step *s = &c->out->steps[i];
 
-		if (s->code == STEP_INT && s->role == ROLE_DISCARDED)
+		if (s->code != STEP_INT && s->code != STEP_LEB128)
+			continue;
+		if (s->roles & 1u << ROLE_DISCARDED)
 			class->discarded_bits = s->size;
-		else if (s->code == STEP_INT && s->role == ROLE_SEQUENCE)
+		if (s->roles & 1u << ROLE_SEQUENCE)
 			class->sequence_bits = s->size;
-		else if (s->code == STEP_INT && s->role == ROLE_CHECKSUM)
+		if (s->roles & 1u << ROLE_CHECKSUM)
 			class->checksum_bits = s->size, class->checksum_big = s->big_endian;
 	}
 }
@@ -264,15 +273,27 @@ static int compile_header(struct compiler *c, struct ctf_class *class, const str
 	for (size_t i = class->event_header; i < c->out->step_count && ts->event_header_ext; i++) {
 		const struct step *s = &c->out->steps[i];
 
-		if (s->code == STEP_INT && s->role == ROLE_ID)
+		if (s->code == STEP_INT && s->roles & 1u << ROLE_ID)
 			class->last_id = UINT64_MAX >> (64 - s->size);
 	}
 	if (!ret && ts->event_header_ext)
 		ret = layout_compile(c, SCOPE_EVENT_HEADER, ts->event_header_ext,
 				     &class->header_ext, NULL, NULL);
+	class->clock = c->clock;
 	for (size_t i = class->event_header; i < c->out->step_count && !class->clock; i++)
 		class->clock = c->out->steps[i].clock;
 	return ret;
+}
+
+/* What the packets of a stream class of CTF 2 have by name, and its clock. */
+static void set_names(struct compiler *c, const struct tsdl_stream *ts)
+{
+	c->sealed = has_member(ts->packet_context, "checksum_scheme") &&
+		    has_member(ts->packet_context, "compression_scheme");
+	c->clock = NULL;
+	for (uint32_t i = 0; i < c->t->clock_count && ts->clock; i++)
+		if (c->t->clocks[i] == ts->clock)
+			c->clock = &c->out->clocks[i];
 }
 
 static int add_class(struct compiler *c, struct ctf_class *class, struct md_trace *md,
@@ -298,7 +319,8 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 		return fail_model(c, ret, "stream", "");
 	}
 	class->md->no_cpu = !has_member(ts->packet_context, "cpu_id");
-	class->md->no_time = !has_times(ts);
+	class->md->no_time = !has_times(c->t, ts);
+	set_names(c, ts);
 	ret = layout_compile(c, SCOPE_PACKET, ts->packet_context, &class->packet_context, &packet,
 			     &shown);
 	set_counters(c, class);

@@ -37,12 +37,16 @@ bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns)
 	return true;
 }
 
+/* CTF 2 has a class without an id as the number 0. */
 static const struct ctf_class *find_class(const struct ctf_trace *t, const struct run *r)
 {
-	if (!(r->have & 1u << ROLE_STREAM))
+	bool known = r->have & 1u << ROLE_STREAM;
+	uint64_t id = known ? r->roles[ROLE_STREAM] : 0;
+
+	if (!known && (t->class_count == 1 || !t->ctf2))
 		return t->class_count == 1 ? t->classes : NULL;
 	for (uint32_t i = 0; i < t->class_count; i++)
-		if (t->classes[i].id == r->roles[ROLE_STREAM])
+		if (t->classes[i].id == id)
 			return &t->classes[i];
 	return NULL;
 }
@@ -70,14 +74,16 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	uint64_t room = 8 * (f->size - offset);
 
 	p->start = r->bits.at;
-	p->size = r->have & 1u << ROLE_PACKET ? size_in_bits(t, r->roles[ROLE_PACKET]) : room;
+	p->size = r->have & 1u << ROLE_PACKET ? size_in_bits(t, r->roles[ROLE_PACKET])
+		  : t->ctf2 && r->have & 1u << ROLE_CONTENT ? r->roles[ROLE_CONTENT]
+							    : room;
 	p->content = r->have & 1u << ROLE_CONTENT ? size_in_bits(t, r->roles[ROLE_CONTENT])
 						  : p->size;
 	p->cpu = r->have & 1u << ROLE_CPU ? (uint32_t)r->roles[ROLE_CPU] : 0;
 	if (p->size > room)
 		return import_fail(t->im, err, f, offset,
 				   "expected a packet of %llu bytes, but the file ends after %llu"
-				   IN_CTF("5.2"),
+				   IN_CTF("5.2") IN_CTF2("6.1"),
 				   (unsigned long long)p->size / 8,
 				   (unsigned long long)room / 8);
 	p->compression = (unsigned int)r->roles[ROLE_COMPRESSION];
@@ -85,7 +91,8 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	    !p->size || p->size < p->start)
 		return import_fail(t->im, err, f, offset,
 				   "expected a packet of whole bytes with its header and content, "
-				   "found packet_size %llu, content_size %llu" IN_CTF("5.2"),
+				   "found packet_size %llu, content_size %llu" IN_CTF("5.2")
+				   IN_CTF2("6.1"),
 				   (unsigned long long)p->size, (unsigned long long)p->content);
 	if (r->roles[ROLE_ENCRYPTION])
 		return import_fail(t->im, err, f, offset,
@@ -103,53 +110,8 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	return 0;
 }
 
-/* A checksum as its bytes; md5 and sha1 may be cut to those that a field has. */
-struct sum { uint8_t bytes[32]; size_t n; };
-
-/* What the header says. */
-static struct sum wanted_sum(const struct ctf_packet *p)
-{
-	const struct ctf_class *class = p->class;
-	bool big = class->checksum_big && p->r.roles[ROLE_CHECKSUM_SCHEME] != MD_CHECKSUM_CRC32;
-	struct sum s = { .n = p->r.checksum_size };
-
-	memcpy(s.bytes, p->r.checksum, sizeof(s.bytes));
-	if (s.n)
-		return s;
-	s.n = class->checksum_bits / 8;
-	for (size_t i = 0; i < s.n; i++)
-		s.bytes[i] = (uint8_t)(p->r.roles[ROLE_CHECKSUM] >> 8 * (big ? s.n - 1 - i : i));
-	return s;
-}
-
-/* Of `len` bytes of the file; a crc32 with its lowest byte first, as wanted_sum has it. */
-static int find_sum(uint64_t scheme, const struct import_file *f, uint64_t from, uint64_t len,
-		    struct sum *s)
-{
-	uint32_t crc = 0;
-	int ret;
-
-	if (scheme != MD_CHECKSUM_CRC32) {
-		ret = seal_file_digest(f->fd, from, len, scheme == MD_CHECKSUM_SHA1, s->bytes);
-		s->n = ret > 0 ? (size_t)ret : 0;
-		return ret < 0 ? ret : 0;
-	}
-	ret = seal_file_checksum(f->fd, from, len, &crc);
-	s->n = sizeof(crc);
-	for (size_t i = 0; i < s->n; i++)
-		s->bytes[i] = (uint8_t)(crc >> 8 * i);
-	return ret;
-}
-
-static bool is_same_sum(const struct sum *wanted, const struct sum *found)
-{
-	size_t n = wanted->n < found->n ? wanted->n : found->n;
-
-	return n && !memcmp(wanted->bytes, found->bytes, n);
-}
-
 static int fail_sum(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
-		    const struct sum *wanted, const struct sum *found, bool crc)
+		    const struct ctf_sum *wanted, const struct ctf_sum *found, bool crc)
 {
 	char text[2][80] = { "", "" };
 
@@ -169,22 +131,22 @@ static int fail_sum(const struct ctf_stream *s, const struct import_file *f, uin
  * that it is of the content; we write it of all that follows the header.
  */
 static int check_sum(const struct ctf_stream *s, const struct import_file *f, uint64_t offset,
-		     const struct ctf_packet *p)
+		  const struct ctf_packet *p)
 {
 	uint64_t start = p->start / 8, scheme = p->r.roles[ROLE_CHECKSUM_SCHEME];
-	struct sum wanted, found = { .n = 0 };
+	struct ctf_sum wanted, found = { .n = 0 };
 	int ret;
 
 	if (!scheme || scheme > MD_CHECKSUM_CRC32 || p->start % 8 ||
 	    !(p->r.have & 1u << ROLE_CHECKSUM))
 		return 0;
-	wanted = wanted_sum(p);
-	ret = find_sum(scheme, f, offset + start, p->size / 8 - start, &found);
-	if (!ret && is_same_sum(&wanted, &found))
+	wanted = ctf_wanted_sum(p);
+	ret = ctf_find_sum(scheme, f, offset + start, p->size / 8 - start, &found);
+	if (!ret && ctf_is_same_sum(&wanted, &found))
 		return 0;
 	if (!ret && !p->compression && p->content < p->size) {
-		ret = find_sum(scheme, f, offset + start, (p->content + 7) / 8 - start, &found);
-		if (!ret && is_same_sum(&wanted, &found))
+		ret = ctf_find_sum(scheme, f, offset + start, (p->content + 7) / 8 - start, &found);
+		if (!ret && ctf_is_same_sum(&wanted, &found))
 			return 0;
 	}
 	/* If the file has changed, that is the error to report. */
@@ -205,14 +167,21 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 	if (ret)
 		return ret;
 	if (r->have & 1u << ROLE_MAGIC && r->roles[ROLE_MAGIC] != MD_CTF_MAGIC) {
-		r->why = "expected the magic number 0xc1fc1fc1 of a packet" IN_CTF("5");
+		r->why = "expected the magic number 0xc1fc1fc1 of a packet" IN_CTF("5")
+			 IN_CTF2("6.1");
+		return LAYOUT_BAD;
+	}
+	if (t->ctf2 && r->have & 1u << ROLE_UUID &&
+	    memcmp(r->uuid, t->uuid, sizeof(t->uuid)) != 0) {
+		r->why = "the packet is of another trace: its UUID is not that of the preamble"
+			 IN_CTF2("6.1");
 		return LAYOUT_BAD;
 	}
 	p->class = find_class(t, r);
 	if (!p->class) {
 		r->why = r->have & 1u << ROLE_STREAM
 				 ? "the packet is of a stream that the metadata does not have"
-				   IN_CTF("5")
+				   IN_CTF("5") IN_CTF2("6.1")
 				 : "the packet does not say of which stream it is" IN_CTF("5.1");
 		return LAYOUT_BAD;
 	}
@@ -242,7 +211,7 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 	*p = (struct ctf_packet){ .r = { .layout = &t->layout,
 					.count_fields = count_fields },
 				   .context = MD_BUF_INIT };
-	p->r.slots = calloc(t->layout.slot_count + 1, sizeof(*p->r.slots));
+	p->r.slots = calloc(2 * (size_t)t->layout.slot_count + 1, sizeof(*p->r.slots));
 	do {
 		free(data);
 		data = malloc(n + 1);
@@ -265,7 +234,8 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 		ret = import_fail(t->im, err, f, offset, "%s", p->r.why);
 	else if (ret == LAYOUT_SHORT)
 		ret = import_fail(t->im, err, f, offset,
-				  "the file ends in the header of a packet" IN_CTF("5"));
+				  "the file ends in the header of a packet" IN_CTF("5")
+				  IN_CTF2("6.4.3"));
 	else if (ret == LAYOUT_NOMEM)
 		ret = -ENOMEM;
 	free(data);
@@ -302,9 +272,11 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 	id = r->have & 1u << ROLE_ID ? r->roles[ROLE_ID] : 0;
 	e = ctf_event(class, id);
 	r->why = !e ? "the metadata has no event with the id of this one" IN_CTF("6.1")
+		       IN_CTF2("6.2")
 		 : !ctf_time(r, r->cycles, &ns)
 			 ? "the time of an event is before 1970 or after 2262" OWN_LIMIT
 		 : ns < *last ? "an event is earlier than the event before it" IN_CTF("8")
+			       IN_CTF2("4.2.2")
 			      : NULL;
 	if (r->why)
 		return LAYOUT_BAD;
@@ -319,7 +291,7 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 		ret = layout_run(r, e->fields);
 	/* There would be no end of such events. */
 	if (!ret && r->bits.at == begin) {
-		r->why = "an event has no bits" IN_CTF("6");
+		r->why = "an event has no bits" IN_CTF("6") IN_CTF2("4.2.2");
 		return LAYOUT_BAD;
 	}
 	return ret;
@@ -402,6 +374,7 @@ static int fail_event(const struct ctf_stream *s, const struct import_file *f, u
 	return import_fail(s->trace->im, NULL, f, offset + p->r.bits.at / 8, "%s",
 			   ret == LAYOUT_SHORT
 				   ? "an event ends after the content of its packet" IN_CTF("5.2")
+				     IN_CTF2("6.4.3")
 				   : p->r.why);
 }
 

@@ -202,8 +202,8 @@ static int read_input(struct import *im, const struct owner *owner, struct tr_er
 	if (!ret && !im->trace_count)
 		ret = tr_fail_at(err, -EINVAL, im->path, -1,
 				 "no trace in this directory: expected a file `metadata` of CTF "
-				 "1.8, eventdefs/ and control/ of LTT, or files stpd_cpuN of LKET, "
-				 "in it or below it");
+				 "1.8 or 2, eventdefs/ and control/ of LTT, or files stpd_cpuN of "
+				 "LKET, in it or below it");
 	if (!ret && (ret = make_region(im)))
 		tr_fail(err, ret, "the streams cannot be opened: %s", strerror(-ret));
 	return ret;

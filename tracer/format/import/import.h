@@ -6,12 +6,12 @@
  *   import.h     (this file) what a format of traces uses and provides
  *   import.c     the setting `input`, as a part of a session; the streams for views
  *   files.c      opens all files of the input with the rights of the session's owner
- *   ctf.h        CTF 1.8: the traces and streams of a directory (ctf.c), their event classes
- *                (ctf_model.c), packets and events (ctf_stream.c)
+ *   ctf.h        CTF 1.8 and 2: the traces and streams of a directory (ctf.c), their event classes
+ *                (ctf_model.c), packets and events (ctf_stream.c, ctf_sum.c)
  *   ctf_loss.c   … and what it says of events and packets that it does not have
+ *                The metadata are trees of types (../tsdl/, ../ctf2/); …
  *   layout.h     … compiles types into steps (layout*.c) that read bits and write bytes
- *                (packet.c)
- *   tsdl.h       … the types and blocks of the metadata text (tsdl_*.c)
+ *                (packet.c, packet_text.c)
  *   ltt.h        LTT 0.3 and 0.7: a reader of their files (ltt_*.c)
  *   ltt_input.c  … which makes traces and streams of directories
  *   lket.c       LKET's files stpd_cpuN

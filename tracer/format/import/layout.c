@@ -18,6 +18,22 @@ static const char *const scope_names[SCOPES] = {
 
 static void compile_type(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
 
+/* Between the names in a path; CTF 2 allows any character in a name. */
+#define SEPARATOR '.'
+#define CTF2_SEPARATOR '\xff'
+
+const char *layout_scope_name(enum scope scope)
+{
+	return scope_names[scope];
+}
+
+bool layout_is_top(struct compiler *c)
+{
+	const char *path = md_buf_str(&c->path) + strlen(scope_names[c->scope]);
+
+	return *path && !strchr(path + 1, c->t->ctf2 ? CTF2_SEPARATOR : SEPARATOR);
+}
+
 void layout_fail(struct compiler *c, const char *fmt, ...)
 {
 	char text[200];
@@ -43,7 +59,7 @@ void layout_use_memory(struct compiler *c, uint64_t bytes)
 		layout_fail(c, "the types have too many parts" OWN_LIMIT);
 }
 
-static void *grow(struct compiler *c, void *array, size_t count, size_t size)
+void *layout_grow(struct compiler *c, void *array, size_t count, size_t size)
 {
 	void *more = array;
 
@@ -59,7 +75,7 @@ static void *grow(struct compiler *c, void *array, size_t count, size_t size)
 
 uint32_t layout_add_step(struct compiler *c, const struct step *s)
 {
-	struct step *more = grow(c, c->out->steps, c->out->step_count, sizeof(*more));
+	struct step *more = layout_grow(c, c->out->steps, c->out->step_count, sizeof(*more));
 
 	layout_use_memory(c, 256);      /* the field, and its part of two programs */
 	if (!more)
@@ -69,22 +85,28 @@ uint32_t layout_add_step(struct compiler *c, const struct step *s)
 	return (uint32_t)c->out->step_count++;
 }
 
-/* Ends a list of steps. */
-static void end_steps(struct compiler *c)
+void layout_end_steps(struct compiler *c)
 {
 	struct step end = { .code = STEP_END };
 
 	layout_add_step(c, &end);
 }
 
+/* … of the step at `at` */
+static void end_body(struct compiler *c, uint32_t at)
+{
+	layout_end_steps(c);
+	if (!c->failed)
+		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
+}
+
 /* ---- names ---- */
 
-/* Enters a member: its path is c->path. Returns the length before. */
-static size_t enter(struct compiler *c, const char *name)
+size_t layout_enter(struct compiler *c, const char *name)
 {
 	size_t len = c->path.len;
 
-	md_buf_putc(&c->path, '.');
+	md_buf_putc(&c->path, c->t->ctf2 ? CTF2_SEPARATOR : SEPARATOR);
 	md_buf_puts(&c->path, name);
 	layout_use_memory(c, 64 + 2 * strlen(name));
 	c->work += c->path.len;
@@ -93,24 +115,7 @@ static size_t enter(struct compiler *c, const char *name)
 	return len;
 }
 
-void layout_add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t)
-{
-	struct symbol *more = grow(c, c->symbols, c->symbol_count, sizeof(*more));
-
-	if (!more)
-		return;
-	c->symbols = more;
-	more += c->symbol_count;
-	*more = (struct symbol){ strdup(md_buf_str(&c->path)), slot,
-				 c->block ? c->block->id : 0, c->field, t };
-	if (!more->path)
-		layout_fail_memory(c);
-	else
-		c->symbol_count++;
-}
-
-/* Counts comparisons. False: these are too many. */
-static bool may_work(struct compiler *c, uint64_t n)
+bool layout_may_work(struct compiler *c, uint64_t n)
 {
 	c->work += n;
 	if (c->work > WORK_MAX)
@@ -118,57 +123,10 @@ static bool may_work(struct compiler *c, uint64_t n)
 	return !c->failed;
 }
 
-static const struct symbol *find_path(struct compiler *c, const char *prefix, size_t n,
-				      const char *ref)
+void layout_compile_block(struct compiler *c, const struct tsdl_type *t, bool is_loop,
+			  struct md_type *to)
 {
-	if (!may_work(c, c->symbol_count * (1 + n / 16)))
-		return NULL;
-	for (size_t i = c->symbol_count; i--;) {
-		const char *path = c->symbols[i].path;
-
-		if (!n && !strcmp(path, ref))
-			return &c->symbols[i];
-		if (n && !strncmp(path, prefix, n) && path[n] == '.' && !strcmp(path + n + 1, ref))
-			return &c->symbols[i];
-	}
-	return NULL;
-}
-
-static bool is_in_block(const struct block *b, uint32_t id)
-{
-	while (id && b && b->id != id)
-		b = b->up;
-	return !id || b;
-}
-
-/* The field that a length or a tag names: of the nearest structure around, or by its whole path. */
-static const struct symbol *find_symbol(struct compiler *c, const char *ref)
-{
-	const struct symbol *s = NULL;
-	const char *path = md_buf_str(&c->path);
-	size_t n = c->path.len, least = strlen(scope_names[c->scope]);
-
-	while (!s && !c->failed && n >= least) {
-		s = find_path(c, path, n, ref);
-		do
-			n--;
-		while (n > least && path[n] != '.');
-	}
-	if (!s && !c->failed)
-		s = find_path(c, NULL, 0, ref);
-	if (!s)
-		layout_fail(c, "there is no field '%.80s' before its use as a length or a tag"
-			    IN_CTF("7.3.2"), ref);
-	else if (!is_in_block(c->block, s->block))
-		layout_fail(c, "the length or tag '%.80s' is in an option or an element, and may "
-			    "have no value" IN_CTF("7.3.2"), ref);
-	return c->failed ? NULL : s;
-}
-
-/* Compiles the type of an option or of elements. */
-static void compile_block(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
-{
-	struct block block = { c->block, ++c->block_count };
+	struct block block = { c->block, ++c->block_count, is_loop };
 
 	c->block = &block;
 	compile_type(c, t, to);
@@ -179,7 +137,8 @@ static void compile_block(struct compiler *c, const struct tsdl_type *t, struct 
 
 static bool is_byte(const struct tsdl_type *t)
 {
-	return t->kind == TSDL_INT && t->size == 8 && t->align == 8 && !t->clock;
+	return t->kind == TSDL_INT && t->size == 8 && t->align == 8 && !t->clock && !t->roles &&
+	       !t->reversed && !t->leb128;
 }
 
 /* Whether the type is that of this member of the scope. */
@@ -188,39 +147,76 @@ static bool is_member(struct compiler *c, const char *name)
 	return !strcmp(md_buf_str(&c->path) + strlen(scope_names[c->scope]) + 1, name);
 }
 
-/* 1 + the field that has this value, if it may be missing, and is not the one that is compiled. */
-static uint32_t needed_field(const struct compiler *c, const struct symbol *s)
+/* The role of an array of bytes, by its name in CTF 1.8. */
+static uint32_t role_of_bytes(struct compiler *c, uint32_t count)
 {
-	return s && s->field != c->field ? s->field : 0;
+	if (count == 16 && c->scope == SCOPE_HEADER &&
+	    (is_member(c, "uuid") || is_member(c, "trace_uuid")))
+		return 1u << ROLE_UUID;
+	if (count > 32 || c->scope != SCOPE_PACKET || !is_member(c, "checksum") ||
+	    (c->t->ctf2 && !c->sealed))
+		return 0;
+	c->checksums++;
+	return 1u << ROLE_CHECKSUM;
+}
+
+/* Whether the model would have a value of no bytes, which cannot be an element. */
+static bool has_no_bytes(const struct tsdl_type *t)
+{
+	if (t->kind == TSDL_ARRAY)
+		return !t->count || has_no_bytes(t->element);
+	if (t->kind != TSDL_STRUCT)
+		return t->kind == TSDL_BLOB && !t->at && !t->count;
+	for (uint32_t i = 0; i < t->count; i++)
+		if (!has_no_bytes(t->members[i].type))
+			return false;
+	return true;
+}
+
+/* An element of no bytes is one that may be missing, and never is: it has a tag. */
+static void compile_element(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
+{
+	struct step s = { .code = STEP_OPTIONAL };
+	uint32_t at;
+
+	if (!c->t->ctf2 || !has_no_bytes(t)) {
+		layout_compile_block(c, t, true, to);
+		return;
+	}
+	at = layout_add_step(c, &s);
+	if (!layout_init_optional(c, to))
+		return;
+	layout_compile_block(c, t, true, &to->members[1].type);
+	end_body(c, at);
 }
 
 static void compile_array(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
 	struct step s = { .code = is_byte(t->element) ? STEP_BYTES : STEP_LOOP, .count = t->count,
-			  .align = t->align, .slot = NO_SLOT, .hidden = c->hidden };
+			  .align = t->align, .slot = NO_SLOT, .empty = t->element->empty };
 	const struct symbol *length;
 	bool sequence = t->kind == TSDL_SEQUENCE;
 	uint32_t at;
 
 	if (layout_compile_missing(c, t))
 		return;
-	length = t->ref ? find_symbol(c, t->ref) : NULL;
-	s.needs = needed_field(c, length);
+	length = t->ref || t->at ? layout_find_field(c, t, &s.checked) : NULL;
+	s.needs = layout_needed_field(c, length);
 	if (t->length)
 		s.slot = layout_compile_length(c, t->length);
-	if (length && (length->type->kind == TSDL_FLOAT || length->type->is_signed))
-		layout_fail(c, "the length '%.80s' is not an unsigned integer" IN_CTF("4.2.4"),
-			    t->ref);
+	if (length && (length->type->kind == TSDL_FLOAT || length->type->kind == TSDL_BOOL ||
+		       length->type->is_signed))
+		layout_fail(c, c->t->ctf2 ? "the length '%.80s' is not an unsigned integer"
+					    IN_CTF2("5.3.1")
+					  : "the length '%.80s' is not an unsigned integer"
+					    IN_CTF("4.2.4"),
+			    t->ref ? t->ref : t->at->names[t->at->count - 1]);
 	if (c->failed)
 		return;
 	if (length)
 		s.slot = length->slot;
-	else if (!sequence && s.code == STEP_BYTES && s.count == 16 && c->scope == SCOPE_HEADER &&
-		 (is_member(c, "uuid") || is_member(c, "trace_uuid")))
-		s.role = ROLE_UUID;
-	else if (!sequence && s.code == STEP_BYTES && s.count <= 32 && c->scope == SCOPE_PACKET &&
-		 is_member(c, "checksum"))
-		s.role = ROLE_CHECKSUM, c->checksums++;
+	else if (!sequence && s.code == STEP_BYTES)
+		s.roles = role_of_bytes(c, s.count);
 	*to = (struct md_type){ .kind = sequence ? MD_SEQUENCE : MD_ARRAY, .count = t->count,
 				.quiet = sequence, .length_size = sequence ? 4 : 0 };
 	to->element = calloc(1, sizeof(*to->element));
@@ -229,15 +225,13 @@ static void compile_array(struct compiler *c, const struct tsdl_type *t, struct 
 		return;
 	}
 	at = layout_add_step(c, &s);
-	compile_block(c, t->element, to->element);
-	end_steps(c);
-	if (!c->failed)
-		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
+	compile_element(c, t->element, to->element);
+	end_body(c, at);
 }
 
-static const char *plain_name(const char *name)
+const char *layout_plain_name(const struct compiler *c, const char *name)
 {
-	return name[0] == '_' && name[1] ? name + 1 : name;
+	return !c->t->ctf2 && name[0] == '_' && name[1] ? name + 1 : name;
 }
 
 /*
@@ -246,17 +240,21 @@ static const char *plain_name(const char *name)
  */
 static bool is_hidden(struct compiler *c, const struct tsdl_member *m)
 {
+	const uint32_t hidden = 1u << ROLE_BEGIN | 1u << ROLE_END | 1u << ROLE_CONTENT |
+				1u << ROLE_PACKET | 1u << ROLE_DISCARDED;
+	const uint32_t seal = 1u << ROLE_CHECKSUM | 1u << ROLE_CHECKSUM_SCHEME |
+			      1u << ROLE_COMPRESSION | 1u << ROLE_ENCRYPTION;
+	bool top = c->path.len == strlen(scope_names[SCOPE_PACKET]);
 	enum role role = layout_role(c, m->name);
 
-	return c->scope == SCOPE_PACKET && c->path.len == strlen(scope_names[SCOPE_PACKET]) &&
-	       (m->type->kind == TSDL_INT || m->type->kind == TSDL_ENUM ||
-		(role == ROLE_CHECKSUM && m->type->kind == TSDL_ARRAY &&
-		 is_byte(m->type->element))) &&
-	       (role == ROLE_BEGIN || role == ROLE_END || role == ROLE_CONTENT ||
-		role == ROLE_PACKET || role == ROLE_DISCARDED || role == ROLE_CHECKSUM ||
-		role == ROLE_CHECKSUM_SCHEME || role == ROLE_COMPRESSION ||
-		role == ROLE_ENCRYPTION ||
-		!strcmp(m->name, "packet_seq_num"));
+	if (c->scope != SCOPE_PACKET || (c->t->ctf2 && layout_has_roles_only(m->type)))
+		return c->scope == SCOPE_PACKET;
+	if (!top || (c->t->ctf2 && !c->sealed))
+		return false;
+	if (m->type->kind == TSDL_INT || m->type->kind == TSDL_ENUM)
+		return (c->t->ctf2 ? seal : hidden | seal) & 1u << role ||
+		       (!c->t->ctf2 && !strcmp(m->name, "packet_seq_num"));
+	return role == ROLE_CHECKSUM && m->type->kind == TSDL_ARRAY && is_byte(m->type->element);
 }
 
 /* A field of an event that may be missing: section 6.1.2. */
@@ -266,21 +264,24 @@ static void compile_optional(struct compiler *c, const struct tsdl_type *t, uint
 	struct step s = { .code = STEP_OPTIONAL, .count = field };
 	uint32_t at = layout_add_step(c, &s);
 
-	*to = (struct md_type){ .kind = MD_VARIANT, .quiet = true, .optional = true, .count = 2 };
-	to->members = calloc(2, sizeof(*to->members));
-	if (!to->members || !(to->members[0].name = strdup("missing")) ||
-	    !(to->members[1].name = strdup("value"))) {
-		to->count = to->members ? 2 : 0;
-		layout_fail_memory(c);
+	if (!layout_init_optional(c, to))
 		return;
-	}
-	to->members[0].type.kind = MD_STRUCT;
 	c->field = field + 1;
 	compile_type(c, t, &to->members[1].type);
 	c->field = 0;
-	end_steps(c);
-	if (!c->failed)
-		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
+	end_body(c, at);
+}
+
+/* A member that is read, and not shown. */
+static void compile_hidden(struct compiler *c, const struct tsdl_type *t)
+{
+	struct step s = { .code = STEP_HIDDEN };
+	uint32_t at = layout_add_step(c, &s);
+	struct md_type unused = { 0 };
+
+	compile_type(c, t, &unused);
+	end_body(c, at);
+	md_type_deinit(&unused);
 }
 
 static void compile_members(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
@@ -294,25 +295,26 @@ static void compile_members(struct compiler *c, const struct tsdl_type *t, struc
 		return;
 	}
 	for (uint32_t i = 0; i < t->count && !c->failed; i++) {
+		const struct tsdl_member *m = &t->members[i];
+		bool hidden = is_hidden(c, m);
 		struct md_field *f = &to->members[to->count];
-		bool hidden = is_hidden(c, &t->members[i]);
-		size_t len = enter(c, t->members[i].name);
+		size_t len = layout_enter(c, m->name);
 
-		f->name = strdup(plain_name(t->members[i].name));
-		c->hidden |= hidden;
+		if (hidden) {
+			compile_hidden(c, m->type);
+			c->path.len = len;
+			continue;
+		}
+		to->count++;
+		f->exact = c->t->ctf2;
+		f->name = strdup(layout_plain_name(c, m->name));
 		if (!f->name)
 			layout_fail_memory(c);
 		else if (optional)
-			compile_optional(c, t->members[i].type, i, &f->type);
+			compile_optional(c, m->type, i, &f->type);
 		else
-			compile_type(c, t->members[i].type, &f->type);
+			compile_type(c, m->type, &f->type);
 		c->path.len = len;
-		to->count++;
-		if (hidden) {
-			md_field_deinit(&to->members[--to->count]);
-			*f = (struct md_field){ 0 };
-			c->hidden = false;
-		}
 	}
 }
 
@@ -339,83 +341,15 @@ static void compile_struct(struct compiler *c, const struct tsdl_type *t, struct
 	c->begin = begin;
 }
 
-/* Adds the values of the tag that select an option, by the label that has the option's name. */
-static void add_ranges(struct compiler *c, const struct tsdl_type *tag, const char *name,
-		       uint8_t option, uint32_t step)
-{
-	if (!may_work(c, tag->count))
-		return;
-	for (uint32_t i = 0; i < tag->count && !c->failed; i++) {
-		const struct tsdl_mapping *m = &tag->mappings[i];
-		struct range *more;
-
-		if (strcmp(m->label, name) && strcmp(plain_name(m->label), plain_name(name)))
-			continue;
-		more = grow(c, c->out->ranges, c->out->range_count, sizeof(*more));
-		if (!more)
-			return;
-		c->out->ranges = more;
-		more[c->out->range_count++] = (struct range){ m->begin, m->end, tag->is_signed,
-							      option, step };
-	}
-}
-
-/* The options' steps follow the variant's, each with an end; ranges say where each begins. */
-static void compile_variant(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
-{
-	struct step s = { .code = STEP_VARIANT };
-	const struct symbol *tag = NULL;
-	uint32_t *first = NULL, at;
-
-	if (!t->ref)
-		layout_fail(c, "a variant has no tag" IN_CTF("4.2.2"));
-	else
-		tag = find_symbol(c, t->ref);
-	if (tag && tag->type->kind != TSDL_ENUM)
-		layout_fail(c, "the tag '%.80s' is not an enumeration" IN_CTF("4.2.2"), t->ref);
-	if (t->count > 127)
-		layout_fail(c, "a variant has more than 127 options" OWN_LIMIT);
-	if (c->failed)
-		return;
-	s.slot = tag->slot;
-	s.needs = needed_field(c, tag);
-	*to = (struct md_type){ .kind = MD_VARIANT, .quiet = true };
-	to->members = calloc(t->count + 1, sizeof(*to->members));
-	first = calloc(t->count + 1, sizeof(*first));
-	if (!to->members || !first) {
-		layout_fail_memory(c);
-		free(first);
-		return;
-	}
-	at = layout_add_step(c, &s);
-	/* tag is not valid any more when symbols were added */
-	for (uint32_t i = 0; i < t->count && !c->failed; i++) {
-		size_t len = enter(c, t->members[i].name);
-
-		first[i] = (uint32_t)c->out->step_count;
-		to->members[i].name = strdup(plain_name(t->members[i].name));
-		to->count = i + 1;
-		compile_block(c, t->members[i].type, &to->members[i].type);
-		end_steps(c);
-		c->path.len = len;
-	}
-	tag = c->failed ? NULL : find_symbol(c, t->ref);
-	if (tag) {
-		c->out->steps[at].body = (uint32_t)(c->out->step_count - 1 - at);
-		c->out->steps[at].ranges = (uint32_t)c->out->range_count;
-		for (uint32_t i = 0; i < t->count; i++)
-			add_ranges(c, tag->type, t->members[i].name, (uint8_t)i, first[i]);
-		c->out->steps[at].count =
-			(uint32_t)c->out->range_count - c->out->steps[at].ranges;
-	}
-	free(first);
-}
-
 static void compile_type(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
 	switch (t->kind) {
 	case TSDL_STRING:
-		layout_compile_string(c, to);
+		layout_compile_string(c, t, to);
+		break;
+	case TSDL_TEXT:
+	case TSDL_BLOB:
+		layout_compile_bytes(c, t, to);
 		break;
 	case TSDL_ARRAY:
 	case TSDL_SEQUENCE:
@@ -425,7 +359,10 @@ static void compile_type(struct compiler *c, const struct tsdl_type *t, struct m
 		compile_struct(c, t, to);
 		break;
 	case TSDL_VARIANT:
-		compile_variant(c, t, to);
+		layout_compile_variant(c, t, to);
+		break;
+	case TSDL_OPTIONAL:
+		layout_compile_optional(c, t, to);
 		break;
 	default:
 		layout_compile_int(c, t, to);
@@ -451,7 +388,7 @@ int layout_compile(struct compiler *c, enum scope scope, const struct tsdl_type 
 	*first = (uint32_t)c->out->step_count;
 	if (type && !c->failed)
 		compile_struct(c, type, &to);
-	end_steps(c);
+	layout_end_steps(c);
 	if (c->path.failed)
 		layout_fail_memory(c);
 	if (c->slots > c->out->slot_count)

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The compiled form of TSDL types: steps that read the bits of a packet and write the values in
- * the form of metadata/decode.h. Private to import/.
+ * The compiled form of types (../tsdl/tsdl.h): steps that read the bits of a packet and write the
+ * values in the form of metadata/decode.h. Private to import/.
  */
 #ifndef TRACER_IMPORT_LAYOUT_H
 #define TRACER_IMPORT_LAYOUT_H
 
 #include "metadata/buf.h"
 #include "metadata/model.h"
-#include "tracer/format/import/tsdl.h"
+#include "tracer/format/tsdl/tsdl.h"
 
 /* Bytes of the types and names of all traces of an import, as layout_use_memory counts them */
 #define LAYOUT_MEMORY_MAX (UINT64_C(256) << 20)
 
-/* Fields that say something about their packet or event, by their names. */
-enum role {
-	ROLE_NONE, ROLE_MAGIC, ROLE_STREAM, ROLE_INSTANCE, ROLE_BEGIN, ROLE_END, ROLE_CONTENT,
-	ROLE_PACKET, ROLE_CPU, ROLE_CHECKSUM, ROLE_CHECKSUM_SCHEME, ROLE_COMPRESSION,
-	ROLE_ENCRYPTION, ROLE_ID, ROLE_UUID, ROLE_DISCARDED, ROLE_SEQUENCE, ROLE_SEQUENCE_BITS,
-	ROLES
-};
-
 enum step_code {
 	STEP_END, STEP_ALIGN, STEP_INT, STEP_FLOAT, STEP_STRING, STEP_LOOP, STEP_BYTES,
+	STEP_LEB128,            /* an integer of CTF 2, of 7 bits a byte */
+	STEP_TEXT,              /* a string of as many bytes, up to a NUL */
 	STEP_VARIANT,
+	STEP_HIDDEN,            /* its body is read, and nothing is written */
+	STEP_FORGET,            /* `count` slots from `slot` on have no value */
 	STEP_MISSING,           /* a bit for each field of the event: it is missing */
 	STEP_OPTIONAL           /* a field that may be missing: its body */
 };
@@ -32,13 +28,18 @@ enum step_code {
 
 struct step {
 	uint8_t code;           /* enum step_code */
-	uint8_t role;           /* STEP_INT, STEP_BYTES: enum role */
 	uint8_t size;           /* STEP_INT, STEP_FLOAT: bits read */
 	uint8_t exponent;       /* STEP_FLOAT: exp_dig; the rest is mant_dig. A double is written */
 	uint8_t unit;           /* STEP_INT: bits of the unit that it lies in; 0: anywhere */
 	uint8_t bytes;          /* STEP_INT: bytes written: 1, 2, 4 or 8; 0: of a hidden field */
 	bool is_signed, big_endian;
-	bool hidden;            /* STEP_BYTES: they are not written */
+	bool reversed;          /* STEP_INT, _FLOAT: its bits are in the other order */
+	bool boolean;           /* STEP_INT: 1 if a bit is set, else 0 */
+	bool tracked;           /* STEP_INT, _LEB128: note that its slot has a value now, … */
+	bool checked;           /* STEP_LOOP, _BYTES, _TEXT, _VARIANT: … its slot may have none */
+	bool empty;             /* STEP_LOOP: its elements may have no bits */
+	uint8_t encoding;       /* STEP_STRING, _TEXT: enum tsdl_encoding */
+	uint32_t roles;         /* STEP_INT, _LEB128, _BYTES: bit ROLE_… */
 	uint32_t align;         /* bits, from the start of the packet */
 	/* STEP_INT: its value is kept here; STEP_LOOP, _BYTES: slot of the count; or NO_SLOT */
 	uint32_t slot;
@@ -49,7 +50,8 @@ struct step {
 	/* STEP_LOOP, _BYTES, _VARIANT: 1 + the field that has the count or the tag; 0: any */
 	uint32_t needs;
 	uint32_t ranges;        /* STEP_VARIANT: the first one, in layout.ranges */
-	uint32_t body;          /* STEP_LOOP, _OPTIONAL: steps, with their STEP_END */
+	uint32_t other;         /* … and its first option, if no range has the tag; 0: an error */
+	uint32_t body;          /* STEP_LOOP, _OPTIONAL, …: steps, with their STEP_END */
 	const struct clock_class *clock;        /* STEP_INT: it is the low bits of this clock */
 };
 
@@ -67,18 +69,18 @@ struct layout {                 /* of one trace */
 	uint32_t header;        /* program of the packet header: index of its first step */
 };
 
-/* The scopes in which a type may name fields of those before it. */
-enum scope { SCOPE_HEADER, SCOPE_PACKET, SCOPE_EVENT_HEADER, SCOPE_STREAM_EVENT, SCOPE_EVENT,
-	     SCOPE_FIELDS, SCOPES };
-
 /*
  * What is in an option of a variant, or in an element, has no value if no such option or element
  * was read: only the other fields in it may refer to it.
  */
-struct block { const struct block *up; uint32_t id; };
+struct block { const struct block *up; uint32_t id; bool is_loop; };
 
-/* field: as in struct step, `needs` */
-struct symbol { char *path; uint32_t slot, block, field; const struct tsdl_type *type; };
+/* field: as in struct step, `needs`; loop: the innermost block that is of an element; 0: none */
+struct symbol {
+	char *path;
+	uint32_t slot, block, loop, field;
+	const struct tsdl_type *type;
+};
 
 struct compiler {
 	const struct tsdl *t;
@@ -93,7 +95,8 @@ struct compiler {
 	uint32_t begin;         /* slot of the place of the innermost structure; or NO_SLOT */
 	const struct block *block;      /* the innermost one; NULL: none */
 	uint32_t block_count;
-	bool hidden;            /* values are read, not written */
+	const struct clock_class *clock;        /* of CTF 2: of the stream class; NULL: none */
+	bool sealed;            /* of CTF 2: the packet context has the names of a checksum, … */
 	bool missing;           /* headers of the stream class say which fields are missing */
 	uint32_t field;         /* 1 + the field of the event that is compiled, if it may lack; 0 */
 	uint32_t checksums;     /* members of this name in the packet context so far */
@@ -123,17 +126,50 @@ void layout_fail(struct compiler *c, const char *fmt, ...) __attribute__((format
 void layout_fail_memory(struct compiler *c);
 /* Of a member of this name in the scope. */
 enum role layout_role(const struct compiler *c, const char *name);
+/* Whether all values of the type have roles, so that text of CTF 2 does not have them. */
+bool layout_has_roles_only(const struct tsdl_type *t);
+/* Whether the path is that of a member of the scope's structure itself. */
+bool layout_is_top(struct compiler *c);
 /* Returns the index of the step; 0 if c->failed is set. */
 uint32_t layout_add_step(struct compiler *c, const struct step *s);
-/* The member at c->path has its value in this slot. */
-void layout_add_symbol(struct compiler *c, uint32_t slot, const struct tsdl_type *t);
+/* The member at c->path has its value in the slot that this returns. */
+uint32_t layout_add_symbol(struct compiler *c, const struct tsdl_type *t);
 /* Also enumerations and floating point numbers. */
 void layout_compile_int(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
 /* `missing_fields[NR_FIELDS]` of a header. False: the array is not that. */
 bool layout_compile_missing(struct compiler *c, const struct tsdl_type *t);
 /* The length before the elements of a sequence, which is not shown. Returns its slot. */
 uint32_t layout_compile_length(struct compiler *c, const struct tsdl_type *t);
-void layout_compile_string(struct compiler *c, struct md_type *to);
+void layout_compile_string(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+/* Strings and BLOBs of a length, of CTF 2 */
+void layout_compile_bytes(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+/* layout_choice.c */
+void layout_compile_variant(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+void layout_compile_optional(struct compiler *c, const struct tsdl_type *t, struct md_type *to);
+/* Makes *to a value that may be missing; its value is the caller's to set. False: failed. */
+bool layout_init_optional(struct compiler *c, struct md_type *to);
+/*
+ * The field that is the length or the tag of a type. *checked: it may have no value when it is
+ * used. NULL: failed. Symbols move when one is added.
+ */
+const struct symbol *layout_find_field(struct compiler *c, const struct tsdl_type *t,
+				       bool *checked);
+/* 1 + the field that has this value, if it may be missing, and is not the one that is compiled. */
+uint32_t layout_needed_field(const struct compiler *c, const struct symbol *s);
+
+/* … layout.c: the type of an option, or (is_loop) of elements */
+void layout_compile_block(struct compiler *c, const struct tsdl_type *t, bool is_loop,
+			  struct md_type *to);
+/* Enters a member: its path is c->path. Returns the length before. */
+size_t layout_enter(struct compiler *c, const char *name);
+/* Ends a list of steps. */
+void layout_end_steps(struct compiler *c);
+/* Counts comparisons. False: these are too many. */
+bool layout_may_work(struct compiler *c, uint64_t n);
+/* An array that doubles, with room for one more. NULL: failed. */
+void *layout_grow(struct compiler *c, void *array, size_t count, size_t size);
+const char *layout_scope_name(enum scope scope);
+const char *layout_plain_name(const struct compiler *c, const char *name);
 
 /* ---- packet.c: reading ---- */
 
@@ -163,7 +199,7 @@ struct run {
 	uint8_t checksum[32];   /* that of ROLE_CHECKSUM, if it is bytes; … */
 	uint8_t checksum_size;  /* … so many; 0: it is an integer */
 	uint32_t have;          /* bit ROLE_…: it has a value */
-	uint64_t *slots;        /* layout.slot_count */
+	uint64_t *slots;        /* layout.slot_count values, and whether each is one (tracked) */
 	uint64_t work;          /* since the caller set it to 0 */
 	/* STEP_MISSING: how many fields the event has of which this is the header; NULL: none */
 	uint32_t (*count_fields)(const struct run *r);
@@ -171,6 +207,14 @@ struct run {
 	uint8_t missing[TSDL_NODES_MAX / 8];    /* … then this means nothing */
 	const char *why;        /* of LAYOUT_BAD */
 };
+
+/*
+ * packet_text.c: appends `n` bytes at p, or up to a NUL of the encoding, as UTF-8 with a NUL. A
+ * character that is not valid becomes U+FFFD; UTF-8 is copied. As layout_run.
+ */
+int packet_text(struct run *r, const struct step *s, const uint8_t *p, size_t n);
+/* A string of another encoding than UTF-8 with a NUL, from this bit on. */
+int packet_string(struct run *r, const struct step *s, uint64_t at);
 
 /*
  * Runs a program. 0; LAYOUT_SHORT: it needs bits after bits.end; LAYOUT_BAD: the bits are not

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Elements that may have no bits: a trace of a few bytes must not have a text of gigabytes. */
+#define EMPTY_MAX 65536u
+
 static uint64_t align_up(uint64_t at, uint32_t align)
 {
 	return align > 1 ? (at + align - 1) & ~((uint64_t)align - 1) : at;
@@ -46,13 +49,47 @@ static inline uint64_t read_int(const struct step *s, const uint8_t *p, unsigned
 	return v;
 }
 
-/* The first value of the clock, not before the last one, that has these low bits. */
-static void advance_clock(struct run *r, const struct step *s, uint64_t v)
+/* The bits of v in the other order. */
+static uint64_t reverse(uint64_t v, unsigned int size)
 {
-	uint64_t mask = s->size < 64 ? (UINT64_C(1) << s->size) - 1 : UINT64_MAX;
+	uint64_t out = 0;
 
-	r->cycles = s->size < 64 ? r->cycles + ((v - r->cycles) & mask) : v;
+	for (unsigned int i = 0; i < size; i++)
+		out |= (v >> i & 1) << (size - 1 - i);
+	return out;
+}
+
+/* Not inline: only CTF 2 has these, and seldom. */
+static __attribute__((cold, noinline)) uint64_t change_int(const struct step *s, uint64_t v)
+{
+	unsigned int unused = 64u - s->size;
+
+	if (s->boolean)
+		return v != 0;
+	v = reverse(v, s->size);
+	return s->is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
+}
+
+/* The first value of the clock, not before the last one, that has these low bits. */
+static void advance_clock(struct run *r, const struct step *s, unsigned int size, uint64_t v)
+{
+	uint64_t mask = size < 64 ? (UINT64_C(1) << size) - 1 : UINT64_MAX;
+
+	r->cycles = size < 64 ? r->cycles + ((v - r->cycles) & mask) : v;
 	r->clock = s->clock;
+}
+
+/* Keeps an integer of `size` bits for what refers to it. */
+static inline void keep_int(struct run *r, const struct step *s, unsigned int size, uint64_t v)
+{
+	r->slots[s->slot] = v;
+	if (s->tracked)
+		r->slots[r->layout->slot_count + s->slot] = true;
+	for (uint32_t left = s->roles; left; left &= left - 1)
+		r->roles[__builtin_ctz(left)] = v;
+	r->have |= s->roles;
+	if (s->clock)
+		advance_clock(r, s, size, v);
 }
 
 static int put(struct run *r, const void *data, size_t n)
@@ -120,7 +157,17 @@ static int run_float(struct run *r, const struct step *s)
 	high = rest ? read_bits(b->data + (high - b->from) / 8, (unsigned int)(high & 7), rest,
 				s->big_endian)
 		    : 0;
-	d = make_double((unsigned __int128)high << 64 | v, s->size, s->exponent);
+	if (s->reversed && rest) {
+		/* The last bits that were read are the upper ones of the other order, too. */
+		uint64_t swapped = reverse(v, n);
+
+		v = reverse(high, rest);
+		high = swapped;
+		d = make_double((unsigned __int128)high << rest | v, s->size, s->exponent);
+	} else {
+		v = s->reversed ? reverse(v, n) : v;
+		d = make_double((unsigned __int128)high << 64 | v, s->size, s->exponent);
+	}
 	memcpy(&v, &d, sizeof(v));
 	return put_int(r, v, sizeof(v));
 }
@@ -146,17 +193,44 @@ static int run_int(struct run *r, const struct step *s)
 	v = read_int(s, b->data + (at - b->from) / 8, (unsigned int)(at & 7),
 		     b->end - (at & ~UINT64_C(7)));
 	b->at = at + s->size;
-	r->slots[s->slot] = v;
-	if (s->role) {
-		r->roles[s->role] = v;
-		r->have |= 1u << s->role;
-	}
-	if (s->clock)
-		advance_clock(r, s, v);
+	if (__builtin_expect(s->reversed | s->boolean, 0))
+		v = change_int(s, v);
+	keep_int(r, s, s->size, v);
 	return put_int(r, v, s->bytes);
 }
 
-static int run_string(struct run *r)
+/* 7 bits of each byte, the lowest first; the last byte's highest bit is 0. */
+static int run_leb128(struct run *r, const struct step *s)
+{
+	struct bits *b = &r->bits;
+	uint64_t at = align_up(b->at, 8), v = 0;
+	unsigned int size = 0;
+	uint8_t byte;
+
+	do {
+		if (at + 8 > b->end)
+			return LAYOUT_SHORT;
+		byte = b->data[(at - b->from) / 8];
+		/* Of the tenth byte only one bit is of the value; the others repeat the sign. */
+		if (size > 63 || (size == 63 && (s->is_signed ? (byte & 0x7f) !=
+								       (byte & 1 ? 0x7f : 0)
+							      : (byte & 0x7f) > 1))) {
+			r->why = "an integer has more than 64 bits" OWN_LIMIT2;
+			return LAYOUT_BAD;
+		}
+		v |= (uint64_t)(byte & 0x7f) << size;
+		size += 7;
+		at += 8;
+		r->work++;
+	} while (byte & 0x80);
+	if (s->is_signed && size < 64 && byte & 0x40)
+		v |= UINT64_MAX << size;
+	b->at = at;
+	keep_int(r, s, size, v);
+	return put_int(r, v, s->bytes);
+}
+
+static int run_string(struct run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, 8);
@@ -165,6 +239,8 @@ static int run_string(struct run *r)
 	if (at >= b->end)
 		return LAYOUT_SHORT;
 	p = b->data + (at - b->from) / 8;
+	if (s->encoding != TSDL_UTF8)
+		return packet_string(r, s, at);
 	nul = memchr(p, 0, (size_t)(b->end - at) / 8);
 	if (!nul)
 		return LAYOUT_SHORT;
@@ -181,17 +257,31 @@ static bool is_missing(const struct run *r, uint32_t field)
 	return r->any_missing && r->missing[field / 8] >> field % 8 & 1;
 }
 
+/* Whether the slot that a step needs has a value; if not, r->why says that. */
+static bool has_value(struct run *r, const struct step *s)
+{
+	if (s->needs && is_missing(r, s->needs - 1))
+		r->why = why_missing;
+	else if (s->checked && !r->slots[r->layout->slot_count + s->slot])
+		r->why = "the field with a length or a selector has no value" IN_CTF2("6.4.2");
+	else
+		return true;
+	return false;
+}
+
 /* The number of elements; a sequence has it before its elements. */
 static int begin_loop(struct run *r, const struct step *s, uint64_t *count)
 {
 	uint32_t length;
 
-	if (s->needs && is_missing(r, s->needs - 1)) {
-		r->why = why_missing;
+	if (!has_value(r, s))
 		return LAYOUT_BAD;
-	}
 	*count = s->slot == NO_SLOT ? s->count : r->slots[s->slot];
 	r->bits.at = align_up(r->bits.at, s->align);
+	if (s->empty && *count > EMPTY_MAX) {
+		r->why = "an array has more than 65536 elements that may have no bits" OWN_LIMIT2;
+		return LAYOUT_BAD;
+	}
 	if (s->slot == NO_SLOT)
 		return 0;
 	/* Each element has a bit at least. */
@@ -199,7 +289,8 @@ static int begin_loop(struct run *r, const struct step *s, uint64_t *count)
 		r->why = "a length is greater than 4294967295" OWN_LIMIT;
 		return LAYOUT_BAD;
 	}
-	if (*count > r->bits.end - (r->bits.at < r->bits.end ? r->bits.at : r->bits.end))
+	if (!s->empty &&
+	    *count > r->bits.end - (r->bits.at < r->bits.end ? r->bits.at : r->bits.end))
 		return LAYOUT_SHORT;
 	length = htole32((uint32_t)*count);
 	return put(r, &length, sizeof(length));
@@ -218,16 +309,31 @@ static int run_bytes(struct run *r, const struct step *s)
 		return LAYOUT_SHORT;
 	p = b->data + (b->at - b->from) / 8;
 	b->at += 8 * n;
-	if (s->role == ROLE_UUID) {
+	if (s->roles & 1u << ROLE_UUID) {
 		memcpy(r->uuid, p, sizeof(r->uuid));
-		r->have |= 1u << ROLE_UUID;
-	} else if (s->role == ROLE_CHECKSUM) {
+	} else if (s->roles & 1u << ROLE_CHECKSUM) {
 		memcpy(r->checksum, p, n);
 		r->checksum_size = (uint8_t)n;
-		r->have |= 1u << ROLE_CHECKSUM;
 	}
-	return s->hidden ? 0 : put(r, p, n);
+	r->have |= s->roles;
+	return put(r, p, n);
 }
+
+static int run_text(struct run *r, const struct step *s)
+{
+	struct bits *b = &r->bits;
+	uint64_t n, at = align_up(b->at, 8);
+
+	if (!has_value(r, s))
+		return LAYOUT_BAD;
+	n = s->slot == NO_SLOT ? s->count : r->slots[s->slot];
+	if (at > b->end || n > (b->end - at) / 8)
+		return LAYOUT_SHORT;
+	b->at = at + 8 * n;
+	return packet_text(r, s, b->data + (at - b->from) / 8, (size_t)n);
+}
+
+static const char why_much[] = "an event or a header has too many values" OWN_LIMIT;
 
 static int run_steps(struct run *r, const struct step *s);
 
@@ -236,8 +342,25 @@ static int run_loop(struct run *r, const struct step *s)
 	uint64_t n;
 	int err = begin_loop(r, s, &n);
 
-	while (!err && n--)
+	while (!err && n--) {
 		err = run_steps(r, s + 1);
+		/* (Elements without bits are of no step.) */
+		if (s->empty && ++r->work > LAYOUT_WORK_MAX) {
+			r->why = why_much;
+			return LAYOUT_BAD;
+		}
+	}
+	return err;
+}
+
+static int run_hidden(struct run *r, const struct step *s)
+{
+	struct md_buf *out = r->out;
+	int err;
+
+	r->out = NULL;
+	err = run_steps(r, s + 1);
+	r->out = out;
 	return err;
 }
 
@@ -277,28 +400,53 @@ static int run_variant(struct run *r, const struct step *s)
 	uint64_t tag = r->slots[s->slot];
 	int err;
 
-	if (s->needs && is_missing(r, s->needs - 1)) {
-		r->why = why_missing;
+	if (!has_value(r, s))
 		return LAYOUT_BAD;
-	}
 	for (; g < end; g++)
 		if (g->is_signed ? (int64_t)tag >= g->begin && (int64_t)tag <= g->end
 				 : tag >= (uint64_t)g->begin && tag <= (uint64_t)g->end)
 			break;
 	r->work += (uint64_t)(g - (end - s->count));
-	if (g == end) {
-		r->why = "a tag selects no option of its variant" IN_CTF("4.2.2");
+	if (g == end && !s->other) {
+		r->why = "a tag selects no option of its variant" IN_CTF("4.2.2")
+			 IN_CTF2("6.4.20");
 		return LAYOUT_BAD;
 	}
+	if (g == end)
+		return put(r, "", 1);   /* the first option, which has no bits */
 	err = put(r, &g->option, 1);
 	return err ? err : run_steps(r, r->layout->steps + g->step);
+}
+
+/* Those that only CTF 2 has, or few traces. */
+static int run_rare(struct run *r, const struct step *s)
+{
+	switch (s->code) {
+	case STEP_LEB128:
+		return run_leb128(r, s);
+	case STEP_TEXT:
+		return run_text(r, s);
+	case STEP_HIDDEN:
+		return run_hidden(r, s);
+	case STEP_FORGET:
+		memset(r->slots + r->layout->slot_count + s->slot, 0,
+		       s->count * sizeof(*r->slots));
+		return 0;
+	case STEP_MISSING:
+		return run_missing(r, s);
+	case STEP_OPTIONAL:
+		return run_optional(r, s);
+	default:
+		return run_variant(r, s);
+	}
 }
 
 static int run_steps(struct run *r, const struct step *s)
 {
 	int err = 0;
 
-	for (;; s++) {
+	/* The body of a step, if it has one, was run with it. */
+	for (;; s += 1 + s->body) {
 		switch (s->code) {
 		case STEP_END:
 			return 0;
@@ -314,31 +462,21 @@ static int run_steps(struct run *r, const struct step *s)
 			err = run_float(r, s);
 			break;
 		case STEP_STRING:
-			err = run_string(r);
+			err = run_string(r, s);
 			break;
 		case STEP_BYTES:
 			err = run_bytes(r, s);
-			s += s->body;
 			break;
 		case STEP_LOOP:
 			err = run_loop(r, s);
-			s += s->body;
-			break;
-		case STEP_MISSING:
-			err = run_missing(r, s);
-			break;
-		case STEP_OPTIONAL:
-			err = run_optional(r, s);
-			s += s->body;
 			break;
 		default:
-			err = run_variant(r, s);
-			s += s->body;
+			err = run_rare(r, s);
 		}
 		if (err)
 			return err;
 		if (++r->work > LAYOUT_WORK_MAX) {
-			r->why = "an event or a header has too many values" OWN_LIMIT;
+			r->why = why_much;
 			return LAYOUT_BAD;
 		}
 	}

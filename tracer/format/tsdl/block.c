@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/format/import/tsdl.h"
+#include "tracer/format/tsdl/tsdl.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* integer, floating_point, string */
-#include "tracer/format/import/tsdl.h"
+#include "tracer/format/tsdl/tsdl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The metadata text of CTF 1.8 (TSDL), or of its proposal (1.6), as a tree. Private to import/.
+ * tracer/format/tsdl/: the metadata of a CTF trace as a tree of types, clocks, streams and events;
+ * and the parser of the text of CTF 1.8 (TSDL), or of its proposal (1.6), which makes it.
  *
- *   tsdl_lexer.c  tokens; memory
- *   tsdl_scalar.c integers, floating point numbers, strings
- *   tsdl_type.c   all types
- *   tsdl_block.c  names of types; blocks: trace, env, clock, stream, event
+ *   tsdl.h   (this file) the tree, and its memory
+ *   lexer.c  tokens; memory
+ *   scalar.c integers, floating point numbers, strings
+ *   type.c   all types
+ *   block.c  names of types; blocks: trace, env, clock, stream, event
+ *
+ * CTF 2 has another text, which ../ctf2/ reads with the functions for its parser.
  *
  * The text is hostile: its length, the memory of the tree, the depth of types and the number of
  * named types are limited. A type that is named twice is one node with two users, so `nodes` counts
  * what a copy would have.
+ *
+ * Locks: none here. A tree belongs to the thread that opens an input.
  */
-#ifndef TRACER_IMPORT_TSDL_H
-#define TRACER_IMPORT_TSDL_H
+#ifndef TRACER_FORMAT_TSDL_TSDL_H
+#define TRACER_FORMAT_TSDL_TSDL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/base/err.h"
-#include "tracer/format/import/section.h"
+#include "tracer/format/tsdl/section.h"
 
 #define TSDL_TEXT_MAX (UINT64_C(64) << 20)      /* bytes of a metadata file */
 #define TSDL_MEMORY_MAX (UINT64_C(512) << 20)
@@ -36,11 +42,48 @@
 
 enum tsdl_kind {
 	TSDL_INT, TSDL_FLOAT, TSDL_STRING, TSDL_ENUM, TSDL_STRUCT, TSDL_VARIANT, TSDL_ARRAY,
-	TSDL_SEQUENCE
+	TSDL_SEQUENCE,
+	/* CTF 2 has these as well: */
+	TSDL_BOOL,
+	TSDL_FLAGS,             /* an integer whose mappings name its bits */
+	TSDL_TEXT,              /* a string of `count` bytes, or as many as a length says */
+	TSDL_BLOB,              /* bytes, as many as of TSDL_TEXT */
+	TSDL_OPTIONAL           /* `element`, or nothing */
 };
 enum tsdl_order { TSDL_NATIVE, TSDL_LE, TSDL_BE };
+enum tsdl_encoding { TSDL_UTF8, TSDL_UTF16LE, TSDL_UTF16BE, TSDL_UTF32LE, TSDL_UTF32BE };
+
+/* Fields that say something about their packet or event: by their names, in CTF 2 by `roles`. */
+enum role {
+	ROLE_NONE, ROLE_MAGIC, ROLE_STREAM, ROLE_INSTANCE, ROLE_BEGIN, ROLE_END, ROLE_CONTENT,
+	ROLE_PACKET, ROLE_CPU, ROLE_CHECKSUM, ROLE_CHECKSUM_SCHEME, ROLE_COMPRESSION,
+	ROLE_ENCRYPTION, ROLE_ID, ROLE_UUID, ROLE_DISCARDED, ROLE_SEQUENCE, ROLE_SEQUENCE_BITS,
+	ROLE_CLOCK,             /* of types only: the default clock has this value */
+	ROLES
+};
 
 struct tsdl_mapping { const char *label; int64_t begin, end; };
+
+/* Values of a selector. Its type is not known here: whether it can have them. */
+struct tsdl_range {
+	int64_t begin, end;     /* as uint64_t if the selector is unsigned */
+	bool negative;          /* `begin` is below 0: only for a signed one */
+	bool large;             /* `end` is above INT64_MAX: only for an unsigned one */
+};
+
+struct tsdl_ranges { struct tsdl_range *list; uint32_t count; };
+
+/* The scopes in which a type may name fields of those before it. */
+enum scope { SCOPE_HEADER, SCOPE_PACKET, SCOPE_EVENT_HEADER, SCOPE_STREAM_EVENT, SCOPE_EVENT,
+	     SCOPE_FIELDS, SCOPES };
+
+/* Where a length or a selector of CTF 2 is: section 5.3.1. */
+struct tsdl_location {
+	enum scope origin;      /* SCOPES: the structure around the type; … */
+	uint32_t up;            /* … so many structures further out */
+	uint32_t count;
+	const char **names;     /* of members, from there on */
+};
 
 struct tsdl_type {
 	uint8_t kind;           /* enum tsdl_kind */
@@ -61,9 +104,21 @@ struct tsdl_type {
 	const struct tsdl_type *element;
 	const char *ref;        /* path of the length (TSDL_SEQUENCE), the tag (TSDL_VARIANT) */
 	const struct tsdl_type *length; /* TSDL_SEQUENCE without ref: it precedes the elements */
+	/* of CTF 2: */
+	bool reversed;          /* the first bit is not the one that its byte order has first */
+	bool leb128;            /* TSDL_INT, TSDL_ENUM: of bytes with 7 bits each */
+	uint8_t encoding;       /* TSDL_STRING, TSDL_TEXT: enum tsdl_encoding */
+	uint32_t roles;         /* bit ROLE_… */
+	const struct tsdl_location *at; /* instead of ref; NULL: none */
+	struct tsdl_ranges ranges;      /* TSDL_OPTIONAL: without one its selector is a boolean */
 };
 
-struct tsdl_member { const char *name; const struct tsdl_type *type; };
+/* ranges: of an option of CTF 2. */
+struct tsdl_member {
+	const char *name;
+	const struct tsdl_type *type;
+	struct tsdl_ranges ranges;
+};
 
 struct tsdl_clock {
 	const char *name;
@@ -78,6 +133,7 @@ struct tsdl_event {
 	const char *name;
 	uint64_t id, stream_id;
 	int64_t loglevel;       /* MD_LOGLEVEL_NONE: none */
+	const char *emf_uri;    /* NULL: none */
 	const struct tsdl_type *context, *fields;       /* NULL: none */
 	struct tsdl_event *next;
 };
@@ -86,6 +142,7 @@ struct tsdl_stream {
 	uint64_t id;
 	const struct tsdl_type *packet_context, *event_header, *event_context;
 	const struct tsdl_type *event_header_ext;       /* follows a header with the largest id */
+	const struct tsdl_clock *clock; /* of CTF 2: its default clock; NULL: none */
 	struct tsdl_stream *next;
 };
 
@@ -94,6 +151,7 @@ struct tsdl {
 	uint64_t used;          /* bytes of memory */
 	bool has_trace, big_endian, has_uuid;
 	bool proposal;          /* of the proposal: sizes of packets are in bytes */
+	bool ctf2;              /* of CTF 2 */
 	uint8_t word_size;      /* bits of `long` */
 	uint8_t uuid[16];
 	const struct tsdl_type *packet_header;
@@ -164,6 +222,10 @@ const char *tsdl_path(struct tsdl_parser *p);
 int64_t tsdl_integer(struct tsdl_parser *p);
 
 struct tsdl_type *tsdl_new_type(struct tsdl_parser *p, enum tsdl_kind kind);
+/* Adds to a type the depth, the parts and the alignment of one that it contains. */
+void tsdl_contain(struct tsdl_parser *p, struct tsdl_type *t, const struct tsdl_type *inner);
+/* The type of this name, as the metadata has it. NULL: none. */
+const struct tsdl_type *tsdl_find_type(const struct tsdl_parser *p, const char *name);
 /* The type that the CTF proposal or C gives a name, if the metadata does not. NULL: none. */
 const struct tsdl_type *tsdl_builtin(struct tsdl_parser *p, const char *name);
 /* The number of an `align`. */

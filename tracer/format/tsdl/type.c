@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/format/import/tsdl.h"
+#include "tracer/format/tsdl/tsdl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static uint32_t hash_name(const char *name)
 	return (uint32_t)hash_string(HASH_START, name);
 }
 
-static const struct tsdl_type *find_type(const struct tsdl_parser *p, const char *name)
+const struct tsdl_type *tsdl_find_type(const struct tsdl_parser *p, const char *name)
 {
 	uint32_t hash = hash_name(name);
 
@@ -54,8 +54,7 @@ struct tsdl_type *tsdl_new_type(struct tsdl_parser *p, enum tsdl_kind kind)
 	return t;
 }
 
-/* Adds what the type contains to its depth and size. */
-static void contain(struct tsdl_parser *p, struct tsdl_type *t, const struct tsdl_type *inner)
+void tsdl_contain(struct tsdl_parser *p, struct tsdl_type *t, const struct tsdl_type *inner)
 {
 	if (p->failed)
 		return;
@@ -66,8 +65,8 @@ static void contain(struct tsdl_parser *p, struct tsdl_type *t, const struct tsd
 		tsdl_fail(p, "types are nested more than %u times" OWN_LIMIT, TSDL_DEPTH_MAX);
 	else if (t->nodes > TSDL_NODES_MAX)
 		tsdl_fail(p, "a type has more than %u parts" OWN_LIMIT, TSDL_NODES_MAX);
-	/* The options of a variant are aligned when they are read. */
-	if (t->kind != TSDL_VARIANT && inner->align > t->align)
+	/* What may be missing is aligned when it is read. */
+	if (t->kind != TSDL_VARIANT && t->kind != TSDL_OPTIONAL && inner->align > t->align)
 		t->align = inner->align;
 }
 
@@ -100,7 +99,7 @@ static void read_mapping(struct tsdl_parser *p, struct tsdl_type *t, int64_t *ne
 /* The type of this name, as the metadata or the language has it. NULL: none. */
 static const struct tsdl_type *known_type(struct tsdl_parser *p, const char *name)
 {
-	const struct tsdl_type *t = find_type(p, name);
+	const struct tsdl_type *t = tsdl_find_type(p, name);
 
 	return t ? t : tsdl_builtin(p, name);
 }
@@ -129,7 +128,7 @@ static void read_stars(struct tsdl_parser *p, char *name, size_t size)
 
 	while (tsdl_is(p, "*") && strlen(name) + 3 < size) {
 		snprintf(longer, sizeof(longer), "%.590s *", name);
-		if (!find_type(p, longer))
+		if (!tsdl_find_type(p, longer))
 			break;
 		snprintf(name, size, "%s", longer);
 		tsdl_next(p);
@@ -162,7 +161,7 @@ const struct tsdl_type *tsdl_structure(struct tsdl_parser *p, const char *name)
 	char whole[600];
 
 	snprintf(whole, sizeof(whole), "struct %.560s", name);
-	return p->failed ? NULL : find_type(p, whole);
+	return p->failed ? NULL : tsdl_find_type(p, whole);
 }
 
 static const struct tsdl_type *read_enum(struct tsdl_parser *p)
@@ -218,8 +217,8 @@ static const struct tsdl_type *make_array(struct tsdl_parser *p, const struct ts
 	if (element->empty)
 		tsdl_fail(p, "the elements of an array may have no bits" OWN_LIMIT);
 	if (d->length)
-		contain(p, t, d->length);
-	contain(p, t, element);
+		tsdl_contain(p, t, d->length);
+	tsdl_contain(p, t, element);
 	return t;
 }
 
@@ -299,9 +298,9 @@ static void add_member(struct tsdl_parser *p, struct tsdl_type *t, const char *n
 	t->members = tsdl_grow(p, t->members, t->count, sizeof(*t->members));
 	if (p->failed)
 		return;
-	t->members[t->count++] = (struct tsdl_member){ name, type };
+	t->members[t->count++] = (struct tsdl_member){ .name = name, .type = type };
 	t->empty = t->kind == TSDL_VARIANT ? t->empty || type->empty : t->empty && type->empty;
-	contain(p, t, type);
+	tsdl_contain(p, t, type);
 }
 
 /* One line of a structure or a variant: one type, one or more names. */
@@ -445,7 +444,7 @@ static const struct tsdl_type *read_words(struct tsdl_parser *p)
 		t = more;
 		tsdl_next(p);
 		read_stars(p, words, sizeof(words));
-		t = words[n] ? find_type(p, words) : t;
+		t = words[n] ? tsdl_find_type(p, words) : t;
 	}
 	if (!t)
 		tsdl_fail(p, "there is no type '%.80s'" IN_CTF("7.3.1"), words);

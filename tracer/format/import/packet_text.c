@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Strings of CTF 2 in other encodings than UTF-8, and those of a length: section 5.3.11. */
+#include "tracer/format/import/layout.h"
+
+#include <string.h>
+
+#define NOT_VALID 0xfffdu
+
+static size_t unit_size(const struct step *s)
+{
+	return s->encoding == TSDL_UTF8 ? 1 : s->encoding <= TSDL_UTF16BE ? 2 : 4;
+}
+
+static uint32_t load_unit(const struct step *s, const uint8_t *p)
+{
+	size_t n = unit_size(s);
+	bool big = s->encoding == TSDL_UTF16BE || s->encoding == TSDL_UTF32BE;
+	uint32_t v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v |= (uint32_t)p[i] << 8 * (big ? n - 1 - i : i);
+	return v;
+}
+
+/* The code point at p, of n bytes at most, which has *size bytes. */
+static uint32_t load_code_point(const struct step *s, const uint8_t *p, size_t n, size_t *size)
+{
+	uint32_t c = load_unit(s, p), low;
+
+	*size = unit_size(s);
+	if (*size == 2 && c >= 0xd800 && c < 0xdc00 && n >= 4) {
+		low = load_unit(s, p + 2);
+		if (low >= 0xdc00 && low < 0xe000) {
+			*size = 4;
+			return 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+		}
+	}
+	return (c >= 0xd800 && c < 0xe000) || c > 0x10ffff ? NOT_VALID : c;
+}
+
+/* Returns its bytes. */
+static size_t make_utf8(uint32_t c, uint8_t o[4])
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	static const uint8_t first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+
+	for (size_t i = n; i-- > 1; c >>= 6)
+		o[i] = (uint8_t)(0x80 | (c & 0x3f));
+	o[0] = (uint8_t)(first[n] | c);
+	return n;
+}
+
+static int append(struct run *r, const void *data, size_t n)
+{
+	r->work += n;
+	if (!r->out)
+		return 0;
+	md_buf_put(r->out, data, n);
+	return r->out->failed ? LAYOUT_NOMEM : 0;
+}
+
+int packet_text(struct run *r, const struct step *s, const uint8_t *p, size_t n)
+{
+	size_t unit = unit_size(s), size = 0;
+	uint8_t utf8[4];
+	int err = 0;
+
+	if (unit == 1) {
+		size = strnlen((const char *)p, n);
+		err = append(r, p, size);
+		return err ? err : append(r, "", 1);
+	}
+	for (size_t i = 0; i < n && !err; i += size) {
+		uint32_t c;
+
+		if (n - i < unit) {
+			r->why = "a string ends in the middle of a character" IN_CTF2("6.4.12");
+			return LAYOUT_BAD;
+		}
+		c = load_code_point(s, p + i, n - i, &size);
+		if (!c)
+			break;
+		err = append(r, utf8, make_utf8(c, utf8));
+	}
+	return err ? err : append(r, "", 1);
+}
+
+int packet_string(struct run *r, const struct step *s, uint64_t at)
+{
+	struct bits *b = &r->bits;
+	const uint8_t *p = b->data + (at - b->from) / 8;
+	size_t unit = unit_size(s), n = (size_t)((b->end - at) / 8), i = 0;
+
+	while (i + unit <= n && load_unit(s, p + i))
+		i += unit;
+	if (i + unit > n)
+		return LAYOUT_SHORT;
+	b->at = at + 8 * (uint64_t)(i + unit);
+	return packet_text(r, s, p, i);
+}
