@@ -44,6 +44,7 @@ struct options {
 	struct user_limit limit;        /* of each user */
 	struct user_limit *user_limits; /* of those that have a section of their own */
 	size_t user_limit_count;
+	bool ctf2;              /* the metadata of new sessions are of CTF 2 */
 	enum say_level log_level;
 };
 

@@ -11,7 +11,7 @@
 
 #include "fs/config/config.h"
 
-enum kind { STRING, SWITCH, SIZE, COUNT, TIME, LEVEL };
+enum kind { STRING, SWITCH, SIZE, COUNT, TIME, LEVEL, VERSION };
 
 struct option {
 	const char *name;
@@ -46,6 +46,8 @@ static const struct option options[] = {
 	  "=TIME       how long stop, rotate, clear and the like wait for files (default 800ms)" },
 	{ "relay_timeout", TIME, AT(relay_timeout_ms),
 	  "=TIME how long a relay may show no progress (default 60s)" },
+	{ "ctf_version", VERSION, AT(ctf2),
+	  "=1.8|2 of the metadata of new sessions (default 1.8)" },
 	{ "log_level", LEVEL, AT(log_level),
 	  "=LEVEL   error, warning, info or debug (default info)" },
 };
@@ -185,6 +187,14 @@ static int set_level(enum say_level *field, const char *value)
 	return -EINVAL;
 }
 
+static int set_version(bool *is_2, const char *value)
+{
+	if (!value || (strcmp(value, "1.8") != 0 && strcmp(value, "2") != 0))
+		return -EINVAL;
+	*is_2 = *value == '2';
+	return 0;
+}
+
 /* in: where the option has its place, struct options as a rule */
 static int set_option(void *in, const struct option *opt, const char *value)
 {
@@ -206,6 +216,8 @@ static int set_option(void *in, const struct option *opt, const char *value)
 	case LEVEL:
 		return set_level(field, value) ? bad(opt, value, "error, warning, info or debug")
 					       : 0;
+	case VERSION:
+		return set_version(field, value) ? bad(opt, value, "1.8 or 2") : 0;
 	}
 	return -ENOENT;
 }

@@ -131,6 +131,7 @@ static int open_tracer(const struct options *o)
 		.max_sessions = o->max_sessions,
 		.wait_ms = o->wait_ms,
 		.relay_timeout_ms = o->relay_timeout_ms,
+		.ctf2 = o->ctf2,
 		.limit = o->limit,
 		.user_limits = o->user_limits,
 		.user_limit_count = o->user_limit_count,

@@ -18,6 +18,7 @@ struct session *session_draft(struct session *s)
 	draft = session_alloc(s->tracer, s->name, &owner);
 	if (draft) {
 		draft->draft = true;
+		draft->is_ctf2 = s->tracer->config.ctf2;        /* as a new one */
 		/* Its rules may need dynamic kernel events: mark them as used. */
 		cds_list_add_tail(&draft->node, &s->tracer->drafts);
 	}

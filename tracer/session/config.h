@@ -27,6 +27,7 @@ struct tracer_config {
 	size_t user_limit_count;
 	uint32_t wait_ms;               /* for which a verb waits for files; 0: VERB_WAIT_MS */
 	uint32_t relay_timeout_ms;      /* without progress of a relay; 0: LINK_STALL_MS */
+	bool ctf2;                      /* new sessions have `ctf_version` 2 */
 	/*
 	 * Called from any thread, with tracer.lock held, when the status of a session changed (name
 	 * NULL: of the applications or the daemon). It must only make a note and return.

@@ -213,6 +213,16 @@ void session_drop(struct session *s)
 	remove_from_table(s);
 }
 
+/* A session with the defaults of the mount. NULL: no memory. */
+static struct session *new_by_user(struct tracer *t, const char *name, const struct owner *owner)
+{
+	struct session *s = session_new(t, name, owner);
+
+	if (s)
+		s->is_ctf2 = t->config.ctf2;
+	return s;
+}
+
 int session_create(struct tracer *t, const char *name, const struct owner *owner,
 		   struct tr_err *err)
 {
@@ -228,7 +238,7 @@ int session_create(struct tracer *t, const char *name, const struct owner *owner
 		ret = tr_fail(err, -ENOSPC, "no more than %u sessions", t->config.max_sessions);
 	else if ((ret = quota_session(t, owner->uid, err)))
 		;
-	else if (!(s = session_new(t, name, owner)))
+	else if (!(s = new_by_user(t, name, owner)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
 	else if ((ret = session_save(s))) {
 		tr_fail(err, ret, "the state directory cannot be written: %s", strerror(-ret));

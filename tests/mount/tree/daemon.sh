@@ -55,6 +55,7 @@ refuse 'time zone' "$MNT" -o tz=Mars/Olympus
 refuse 'max_frozen' "$MNT" -o max_frozen=lots
 refuse "'5000000000' is not possible: it is too large" "$MNT" -o relay_timeout=5000000000
 refuse "'5x' is not a time like" "$MNT" -o relay_timeout=5x
+refuse "'1.9' is not 1.8 or 2" "$MNT" -o ctf_version=1.9
 refuse 'too many' a b c
 : >"$work/file"
 refuse . "$MNT" -o state="$work/file"

@@ -47,6 +47,30 @@ is "after a restart of the daemon" '1.8 [2]' "$(cat "$s/ctf_version")"
 same_events "$work/out/ust" "$work/json"
 rmdir "$s"
 
+# The default of a mount. Sessions that there are keep their version, across a restart as well.
+mkdir "$S/first" "$S/second" || fail mkdir
+put 2 "$S/second/ctf_version"
+kill -KILL $(daemon_pids)
+within 10 daemon_ended
+umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
+mount_tree -o tz=UTC,ctf_version=2
+is "a session of before" '[1.8] 2' "$(cat "$S/first/ctf_version")"
+mkdir "$S/third" "$S/fourth" || fail mkdir
+is "a new session" '1.8 [2]' "$(cat "$S/third/ctf_version")"
+put 1.8 "$S/fourth/ctf_version"
+grep -v '^ctf_version' "$S/third/config" >"$work/config"
+put "$(cat "$work/config")" "$S/fourth/config"
+is "a config without it" '1.8 [2]' "$(cat "$S/fourth/ctf_version")"
+put 1.8 "$S/fourth/ctf_version"
+kill -KILL $(daemon_pids)
+within 10 daemon_ended
+umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
+mount_tree -o tz=UTC
+is "a restart without the option" '1.8 [2]' "$(cat "$S/third/ctf_version")"
+is "what was written" '[1.8] 2' "$(cat "$S/fourth/ctf_version")"
+is "what was written before" '1.8 [2]' "$(cat "$S/second/ctf_version")"
+rmdir "$S/first" "$S/second" "$S/third" "$S/fourth"
+
 # Metadata in packets, which babeltrace2 reads: of CTF 1.8. Those of CTF 2 differ by their header.
 for version in 1.8 2; do
 	s=$S/packets
