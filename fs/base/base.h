@@ -7,6 +7,7 @@
  *	trim.c          gives freed memory back to the system
  *	process.c       which process a thread id belongs to (process.h)
  *	mounttable.c    /proc/PID/mountinfo (mounttable.h)
+ *	handover.c      what the next daemon of this mount needs (handover.h)
  *	words.c         names, values, and text that is safe on a terminal (words.h)
  *
  * The rooms in order: base, config, tree, fuse, daemon. A room includes and calls only itself and

@@ -36,6 +36,7 @@ struct options {
 	char *zone;             /* tz=; NULL: the daemon's own */
 	char *state;            /* state=; NULL: the default */
 	bool allow_other;
+	bool keeper;            /* it starts a daemon in the place of one that was killed */
 	bool keep;              /* a signal leaves the sessions to the next daemon */
 	uint64_t max_frozen;
 	uint64_t apps_size;

@@ -30,6 +30,8 @@ static const struct option options[] = {
 	  "[=0]    other users see the mount (default for root)" },
 	{ "keep", SWITCH, AT(keep),
 	  "[=0]           SIGTERM leaves the sessions to the next daemon; an unmount ends them" },
+	{ "keeper", SWITCH, AT(keeper),
+	  "=0            the keeper does not start the daemon again when it is killed" },
 	{ "max_frozen", SIZE, AT(max_frozen),
 	  "=SIZE   bytes that trace images may hold in all (default 512M)" },
 	{ "apps_size", SIZE, AT(apps_size),
@@ -401,6 +403,7 @@ int options_init(struct options *o)
 {
 	*o = (struct options){
 		.allow_other = !getuid(),
+		.keeper = true,
 		.max_frozen = 512ull << 20,
 		.apps_size = APPS_SIZE_DEFAULT,
 		.limit = { .max_sessions = 1000, .max_frozen = 256ull << 20 },

@@ -6,6 +6,7 @@
  *	daemon.c        the background, the service manager, the OOM killer
  *	holder.c        which process uses a state directory
  *	stale.c         the mount of a daemon that was killed
+ *	restart.c       how the keeper starts the daemon again
  *	presets.c       sessions that are made at mount
  *	groups.c        hooks of the kernel, by name
  *	zone.c          the time zone
@@ -15,8 +16,10 @@
 #ifndef FS_DAEMON_DAEMON_H
 #define FS_DAEMON_DAEMON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+struct options;
 struct tracer;
 
 /* ---- daemon.c ---- */
@@ -65,20 +68,38 @@ void holder_announce(struct tracer *t, const char *path, const char *device);
 void holder_say(const char *state_dir);
 
 /*
- * ---- stale.c: the mount of a daemon that was killed stays, and every access to it fails with
- * ENOTCONN ----
+ * ---- stale.c: the mount of a daemon that was killed stays. While the keeper has its connection,
+ * all who use it wait for the next daemon; else every access fails with ENOTCONN ----
  */
 
 /*
  * A killed daemon that had this state directory may be unable to end, and then every access to its
  * mount waits for ever: aborts its FUSE connection, and logs that. Call it before stale_path. Does
- * nothing to a daemon that lives.
+ * nothing to a daemon that lives. True: there is such a daemon.
  */
-void stale_abort(const char *state_dir);
-/* The absolute path of a mount point, to be freed; also of a dead mount. NULL: errno says why. */
+bool stale_abort(const char *state_dir);
+/*
+ * The absolute path of a mount point, to be freed; also of a mount without a daemon. NULL: errno
+ * says why.
+ */
 char *stale_path(const char *path);
+/*
+ * Whether the keeper of the state directory has the mount at this path, so that mount_take may take
+ * it over. A mount that it has and that cannot be taken over is dead from then on, unless a daemon
+ * lives. Before it, no request may go to the path.
+ */
+bool stale_alive(const char *state_dir, const char *path);
 /* Unmounts a dead mount of trailfs at the path, if there is one, and nothing else. 0 or -errno. */
 int stale_unmount(const char *path);
+
+/*
+ * ---- restart.c ----
+ *
+ * Tells the keeper how to start this daemon again if it is killed: with its arguments (argv), on
+ * this mount point. In the foreground, or with `-o keeper=0`, the keeper does not start it: who has
+ * started it does.
+ */
+void restart_offer(const char *mountpoint, const struct options *o, char **argv);
 
 /*
  * ---- presets.c: sessions that are made at mount, from files as `config` has them

@@ -87,8 +87,8 @@ void holder_say(const char *state_dir)
 
 	if (dead)
 		say(SAY_ERROR,
-		    "%s: process %d, a trailfs daemon that was killed, uses this state directory "
-		    "and cannot end: one of its threads waits in the kernel, perhaps for a disk "
+		    "%s: the killed trailfs daemon %d uses this state directory and cannot end: "
+		    "one of its threads waits in the kernel, perhaps for a disk "
 		    "that hangs",
 		    state_dir, (int)dead);
 	else if (tracer_announced(state_dir, &text) || !parse_holder((char *)md_buf_str(&text), &h))

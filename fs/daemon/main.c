@@ -150,8 +150,35 @@ static int open_tracer(const struct options *o)
 	return rc;
 }
 
+/* The mount of a daemon that was killed, if the keeper has it. */
+static struct mount *take_mount(const char *options, bool allow_other)
+{
+	int connection = tracer_held(fs.tracer, HELD_CONNECTION);
+	int table = tracer_held(fs.tracer, HELD_TABLE);
+
+	if (connection >= 0 && table >= 0)
+		return mount_take(connection, table, options, allow_other);
+	if (connection >= 0)
+		close(connection);
+	if (table >= 0)
+		close(table);
+	return NULL;
+}
+
 /* fuse.conf may forbid ordinary users to let others in; then the mount is theirs alone. */
-static struct mount *open_mount(const char *path, const struct options *o)
+static struct mount *new_mount(const char *path, const char *options, bool allow_other)
+{
+	struct mount *m = mount_open(path, options, allow_other);
+
+	if (!m && allow_other && getuid()) {
+		say(SAY_WARNING, "mounting without allow_other: only you can use the mount");
+		m = mount_open(path, options, false);
+	}
+	return m;
+}
+
+/* alive: a killed daemon's mount is there, and may be taken over. */
+static struct mount *open_mount(const char *path, const struct options *o, bool alive)
 {
 	bool named = o->source && *o->source && !strchr(o->source, ',');
 	struct mount *m = NULL;
@@ -160,10 +187,12 @@ static struct mount *open_mount(const char *path, const struct options *o)
 	if (asprintf(&all, "%s%sfsname=%s", o->mount_options, *o->mount_options ? "," : "",
 		     named ? o->source : "trailfs") < 0)
 		return NULL;
-	m = mount_open(path, all, o->allow_other);
-	if (!m && o->allow_other && getuid()) {
-		say(SAY_WARNING, "mounting without allow_other: only you can use the mount");
-		m = mount_open(path, all, false);
+	if (alive)
+		m = take_mount(all, o->allow_other);
+	if (!m) {
+		mount_forget(fs.tracer);
+		stale_unmount(path);
+		m = new_mount(path, all, o->allow_other);
 	}
 	free(all);
 	return m;
@@ -199,7 +228,8 @@ static void say_end(int signal_number, pid_t sender, bool keep)
  * Serves until the end. -EIO: could not be mounted, the reason was said. *keep, which the caller
  * initializes: whether a signal ended the daemon that leaves the sessions to the next one.
  */
-static int serve(const char *path, const struct options *o, int signals, bool *keep)
+static int serve(const char *path, const struct options *o, char **argv, bool alive, int signals,
+		 bool *keep)
 {
 	struct mount *m = NULL;
 	int rc = node_init(&root_row);
@@ -210,13 +240,14 @@ static int serve(const char *path, const struct options *o, int signals, bool *k
 	if (!rc)
 		trigger_presets_make();
 	if (!rc)
-		m = open_mount(path, o);
+		m = open_mount(path, o, alive);
 	if (!rc && m)
 		rc = mount_start(m);
 	if (rc)
 		say(SAY_ERROR, "%s", strerror(-rc));
 	if (m && !rc) {
 		holder_announce(fs.tracer, path, mount_device(m));
+		restart_offer(path, o, argv);
 		if (o->foreground)
 			daemon_notify();
 		else
@@ -310,24 +341,33 @@ static int check_state(const char *path, const struct options *o)
 	return below ? -EBUSY : 0;
 }
 
-static int run_daemon(const struct options *o)
+static int run_daemon(const struct options *o, char **argv)
 {
+	bool stuck = stale_abort(o->state), alive;
 	char *path;
-	int rc, signals;
+	int rc = 0, signals;
 
-	stale_abort(o->state);
 	path = stale_path(o->mountpoint);
 	if (!path) {
 		say(SAY_ERROR, "%s: %s", o->mountpoint, strerror(errno));
 		return 1;
 	}
-	rc = stale_unmount(path);
+	alive = !stuck && stale_alive(o->state, path);
+	if (getenv(KEEPER_STARTED) && !alive) {
+		/* It was unmounted without a daemon. The sessions are for the next one. */
+		say(SAY_WARNING, "%s: the mount is gone that the keeper had", path);
+		free(path);
+		return 1;
+	}
+	unsetenv(KEEPER_STARTED);
+	if (!alive)
+		rc = stale_unmount(path);
 	if (rc)
 		say(SAY_ERROR, "%s: a dead mount is there and cannot be taken away: %s", path,
 		    strerror(-rc));
-	if (!rc)
+	if (!rc && !alive)
 		rc = check_mountpoint(path);
-	if (!rc)
+	if (!rc && !alive)
 		rc = check_state(path, o);
 	if (!rc && !o->foreground)
 		rc = daemon_begin();
@@ -344,7 +384,7 @@ static int run_daemon(const struct options *o)
 	if (!rc) {
 		bool left = has_contents(), keep = false;
 
-		rc = serve(path, o, signals, &keep);
+		rc = serve(path, o, argv, alive, signals, &keep);
 		/* A mount that fails leaves what a killed daemon left to the next one. */
 		tracer_close(fs.tracer, rc ? left : keep && has_contents());
 	}
@@ -397,7 +437,7 @@ int main(int argc, char **argv)
 	say_level(o.log_level);
 	set_up_process();
 	set_up_fs();
-	rc = run_daemon(&o);
+	rc = run_daemon(&o, argv);
 	options_deinit(&o);
 	return rc;
 }

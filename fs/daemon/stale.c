@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <spawn.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fs/base/base.h"
+#include "fs/base/handover.h"
 #include "fs/base/mounttable.h"
 #include "fs/daemon/daemon.h"
+#include "fs/fuse/fuse.h"
 #include "tracer/base/keeper/keeper.h"
 
-#define PATIENCE_MS 2000        /* for a killed daemon that is about to end */
+#define PATIENCE_MS 5000        /* for a killed daemon that is about to end */
 
 extern char **environ;
 
-void stale_abort(const char *state_dir)
+bool stale_abort(const char *state_dir)
 {
 	int rc;
 	pid_t pid = keeper_abort_dead(state_dir, PATIENCE_MS, &rc);
@@ -33,6 +39,7 @@ void stale_abort(const char *state_dir)
 		say(SAY_WARNING,
 		    "%s: the killed trailfs daemon %d was stuck: aborted its FUSE connection",
 		    state_dir, (int)pid);
+	return pid != 0;
 }
 
 static bool dead(const char *path)
@@ -42,14 +49,28 @@ static bool dead(const char *path)
 	return stat(path, &st) < 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
-char *stale_path(const char *path)
+/* Is the uppermost mount at the path one of ours? */
+static bool ours(const char *path)
 {
-	char *copy, *slash, *dir, *full = realpath(path, NULL);
+	struct mount_entry top;
 
-	if (full || (errno != ENOTCONN && errno != ECONNABORTED))
-		return full;
-	/* The last step is the dead mount itself. */
-	copy = strdup(path);
+	return mounttable_find(0, path, NULL, &top) && !strcmp(top.type, "fuse.trailfs");
+}
+
+/* "a//b/" becomes "a//b", "." becomes "". */
+static void strip_end(char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && (path[n - 1] == '/' || (path[n - 1] == '.' && (n == 1 || path[n - 2] == '/'))))
+		path[--n] = 0;
+}
+
+/* The path with its directory resolved, and the last step as it is. NULL: errno says why. */
+static char *resolve_directory(const char *path)
+{
+	char *copy = strdup(path), *slash, *dir, *full = NULL;
+
 	if (!copy)
 		return NULL;
 	while ((slash = strrchr(copy, '/')) && !slash[1] && slash != copy)
@@ -63,12 +84,111 @@ char *stale_path(const char *path)
 	return full;
 }
 
-/* Is the uppermost mount at the path one of ours? */
-static bool ours(const char *path)
+/*
+ * The same, if one of our mounts is there. No request goes to that mount: without a daemon, it
+ * would wait.
+ */
+static char *find_ours(const char *path)
 {
+	char cwd[PATH_MAX], target[PATH_MAX], *full = NULL, *next;
+	ssize_t n;
+
+	if (*path != '/' && (!getcwd(cwd, sizeof(cwd)) || asprintf(&full, "%s/%s", cwd, path) < 0))
+		return NULL;
+	if (*path == '/')
+		full = strdup(path);
+	for (int links = 0; full && links < 8; links++) {
+		strip_end(full);
+		if (ours(full))
+			return full;
+		next = resolve_directory(full);
+		free(full);
+		full = next;
+		if (full && ours(full))
+			return full;
+		n = full ? readlink(full, target, sizeof(target) - 1) : -1;
+		if (n <= 0)
+			break;
+		target[n] = 0;
+		next = NULL;
+		strrchr(full, '/')[1] = 0;
+		if (asprintf(&next, "%s%s", *target == '/' ? "" : full, target) < 0)
+			next = NULL;
+		free(full);
+		full = next;
+	}
+	free(full);
+	return NULL;
+}
+
+char *stale_path(const char *path)
+{
+	char *full = find_ours(path);
+
+	if (!full)
+		full = realpath(path, NULL);
+	if (full || (errno != ENOTCONN && errno != ECONNABORTED))
+		return full;
+	/* The last step is the dead mount itself. */
+	return resolve_directory(path);
+}
+
+/* ---- a mount that the keeper has ---- */
+
+/* Does no daemon use the state directory? One that was killed may need some time to end. */
+static bool is_unused(const char *state_dir)
+{
+	char path[PATH_MAX];
+	bool locked = false;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/lock", state_dir);
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	for (int ms = 0; fd >= 0 && !locked && ms < PATIENCE_MS; ms += 20) {
+		locked = !flock(fd, LOCK_EX | LOCK_NB);
+		if (!locked)
+			nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	}
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+/* Whether the two descriptors are the mount at this path, and its connection has not ended. */
+static bool is_mount(int connection, int table, const char *path)
+{
+	struct pollfd p = { .fd = connection };
+	char mounted[PATH_MAX], device[24];
 	struct mount_entry top;
 
-	return mounttable_find(0, path, NULL, &top) && !strcmp(top.type, "fuse.trailfs");
+	return connection >= 0 && table >= 0 && handover_look(table, mounted, device) &&
+	       !strcmp(mounted, path) && mounttable_find(0, path, NULL, &top) &&
+	       !strcmp(top.device, device) && poll(&p, 1, 0) >= 0 && !(p.revents & POLLERR);
+}
+
+bool stale_alive(const char *state_dir, const char *path)
+{
+	struct keeper *k;
+	int found, connection, table;
+	bool alive;
+
+	if (keeper_open(state_dir, NULL, &k, &found))
+		return false;
+	connection = keeper_find(k, HELD_CONNECTION);
+	table = keeper_find(k, HELD_TABLE);
+	alive = is_mount(connection, table, path);
+	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
+	if (!alive && (connection >= 0 || table >= 0) && is_unused(state_dir)) {
+		keeper_drop(k, HELD_START);
+		keeper_drop(k, HELD_CONNECTION);
+		keeper_drop(k, HELD_TABLE);
+	}
+	if (connection >= 0)
+		close(connection);
+	if (table >= 0)
+		close(table);
+	keeper_close(k, 0);
+	return alive;
 }
 
 /* An ordinary user needs the setuid helper, which checks whose mount it is. */

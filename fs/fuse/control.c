@@ -99,6 +99,9 @@ static int apply_text(struct file *f, char *text, size_t len, bool replace)
 		rc = apply_value(f, text, &err);
 	else if (!rc)
 		rc = r->store(f->node, &f->who, text, replace, &err);
+	/* A killed daemon has started the session, or stopped it. */
+	if (rc == -EBUSY && f->again)
+		rc = 0;
 	errors_result(f->node, r->name, &f->who, since, rc, &err);
 	return rc < 0 ? rc : 0;
 }
@@ -176,6 +179,7 @@ static int apply_unlock(struct file *f, size_t n)
 	int rc = -ENOMEM;
 
 	if (text && is_comment(f, text)) {
+		file_note_writes(f);
 		pthread_mutex_unlock(&f->lock);
 		free(text);
 		return 0;
@@ -188,11 +192,12 @@ static int apply_unlock(struct file *f, size_t n)
 	if (text)
 		rc = apply_text(f, text, n, replace);
 	free(text);
-	if (!rc)
-		return 0;
 	pthread_mutex_lock(&f->lock);
-	f->failed = rc;
-	md_buf_reset(&f->tail);
+	if (rc) {
+		f->failed = rc;
+		md_buf_reset(&f->tail);
+	}
+	file_note_writes(f);
 	pthread_mutex_unlock(&f->lock);
 	return rc;
 }
@@ -230,6 +235,7 @@ static ssize_t add_unlock(struct file *f, size_t size)
 	if (f->tail.len > WHOLE_MOST)
 		return refuse_unlock(f, WHOLE_MOST);
 	f->wrote = true;
+	file_note_writes(f);
 	pthread_mutex_unlock(&f->lock);
 	return (ssize_t)size;
 }
@@ -271,12 +277,26 @@ static int apply_whole_unlock(struct file *f)
 	return rc;
 }
 
-ssize_t control_write(struct file *f, const char *buf, size_t size)
+/* A line of `log` may be recorded already, and nothing tells. */
+static int refuse_again(struct file *f)
+{
+	struct tr_err err = TR_ERR_INIT;
+	int rc = tr_fail(&err, -EIO, "the daemon was killed while it had this text, and it is not "
+				     "known whether the text was recorded");
+
+	errors_result(f->node, f->node->row->name, &f->who, errors_count(), rc, &err);
+	return rc;
+}
+
+ssize_t control_write(struct file *f, const char *buf, size_t size, bool again)
 {
 	size_t n;
 	int rc;
 
+	if (again && f->node->row->how == STORE_RAW)
+		return refuse_again(f);
 	pthread_mutex_lock(&f->lock);
+	f->again = again;
 	if (f->failed || !size) {
 		rc = f->failed;
 		pthread_mutex_unlock(&f->lock);
@@ -296,6 +316,7 @@ ssize_t control_write(struct file *f, const char *buf, size_t size)
 		return add_unlock(f, size);
 	n = complete(&f->tail, size);
 	if (!n) {
+		file_note_writes(f);
 		pthread_mutex_unlock(&f->lock);
 		return (ssize_t)size;
 	}

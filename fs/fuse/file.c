@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fs/base/base.h"
+#include "fs/base/handover.h"
 #include "fs/fuse/file.h"
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/reply.h"
@@ -14,10 +15,26 @@
 
 #define LASTS 2000              /* ms: for so long stat(2) shows the size that a file had at open */
 
+/*
+ * A handle of a file that the hand-over has no entry for: it has the number of the daemon, so that
+ * the next daemon does not take it for one of its own, and the address.
+ */
+#define UNKEPT (UINT64_C(1) << 63)
+#define ADDRESS_BITS 48
+
 static struct {
-	pthread_mutex_t lock;           /* guards the list; taken before the lock of a file */
+	/*
+	 * guards the list, the array, and which entries of the hand-over are used; taken before
+	 * the lock of a file
+	 */
+	pthread_mutex_t lock;
+	pthread_cond_t recalled;        /* a file has been recalled, or cannot be */
 	LIST_HEAD(, file) files;        /* the newest first */
-} opened = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct file *kept[HANDOVER_FILES];      /* by the entry of the hand-over */
+	bool recalling[HANDOVER_FILES];
+	/* Some of an earlier daemon's may not be recalled yet. Atomic. */
+	bool left;
+} opened = { .lock = PTHREAD_MUTEX_INITIALIZER, .recalled = PTHREAD_COND_INITIALIZER };
 
 static bool reads(int flags)
 {
@@ -47,18 +64,71 @@ static int check(const struct node *n, int flags)
 	return r->view && tree_gone(n) ? -ENOENT : 0;
 }
 
-static int attach(struct file *f)
+static int attach(struct file *f, bool recalled)
 {
 	const struct row *r = f->node->row;
 
 	if (f->node->slot)
 		return slot_open(f->node->slot);
 	if (r->view || (r->change && reads(f->flags)))
-		return waiter_open(f->node, &f->waiter);
+		return waiter_open(f->node, f->kept, recalled, &f->waiter);
 	return 0;
 }
 
-static int renew(struct file *f)
+static uint64_t address_handle(const struct file *f)
+{
+	const struct handover_head *h = handover_head();
+
+	return UNKEPT | (uint64_t)((h ? h->taken : 0) & 0x7fff) << ADDRESS_BITS | (uintptr_t)f;
+}
+
+/* Takes an entry of the hand-over, if there is one left. */
+static void keep(struct file *f, uint64_t unique)
+{
+	pthread_mutex_lock(&opened.lock);
+	f->kept = handover_file_new();
+	if (f->kept) {
+		f->kept->opening = unique;
+		f->kept->uid = f->who.uid;
+		f->kept->gid = f->who.gid;
+		f->kept->pid = f->who.pid;
+		f->kept->flags = f->flags;
+		f->kept->node = f->node->id;
+	}
+	pthread_mutex_unlock(&opened.lock);
+	f->handle = f->kept ? f->kept->handle : address_handle(f);
+}
+
+static uint32_t index_of(uint64_t handle)
+{
+	return (uint32_t)(handle & UINT32_MAX) % HANDOVER_FILES;
+}
+
+static void list_file(struct file *f)
+{
+	LIST_INSERT_HEAD(&opened.files, f, link);
+	if (f->kept)
+		opened.kept[index_of(f->handle)] = f;
+}
+
+/* The entry is free from here on. Caller holds the lock. */
+static void unkeep(struct file *f)
+{
+	if (f->kept && opened.kept[index_of(f->handle)] == f)
+		opened.kept[index_of(f->handle)] = NULL;
+	handover_file_free(f->kept);
+	f->kept = NULL;
+}
+
+static void free_file(struct file *f)
+{
+	pthread_mutex_destroy(&f->lock);
+	node_forget(f->node->id, 1);
+	free(f);
+}
+
+/* offset: of the read that needs it */
+static int renew(struct file *f, uint64_t offset)
 {
 	const struct row *r = f->node->row;
 	struct md_buf text = MD_BUF_INIT, old;
@@ -67,10 +137,13 @@ static int renew(struct file *f)
 
 	if (!rc && text.failed)
 		rc = -ENOMEM;
+	if (!rc && offset && file_is_recalled(f) && !handover_shows(f->kept, text.data, text.len))
+		rc = -ESTALE;
 	if (rc) {
 		md_buf_deinit(&text);
 		return rc;
 	}
+	file_note_text(f, &text);
 	if (f->waiter)
 		waiter_seen(f->waiter, change);
 	pthread_mutex_lock(&f->lock);
@@ -82,7 +155,8 @@ static int renew(struct file *f)
 	return 0;
 }
 
-int file_open(const struct node *n, const struct who *who, int flags, struct file **out)
+int file_open(const struct node *n, const struct who *who, int flags, uint64_t unique,
+	      struct file **out)
 {
 	int rc = check(n, flags);
 	struct file *f;
@@ -96,29 +170,113 @@ int file_open(const struct node *n, const struct who *who, int flags, struct fil
 	f->node = n;
 	f->who = *who;
 	f->flags = flags;
-	rc = attach(f);
-	if (rc) {
-		node_forget(n->id, 1);
-		free(f);
-		return rc;
-	}
 	pthread_mutex_init(&f->lock, NULL);
+	keep(f, unique);
+	rc = attach(f, false);
 	f->since = helper_clock();
 	/* If it cannot be made now, the first read says why. */
-	if (n->row->sized)
-		f->is_fresh = !renew(f);
+	if (!rc && n->row->sized)
+		f->is_fresh = !renew(f, 0);
 	pthread_mutex_lock(&opened.lock);
-	LIST_INSERT_HEAD(&opened.files, f, link);
+	if (rc)
+		unkeep(f);
+	else
+		list_file(f);
 	pthread_mutex_unlock(&opened.lock);
+	if (rc) {
+		free_file(f);
+		return rc;
+	}
 	*out = f;
 	return 0;
 }
 
-void file_close(struct file *f)
+/* The file of an entry that an earlier daemon has left, or NULL. */
+static struct file *recall(struct handover_file *kept)
+{
+	const struct node *n = node_by_id(kept->node);
+	struct file *f = n ? calloc(1, sizeof(*f)) : NULL;
+
+	if (!f)
+		return NULL;
+	node_hold(n);
+	f->node = n;
+	f->who = (struct who){ .uid = kept->uid, .gid = kept->gid, .pid = kept->pid };
+	f->flags = kept->flags;
+	f->kept = kept;
+	f->handle = kept->handle;
+	pthread_mutex_init(&f->lock, NULL);
+	if (attach(f, true)) {
+		free_file(f);
+		return NULL;
+	}
+	file_resume(f);
+	return f;
+}
+
+struct file *file_by_handle(uint64_t handle)
+{
+	struct file *f = (struct file *)(uintptr_t)(handle & ((UINT64_C(1) << ADDRESS_BITS) - 1));
+	uint32_t index = index_of(handle);
+	struct handover_file *kept;
+
+	if (handle & UNKEPT)
+		return address_handle(f) == handle ? f : NULL;
+	pthread_mutex_lock(&opened.lock);
+	while (opened.recalling[index])
+		pthread_cond_wait(&opened.recalled, &opened.lock);
+	f = opened.kept[index];
+	kept = handover_file(handle);
+	if (f && f->handle != handle)
+		f = NULL;
+	if (!f && kept && !opened.kept[index]) {
+		opened.recalling[index] = true;
+		pthread_mutex_unlock(&opened.lock);
+		f = recall(kept);
+		pthread_mutex_lock(&opened.lock);
+		if (f)
+			list_file(f);
+		opened.recalling[index] = false;
+		pthread_cond_broadcast(&opened.recalled);
+	}
+	pthread_mutex_unlock(&opened.lock);
+	return f;
+}
+
+void file_left(void)
+{
+	__atomic_store_n(&opened.left, true, __ATOMIC_RELAXED);
+}
+
+void file_recall_node(uint64_t node)
+{
+	uint64_t handle = 0;
+	bool left = false;
+
+	if (!__atomic_load_n(&opened.left, __ATOMIC_RELAXED))
+		return;
+	pthread_mutex_lock(&opened.lock);
+	for (uint32_t i = 0; !handle && handover_file_used(i); i++) {
+		const struct handover_file *kept = handover_file_used(i);
+		bool here = kept->handle && !opened.kept[i];
+
+		left = left || here;
+		if (here && kept->node == node)
+			handle = kept->handle;
+	}
+	if (!left)
+		__atomic_store_n(&opened.left, false, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&opened.lock);
+	if (handle)
+		file_by_handle(handle);
+}
+
+static void file_close(struct file *f)
 {
 	file_flush(f);          /* a flush may have been skipped when its process was killed */
 	pthread_mutex_lock(&opened.lock);
 	LIST_REMOVE(f, link);
+	unkeep(f);
 	pthread_mutex_unlock(&opened.lock);
 	if (f->node->slot)
 		slot_release(f->node->slot);
@@ -130,9 +288,31 @@ void file_close(struct file *f)
 	md_buf_deinit(&f->tail);
 	md_buf_deinit(&f->addresses);
 	listing_deinit(&f->listing);
-	pthread_mutex_destroy(&f->lock);
-	node_forget(f->node->id, 1);
-	free(f);
+	free_file(f);
+}
+
+/* An earlier daemon's that was not used since: nothing was opened for it here. */
+static bool drop_entry(uint64_t handle)
+{
+	struct handover_file *kept;
+	bool dropped = false;
+
+	pthread_mutex_lock(&opened.lock);
+	kept = handover_file(handle);
+	if (kept && !opened.kept[index_of(handle)]) {
+		handover_file_free(kept);
+		dropped = true;
+	}
+	pthread_mutex_unlock(&opened.lock);
+	return dropped;
+}
+
+void file_release(uint64_t handle)
+{
+	struct file *f = drop_entry(handle) ? NULL : file_by_handle(handle);
+
+	if (f)
+		file_close(f);
 }
 
 bool file_opened_size(const struct node *n, const struct who *who, off_t *size)
@@ -194,7 +374,11 @@ static bool take_fresh(struct file *f)
 
 static void read_text(struct file *f, struct fuse_req *req, uint64_t offset, size_t size)
 {
-	int rc = (offset && is_shown(f)) || take_fresh(f) ? 0 : renew(f);
+	/* A reader that got all of it, of an earlier daemon, asks for more. */
+	bool ended = offset && !is_shown(f) && file_is_recalled(f) &&
+		     offset >= f->kept->given[0].end;
+	bool shown = (offset && is_shown(f)) || take_fresh(f);
+	int rc = ended || shown ? 0 : renew(f, offset);
 	char *buf = NULL;
 	size_t n = 0;
 
@@ -242,6 +426,8 @@ void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t siz
 
 int file_flush(struct file *f)
 {
+	if (f->lost)
+		return -ESTALE;
 	return writes(f->flags) ? control_finish(f) : 0;
 }
 
@@ -272,8 +458,11 @@ int file_list(struct file *f, size_t from,
 	if (!from || !listed) {
 		int rc = tree_list(f->node, &f->who, &fresh);
 
+		if (!rc && from && file_is_recalled(f))
+			rc = file_resume_listing(f, &fresh);
 		if (rc)
 			return rc;
+		file_note_listing(f, &fresh);
 		pthread_mutex_lock(&f->lock);
 		old = f->listing;
 		f->listing = fresh;
@@ -283,7 +472,7 @@ int file_list(struct file *f, size_t from,
 	pthread_mutex_lock(&f->lock);
 	for (size_t i = from; i < listing_count(&f->listing); i++) {
 		e = listing_at(&f->listing, i, &name);
-		if (!add(arg, i, name, e))
+		if (e->mode && !add(arg, i, name, e))
 			break;
 	}
 	pthread_mutex_unlock(&f->lock);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
+#include "fs/base/handover.h"
 #include "fs/tree/tree.h"
 
 struct fuse_pollhandle;
@@ -20,6 +21,8 @@ struct fuse_req;
 struct waiter;
 
 struct file {
+	uint64_t handle;                /* the kernel's number for it */
+	struct handover_file *kept;     /* its entry for the next daemon; NULL: none */
 	const struct node *node;        /* referenced (node_hold): the kernel may forget it first */
 	struct who who;                 /* the opener */
 	int flags;                      /* of open */
@@ -35,25 +38,63 @@ struct file {
 	bool is_shown;
 	bool is_fresh;                  /* made at open; the first read does not make it again */
 	int64_t since;                  /* helper_clock at open; constant */
+	bool recalled;                  /* an earlier daemon showed it: the rest must fit */
 	struct listing listing;         /* directory: the same */
 	struct md_buf tail;             /* control.c: an unfinished line that waits for its rest */
 	bool commented;                 /* control.c: a comment was written alone */
 	bool wrote;                     /* the first write was applied */
 	int failed;                     /* -errno of a write that failed: no more are taken */
+	bool lost;                      /* a part of the text is lost with a killed daemon */
+	bool again;                     /* the write may have been applied by a killed daemon */
 	struct md_buf addresses;        /* control.c: of a pair, what earlier writes have */
 	size_t parts;                   /* control.c: bytes of writes that follow each other */
 	LIST_ENTRY(file) link;          /* guarded by the lock of the list in file.c */
 };
 
-int file_open(const struct node *n, const struct who *who, int flags, struct file **out);
-void file_close(struct file *f);
+/* unique: the request. */
+int file_open(const struct node *n, const struct who *who, int flags, uint64_t unique,
+	      struct file **out);
+/*
+ * The file of a handle. One that an earlier daemon had open is opened again. NULL: that cannot be
+ * done, or there is none: ESTALE.
+ */
+struct file *file_by_handle(uint64_t handle);
+/* Files of an earlier daemon's may be open that are not recalled. */
+void file_left(void);
+/*
+ * Recalls a file that is open on this node, because the size of some depends on whether they are
+ * open: before the attributes of the node are shown.
+ */
+void file_recall_node(uint64_t node);
 /*
  * Programs that copy a file, as web servers do, ask for its size after they opened it, and send as
  * many bytes. Whether this user opened the file just now and its text has a size; then *size is it.
  */
 bool file_opened_size(const struct node *n, const struct who *who, off_t *size);
+/* The kernel releases a handle; also one that file_by_handle does not find. */
+void file_release(uint64_t handle);
 /* What the daemon still has open when the mount has gone. */
 void file_close_all(void);
+
+/* resume.c: what of an open file is noted for the next daemon, and read back from an earlier one */
+
+/*
+ * After handover_take and channel_resume: which opens and reads were answered, and which were not;
+ * wakes those who poll. The two functions are those of channel.h.
+ */
+void file_recall_all(bool (*unanswered)(uint64_t unique), void (*wake)(int fd, uint64_t poll),
+		     int fd);
+/* f was made of its entry: sets what a reader or writer would find in it. */
+void file_resume(struct file *f);
+/* An earlier daemon had begun to show its contents, and this one has not. */
+bool file_is_recalled(const struct file *f);
+/* The state of writes has changed. Caller holds f->lock. */
+void file_note_writes(struct file *f);
+/* The text that a read began with, and whether the rest of an earlier daemon's is this one. */
+void file_note_text(struct file *f, const struct md_buf *text);
+/* The same of a directory; a fresh listing is changed so that offsets mean what they meant. */
+void file_note_listing(struct file *f, const struct listing *l);
+int file_resume_listing(struct file *f, struct listing *fresh);
 
 /*
  * Answers the request, now or later. cached: the kernel reads for its page cache, on behalf of

@@ -5,7 +5,10 @@
  *	mount.c         the mount, and the threads that serve it
  *	fuse_ops.c      requests become calls of the tree and of file.h, results become replies
  *	reply.c         late replies, and notes to the kernel (reply.h)
+ *	channel.c       the connection to the kernel, which outlives the daemon (channel.h)
  *	file.c          open files and directories (file.h)
+ *	resume.c        what of them is noted for the next daemon, and read back (file.h)
+ *	source.c        opens of views (source.h)
  *	control.c       writes to control files
  *	waiter.c        reads that have nothing to deliver yet, and polls (waiter.h)
  *	prune.c         removed directories are dropped from the kernel's cache
@@ -22,6 +25,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tracer/base/keeper/keeper.h"
+#include "tracer/face/tracer.h"
+
 struct file;
 struct mount;
 
@@ -32,6 +38,18 @@ struct mount;
  * the log says why.
  */
 struct mount *mount_open(const char *path, const char *options, bool allow_other);
+/*
+ * Goes on with the mount of a daemon that was killed. Owns both descriptors, which are those that
+ * it held as HELD_CONNECTION and HELD_TABLE. NULL: it cannot, and the log says why; then mount_open
+ * may be tried. Call it when the tree has its root, and before a thread makes notes about nodes.
+ */
+struct mount *mount_take(int connection, int table, const char *options, bool allow_other);
+/* Names for tracer_hold. */
+#define HELD_CONNECTION KEEPER_MOUNT
+#define HELD_TABLE KEEPER_HELD "table"
+#define HELD_START KEEPER_START
+/* The keeper forgets the mount. */
+void mount_forget(struct tracer *t);
 /*
  * Waits until the kernel says that no mount of the file system is left in any mount namespace (0),
  * or until one of the signals arrives that the caller blocked (its number; *sender: the process
@@ -56,8 +74,11 @@ void mount_close(struct mount *m);
  * the unit is all that was written until close(2), which reports what is wrong with it.
  */
 
-/* Returns size, or -errno; then the error file says why. */
-ssize_t control_write(struct file *f, const char *buf, size_t size);
+/*
+ * Returns size, or -errno; then the error file says why. again: a killed daemon had begun to apply
+ * it.
+ */
+ssize_t control_write(struct file *f, const char *buf, size_t size, bool again);
 /* Applies a line that waited for its rest. */
 int control_finish(struct file *f);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/fuse/channel.h"
 #include "fs/fuse/file.h"
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/reply.h"
@@ -27,9 +28,14 @@ static struct who who_of(fuse_req_t req)
 	return (struct who){ .uid = ctx->uid, .gid = ctx->gid, .pid = ctx->pid };
 }
 
-static struct file *file_of(const struct fuse_file_info *fi)
+/* NULL: it was open with an earlier daemon, and cannot continue; the request was answered. */
+static struct file *file_of(fuse_req_t req, const struct fuse_file_info *fi)
 {
-	return (struct file *)(uintptr_t)fi->fh;
+	struct file *f = file_by_handle(fi->fh);
+
+	if (!f)
+		fuse_reply_err(req, ESTALE);
+	return f;
 }
 
 /*
@@ -78,13 +84,14 @@ static void init_connection(void *unused, struct fuse_conn_info *conn)
 /* Replies with the node of what was found under the name. */
 static void reply_entry(fuse_req_t req, struct node *dir, const char *name, const struct who *who)
 {
+	const struct looker by = { .who = who, .unique = channel_unique() };
 	struct fuse_entry_param e = { 0 };
 	struct found found;
 	struct node *n;
 	int rc = tree_find(dir, name, who, &found);
 
 	if (!rc)
-		rc = node_enter(dir, name, &found, &n);
+		rc = node_enter(dir, name, &found, &by, &n);
 	if (rc) {
 		fuse_reply_err(req, -rc);
 		return;
@@ -92,13 +99,14 @@ static void reply_entry(fuse_req_t req, struct node *dir, const char *name, cons
 	e.ino = n->id;
 	e.entry_timeout = n->row->name || n->row == &session_row ? NAME_LASTS : 0;
 	e.attr_timeout = attr_lasts(n);
+	file_recall_node(n->id);
 	rc = tree_attr(n, who, &e.attr);
 	if (rc) {
 		fuse_reply_err(req, -rc);
-		node_forget(e.ino, 1);
+		node_forgotten(e.ino, 1);
 	} else if (fuse_reply_entry(req, &e) == -ENOENT) {
 		/* the request was interrupted: the kernel does not know the node */
-		node_forget(e.ino, 1);
+		node_forgotten(e.ino, 1);
 	}
 }
 
@@ -113,14 +121,14 @@ static void lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
 {
-	node_forget(ino, lookups);
+	node_forgotten(ino, lookups);
 	fuse_reply_none(req);
 }
 
 static void forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
 {
 	for (size_t i = 0; i < count; i++)
-		node_forget(forgets[i].ino, forgets[i].nlookup);
+		node_forgotten(forgets[i].ino, forgets[i].nlookup);
 	fuse_reply_none(req);
 }
 
@@ -136,6 +144,9 @@ static void make_dir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 		return;
 	dir_change_begin(&change);
 	rc = tree_make(dir, name, &who);
+	/* The daemon that was killed has made it. */
+	if (rc == -EEXIST && channel_again())
+		rc = 0;
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else
@@ -154,6 +165,8 @@ static void remove_dir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	dir_change_begin(&change);
 	rc = tree_remove(dir, name, &who);
+	if (rc == -ENOENT && channel_again())
+		rc = 0;
 	fuse_reply_err(req, -rc);
 	dir_change_end(&change);
 	if (!rc)
@@ -212,8 +225,10 @@ static void reply_attr(fuse_req_t req, const struct node *n)
 {
 	struct who who = who_of(req);
 	struct stat st;
-	int rc = tree_attr(n, &who, &st);
+	int rc;
 
+	file_recall_node(n->id);
+	rc = tree_attr(n, &who, &st);
 	if (!rc && n->row->sized && file_opened_size(n, &who, &st.st_size))
 		st.st_blocks = (st.st_size + 511) / 512;
 	if (rc)
@@ -291,12 +306,12 @@ static struct node *open_node(fuse_req_t req, fuse_ino_t ino, struct fuse_file_i
 
 	if (!n)
 		return NULL;
-	rc = file_open(n, &who, fi->flags, &f);
+	rc = file_open(n, &who, fi->flags, channel_unique(), &f);
 	if (rc) {
 		fuse_reply_err(req, -rc);
 		return NULL;
 	}
-	fi->fh = (uintptr_t)f;
+	fi->fh = f->handle;
 	return n;
 }
 
@@ -304,7 +319,7 @@ static void reply_open(fuse_req_t req, struct fuse_file_info *fi)
 {
 	/* The opener was interrupted: it will send no release. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		file_close(file_of(fi));
+		file_release(fi->fh);
 }
 
 static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -332,18 +347,24 @@ static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		      struct fuse_file_info *fi)
 {
+	struct file *f = file_of(req, fi);
+
 	(void)ino;
 	/* Reads of a process have a lock owner; reads for the page cache have none. */
-	file_read(file_of(fi), req, (uint64_t)offset, size, fi->flags & O_NONBLOCK,
-		  !fi->lock_owner);
+	if (f)
+		file_read(f, req, (uint64_t)offset, size, fi->flags & O_NONBLOCK, !fi->lock_owner);
 }
 
 static void write_file(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_t offset,
 		       struct fuse_file_info *fi)
 {
-	ssize_t n = control_write(file_of(fi), buf, size);
+	struct file *f = file_of(req, fi);
+	ssize_t n;
 
 	(void)ino, (void)offset;
+	if (!f)
+		return;
+	n = control_write(f, buf, size, channel_again());
 	if (n < 0)
 		fuse_reply_err(req, (int)-n);
 	else
@@ -352,22 +373,30 @@ static void write_file(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t s
 
 static void flush_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
+	struct file *f = file_of(req, fi);
+
 	(void)ino;
-	fuse_reply_err(req, -file_flush(file_of(fi)));
+	if (f)
+		fuse_reply_err(req, -file_flush(f));
 }
 
 static void release_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	(void)ino;
-	file_close(file_of(fi));
+	file_release(fi->fh);
 	fuse_reply_err(req, 0);
 }
 
 static void poll_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 		      struct fuse_pollhandle *ph)
 {
+	struct file *f = file_of(req, fi);
+
 	(void)ino;
-	fuse_reply_poll(req, file_poll(file_of(fi), ph));
+	if (f)
+		fuse_reply_poll(req, file_poll(f, ph));
+	else
+		poll_free(ph);
 }
 
 /* ---- directories ---- */
@@ -408,12 +437,17 @@ static bool put_entry(void *page, size_t i, const char *name, const struct entry
 static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		     struct fuse_file_info *fi)
 {
-	struct page page = { .req = req, .buf = malloc(size), .size = size };
-	struct file *f = file_of(fi);
-	const struct node *up = f->node->parent ? f->node->parent : f->node;
+	struct page page = { .req = req, .size = size };
+	struct file *f = file_of(req, fi);
+	const struct node *up;
 	bool room = true;
-	int rc = page.buf ? 0 : -ENOMEM;
+	int rc;
 
+	if (!f)
+		return;
+	page.buf = malloc(size);
+	rc = page.buf ? 0 : -ENOMEM;
+	up = f->node->parent ? f->node->parent : f->node;
 	(void)ino;
 	if (!rc && offset < 1)
 		room = put_direntry(&page, ".", f->node->ino, S_IFDIR, 1);

@@ -11,14 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fs/base/base.h"
+#include "fs/base/handover.h"
 #include "fs/base/mounttable.h"
+#include "fs/fuse/channel.h"
+#include "fs/fuse/file.h"
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/reply.h"
+#include "fs/tree/node.h"
+#include "tracer/face/tracer.h"
 
 #define THREADS_MOST 64         /* requests that are served at a time; others wait in the kernel */
 #define THREADS_IDLE 6          /* that stay and wait for requests */
@@ -50,6 +56,7 @@ struct mount {
 	int ended;              /* eventfd: a thread saw the end of the mount */
 	char *path;
 	char device[24];        /* of the file system, as the mount table has it; "": not known */
+	bool taken;             /* an earlier daemon has mounted */
 };
 
 static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
@@ -65,41 +72,167 @@ static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
 	    "%s", line);
 }
 
-struct mount *mount_open(const char *path, const char *options, bool allow_other)
+static const struct fuse_custom_io channel = { .read = channel_read, .writev = channel_writev };
+
+static struct fuse_session *new_session(const char *options, bool allow_other)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
-	struct mount *m = calloc(1, sizeof(*m));
-	struct mount_entry top;
+	struct fuse_session *session = NULL;
 	char *opts = NULL;
 
 	fuse_set_log_func(log_libfuse);
-	if (!m ||
-	    asprintf(&opts, "subtype=trailfs,default_permissions%s%s%s",
-		     allow_other ? ",allow_other" : "", *options ? "," : "", options) < 0 ||
-	    fuse_opt_add_arg(&args, "trailfs") || fuse_opt_add_arg(&args, "-o") ||
-	    fuse_opt_add_arg(&args, opts))
-		goto fail;
-	m->session = fuse_session_new(&args, &fuse_ops, sizeof(fuse_ops), NULL);
-	if (!m->session)
-		goto fail;
-	if (fuse_session_mount(m->session, path)) {
-		fuse_session_destroy(m->session);
-		goto fail;
-	}
-	notify_use(m->session);
+	if (asprintf(&opts, "subtype=trailfs,default_permissions%s%s%s",
+		     allow_other ? ",allow_other" : "", *options ? "," : "", options) < 0)
+		return NULL;
+	if (!fuse_opt_add_arg(&args, "trailfs") && !fuse_opt_add_arg(&args, "-o") &&
+	    !fuse_opt_add_arg(&args, opts))
+		session = fuse_session_new(&args, &fuse_ops, sizeof(fuse_ops), NULL);
+	free(opts);
+	fuse_opt_free_args(&args);
+	return session;
+}
+
+static struct mount *new_mount(struct fuse_session *session, const char *path, const char *device)
+{
+	struct mount *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->session = session;
 	m->path = strdup(path);
-	if (mounttable_find(0, path, NULL, &top))
-		memcpy(m->device, top.device, sizeof(m->device));
+	snprintf(m->device, sizeof(m->device), "%s", device);
 	m->ended = eventfd(0, EFD_CLOEXEC);
 	pthread_mutex_init(&m->lock, NULL);
-	free(opts);
-	fuse_opt_free_args(&args);
+	notify_use(session);
 	return m;
-fail:
-	free(opts);
-	fuse_opt_free_args(&args);
-	free(m);
-	return NULL;
+}
+
+/* The kernel's first message. Before it, nothing can be handed over. */
+static bool greet(struct fuse_session *session)
+{
+	const struct handover_head *h = handover_head();
+	struct fuse_buf buf = { 0 };
+	int n = 1;
+
+	while (h && n > 0 && !h->init_reply_len) {
+		n = fuse_session_receive_buf(session, &buf);
+		if (n > 0)
+			fuse_session_process_buf(session, &buf);
+		n = n == -EINTR ? 1 : n;
+	}
+	free(buf.mem);
+	return h && h->init_reply_len;
+}
+
+static void hold(struct mount *m)
+{
+	int rc = tracer_hold(fs.tracer, HELD_TABLE, handover_fd());
+
+	if (!rc)
+		rc = tracer_hold(fs.tracer, HELD_CONNECTION, fuse_session_fd(m->session));
+	if (rc) {
+		say(SAY_WARNING, "the mount will end with this daemon: %s", strerror(-rc));
+		mount_forget(fs.tracer);
+	}
+}
+
+/*
+ * Gives the keeper what the next daemon needs. Without that the mount ends with the daemon. A
+ * helper of auto_unmount unmounts then, so there is nothing to hand over.
+ */
+static void keep(struct mount *m, const char *options)
+{
+	struct handover_head *h = handover_head();
+	bool possible = h && greet(m->session) && !strstr(options, "auto_unmount");
+
+	if (possible) {
+		h->library = (uint32_t)fuse_version();
+		memcpy(h->device, m->device, sizeof(h->device));
+		hold(m);
+	} else {
+		say(SAY_DEBUG, "the mount will end with this daemon");
+	}
+}
+
+struct mount *mount_open(const char *path, const char *options, bool allow_other)
+{
+	struct fuse_session *session = new_session(options, allow_other);
+	struct mount *m = NULL;
+	struct mount_entry top = { .device = "" };
+	int rc;
+
+	if (!session)
+		return NULL;
+	if (fuse_session_mount(session, path)) {
+		fuse_session_destroy(session);
+		return NULL;
+	}
+	mounttable_find(0, path, NULL, &top);
+	rc = handover_begin(path);
+	if (rc < 0)
+		say(SAY_DEBUG, "nothing can be handed over: %s", strerror(-rc));
+	if (!fuse_session_custom_io(session, &channel, fuse_session_fd(session)))
+		m = new_mount(session, path, top.device);
+	if (!m) {
+		fuse_session_unmount(session);
+		fuse_session_destroy(session);
+		handover_end();
+		return NULL;
+	}
+	keep(m, options);
+	return m;
+}
+
+/* libfuse is where it was with the earlier daemon: it gets the same first message. */
+static bool repeat_greeting(struct fuse_session *session)
+{
+	char init[HANDOVER_REPLY];
+	struct fuse_buf buf = { .mem = init, .size = channel_replay(init, sizeof(init)) };
+
+	if (buf.size)
+		fuse_session_process_buf(session, &buf);
+	return buf.size && channel_agreed();
+}
+
+struct mount *mount_take(int connection, int table, const char *options, bool allow_other)
+{
+	struct fuse_session *session = new_session(options, allow_other);
+	const struct handover_head *h;
+	struct mount *m = NULL;
+	int rc = session ? handover_take(table) : -ENOMEM;
+
+	if (rc)
+		close(table);
+	h = handover_head();
+	if (!rc && h->library != (uint32_t)fuse_version())
+		rc = -EPROTO;
+	if (!rc && fuse_session_custom_io(session, &channel, connection))
+		rc = -ENOMEM;
+	if (rc)
+		close(connection);
+	else if (!repeat_greeting(session))
+		rc = -EPROTO;
+	if (!rc)
+		m = new_mount(session, h->path, h->device);
+	if (!m) {
+		say(SAY_WARNING, "the mount of the daemon before this one cannot be taken over: %s",
+		    rc == -EPROTO ? "its state is of another version"
+				  : strerror(rc ? -rc : ENOMEM));
+		if (session)
+			fuse_session_destroy(session);
+		handover_end();
+		return NULL;
+	}
+	m->taken = true;
+	/* Again: the keeper knows by that which daemon has the mount. */
+	hold(m);
+	rc = channel_resume(connection);
+	if (rc)
+		say(SAY_WARNING, "requests that the daemon before this one had: %s", strerror(-rc));
+	node_recall_all(channel_unanswered);
+	file_recall_all(channel_unanswered, channel_wake, connection);
+	file_left();
+	return m;
 }
 
 static void pause_briefly(void)
@@ -166,6 +299,7 @@ static void *work(void *worker)
 	uint64_t one = 1;
 	int n;
 
+	channel_thread((unsigned)(self - m->workers));
 	pthread_cleanup_push(free_buffer, &buf);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	while (!self->ended && !fuse_session_exited(m->session)) {
@@ -270,13 +404,25 @@ static void cut_connection(struct mount *m)
 	close(ends[1]);
 }
 
+void mount_forget(struct tracer *t)
+{
+	tracer_release(t, HELD_START);
+	tracer_release(t, HELD_CONNECTION);
+	tracer_release(t, HELD_TABLE);
+}
+
 void mount_close(struct mount *m)
 {
 	stop(m);
+	/* While the keeper has the connection, it does not end. */
+	mount_forget(fs.tracer);
 	if (is_foreign(m))
 		cut_connection(m);
+	else if (m->taken && umount2(m->path, MNT_DETACH | UMOUNT_NOFOLLOW))
+		say(SAY_DEBUG, "%s: %s", m->path, strerror(errno));
 	fuse_session_unmount(m->session);
 	fuse_session_destroy(m->session);
+	channel_end();
 	close(m->ended);
 	pthread_mutex_destroy(&m->lock);
 	free(m->path);

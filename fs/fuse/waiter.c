@@ -8,27 +8,29 @@
 #include <sys/queue.h>
 
 #include "fs/base/base.h"
+#include "fs/base/handover.h"
+#include "fs/fuse/channel.h"
 #include "fs/fuse/reply.h"
+#include "fs/fuse/source.h"
 #include "fs/fuse/waiter.h"
 #include "fs/tree/tree.h"
 #include "tracer/face/tracer.h"
 #include "tracer/trigger/trigger_files.h"
 
 #define TICK 20                 /* ms between two looks at parked reads */
-#define MOST (256 * 1024)       /* bytes in one answer of a stream; a reader takes short reads */
-#define AHEAD (16 * 1024)       /* what a poll reads to find out; most of an answer with `watch` */
 
 struct parked {
 	STAILQ_ENTRY(parked) link;
 	struct fuse_req *req;
+	uint64_t unique;
+	uint32_t noted;         /* handover_park */
 	uint64_t offset;
 	size_t size;
 	bool nonblock;
 };
 
 struct waiter {
-	const struct view *view;        /* NULL: only polled for changes */
-	void *state;
+	struct source source;           /* without a view: only polled for changes */
 	const struct node *node;
 	atomic_uint_fast64_t seen;      /* value of `change` that the reader knows */
 
@@ -36,17 +38,12 @@ struct waiter {
 	STAILQ_HEAD(, parked) queue;
 	struct fuse_pollhandle *ph;
 	unsigned refs;                  /* of the open file, and of each thread at work on it */
-	bool busy;              /* a thread calls the view: it owns state and the ahead fields */
+	bool busy;              /* a thread calls the view: it owns the source */
 	bool again;             /* another thread found it busy: there may be more data */
 	bool listed;
 	bool tick;                      /* data may come unannounced */
 	uint64_t round;
 	TAILQ_ENTRY(waiter) link;
-
-	/* What a poll read, for the next reads. Owned by the thread that made it busy. */
-	char *ahead;
-	size_t ahead_at, ahead_len;
-	bool ahead_end;
 };
 
 static struct {
@@ -73,7 +70,7 @@ static void list_waiter(struct waiter *w)
 	if (w->listed)
 		return;
 	TAILQ_INSERT_TAIL(&wait.waiters, w, link);
-	wait.changes += !w->view;
+	wait.changes += !w->source.view;
 	w->listed = true;
 }
 
@@ -82,7 +79,7 @@ static void unlist_if_idle(struct waiter *w)
 	/* A busy thread may put back what it took out of the queue. */
 	if (w->listed && !w->busy && STAILQ_EMPTY(&w->queue) && !w->ph) {
 		TAILQ_REMOVE(&wait.waiters, w, link);
-		wait.changes -= !w->view;
+		wait.changes -= !w->source.view;
 		w->listed = false;
 	}
 }
@@ -100,10 +97,8 @@ static void set_tick(struct waiter *w, bool tick)
 
 static void destroy_waiter(struct waiter *w)
 {
-	if (w->view)
-		w->view->close(w->state);
+	source_close(&w->source);
 	node_forget(w->node->id, 1);
-	free(w->ahead);
 	free(w);
 }
 
@@ -120,37 +115,22 @@ static void unref_unlock(struct waiter *w)
 
 /* ---- reading; by the thread that made the waiter busy, without wait.lock ---- */
 
-static ssize_t take_data(struct waiter *w, uint64_t offset, void *buf, size_t size)
+static void free_parked(struct parked *p)
 {
-	size_t n = w->ahead_len - w->ahead_at;
-
-	if (w->ahead_end) {
-		w->ahead_end = false;
-		return 0;
-	}
-	if (!n)
-		return w->view->read(w->state, offset, buf, size);
-	n = n < size ? n : size;
-	memcpy(buf, w->ahead + w->ahead_at, n);
-	w->ahead_at += n;
-	if (w->ahead_at == w->ahead_len) {
-		free(w->ahead);
-		w->ahead = NULL;
-		w->ahead_at = w->ahead_len = 0;
-	}
-	return (ssize_t)n;
+	handover_unpark(p->noted);
+	free(p);
 }
 
 /* Answers one parked read. False: there is still no data. */
 static bool try_read(struct waiter *w, struct parked *p)
 {
-	size_t most = w->view->watch ? AHEAD : w->view->streams ? MOST : SIZE_MAX;
-	size_t size = p->size < most ? p->size : most;
 	struct iovec parts[VIEW_PARTS];
-	int count = w->view->peek ? w->view->peek(w->state, p->offset, size, parts) : 0;
-	char *buf = count ? NULL : malloc(size ? size : 1);
-	ssize_t n = buf ? take_data(w, p->offset, buf, size) : -ENOMEM;
+	int count = source_peek(&w->source, p->unique, p->offset, p->size, parts);
+	char *buf = count ? NULL : malloc(p->size ? p->size : 1);
+	ssize_t n = -ENOMEM;
 
+	if (buf)
+		n = source_read(&w->source, p->unique, p->offset, buf, p->size);
 	if (!count && n == -EAGAIN && !p->nonblock) {
 		free(buf);
 		return false;
@@ -162,8 +142,8 @@ static bool try_read(struct waiter *w, struct parked *p)
 	else
 		reply_error(p->req, (int)-n);
 	free(buf);
-	if (w->view->ahead)
-		w->view->ahead(w->state);
+	if (w->source.view->ahead)
+		w->source.view->ahead(w->source.state);
 	return true;
 }
 
@@ -175,7 +155,7 @@ static void end_parked(struct parked *p, bool stop)
 		reply_data(p->req, "", 0);
 	else
 		reply_error(p->req, EINTR);
-	free(p);
+	free_parked(p);
 	pthread_mutex_lock(&wait.lock);
 }
 
@@ -202,7 +182,7 @@ static void serve_queue(struct waiter *w)
 		pthread_mutex_lock(&wait.lock);
 		w->busy = false;
 		if (done) {
-			free(p);
+			free_parked(p);
 			served = true;
 			continue;
 		}
@@ -223,26 +203,6 @@ static void serve_queue(struct waiter *w)
 		helper_kick();         /* a poll may have found it busy */
 }
 
-/* Reads ahead to find out whether there is something to read. By the thread that made it busy. */
-static bool read_ahead(struct waiter *w)
-{
-	char *buf;
-	ssize_t n;
-
-	if (w->ahead_end || w->ahead_len > w->ahead_at)
-		return true;
-	buf = malloc(AHEAD);
-	n = buf ? w->view->read(w->state, 0, buf, AHEAD) : -EAGAIN;
-	w->ahead_end = n <= 0 && n != -EAGAIN;
-	if (n > 0) {
-		w->ahead = buf;
-		w->ahead_len = (size_t)n;
-	} else {
-		free(buf);
-	}
-	return n != -EAGAIN;
-}
-
 /* True if there is something to read. Caller as for serve_queue. */
 static bool readable(struct waiter *w)
 {
@@ -256,7 +216,7 @@ static bool readable(struct waiter *w)
 		w->again = false;
 		pthread_mutex_unlock(&wait.lock);
 		tick = tree_unannounced(w->node);
-		ready = read_ahead(w);
+		ready = source_ready(&w->source);
 		pthread_mutex_lock(&wait.lock);
 		w->busy = false;
 	} while (!ready && w->again && STAILQ_EMPTY(&w->queue));
@@ -278,7 +238,7 @@ static bool has_changed(struct waiter *w)
 
 static unsigned poll_bits(struct waiter *w)
 {
-	if (w->view)
+	if (w->source.view)
 		return readable(w) ? POLLIN | POLLRDNORM : 0;
 	return POLLIN | POLLRDNORM | (has_changed(w) ? POLLPRI | POLLERR : 0);
 }
@@ -289,7 +249,7 @@ static void serve_unref(struct waiter *w)
 	struct fuse_pollhandle *ph = NULL;
 
 	serve_queue(w);
-	if (w->ph && (poll_bits(w) & ~(unsigned)(w->view ? 0 : POLLIN | POLLRDNORM))) {
+	if (w->ph && (poll_bits(w) & ~(unsigned)(w->source.view ? 0 : POLLIN | POLLRDNORM))) {
 		ph = w->ph;
 		w->ph = NULL;
 	}
@@ -314,7 +274,8 @@ static void serve_waiter(void *arg)
 
 /* ---- what an open file calls ---- */
 
-int waiter_open(const struct node *n, struct waiter **out)
+int waiter_open(const struct node *n, struct handover_file *kept, bool recalled,
+		struct waiter **out)
 {
 	struct waiter *w = calloc(1, sizeof(*w));
 	int rc = 0;
@@ -324,17 +285,17 @@ int waiter_open(const struct node *n, struct waiter **out)
 	STAILQ_INIT(&w->queue);
 	w->refs = 1;
 	w->node = n;
-	w->view = n->row->view;
+	/* Whether it has changed since the earlier daemon is not known: a poll says that it has. */
 	if (n->row->change)
-		atomic_store(&w->seen, n->row->change(n));
-	if (w->view)
-		rc = w->view->open(n, &w->state);
+		atomic_store(&w->seen, n->row->change(n) - recalled);
+	if (n->row->view)
+		rc = source_open(&w->source, n, kept, recalled);
 	if (rc) {
 		free(w);
 		return rc;
 	}
-	if (w->view && w->view->watch)
-		w->view->watch(w->state, &(struct notices_watcher){
+	if (w->source.view && w->source.view->watch)
+		w->source.view->watch(w->source.state, &(struct notices_watcher){
 						 hold_waiter, serve_waiter, w });
 	node_hold(n);   /* the helper may still look at it when the file was closed already */
 	*out = w;
@@ -346,8 +307,9 @@ void waiter_close(struct waiter *w)
 	struct fuse_pollhandle *ph;
 
 	/* A hold() after the last reference was put would put it, and free the waiter, twice. */
-	if (w->view && w->view->watch)
-		w->view->watch(w->state, &(struct notices_watcher){ NULL, serve_waiter, w });
+	if (w->source.view && w->source.view->watch)
+		w->source.view->watch(w->source.state,
+				      &(struct notices_watcher){ NULL, serve_waiter, w });
 	pthread_mutex_lock(&wait.lock);
 	ph = w->ph;
 	w->ph = NULL;
@@ -389,7 +351,7 @@ static void interrupt(struct fuse_req *req, void *unused)
 	pthread_mutex_unlock(&wait.lock);
 	if (!p)
 		return; /* a thread answers it, or asks reply_interrupted before it parks it */
-	free(p);
+	free_parked(p);
 	reply_error(req, EINTR);
 }
 
@@ -403,8 +365,11 @@ void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t
 		reply_error(req, ENOMEM);
 		return;
 	}
-	nonblock = nonblock || !w->view->streams;
-	*p = (struct parked){ .req = req, .offset = offset, .size = size, .nonblock = nonblock };
+	nonblock = nonblock || !w->source.view->streams;
+	*p = (struct parked){ .req = req, .unique = channel_unique(), .noted = HANDOVER_NONE,
+			      .offset = offset, .size = size, .nonblock = nonblock };
+	if (!nonblock)
+		p->noted = handover_park(p->unique);
 	if (!nonblock)
 		reply_watch(req, interrupt);
 	pthread_mutex_lock(&wait.lock);
@@ -420,7 +385,7 @@ void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t
 	}
 	unref_unlock(w);
 	if (code) {
-		free(p);
+		free_parked(p);
 		reply_error(req, code);
 	}
 }

@@ -24,8 +24,8 @@
 
 struct fuse_pollhandle;
 struct fuse_req;
+struct handover_file;
 struct node;
-struct view;
 struct waiter;
 
 /*
@@ -41,8 +41,12 @@ bool wait_any(bool changes);
 /* Answers everything that is parked; from now on nothing is parked. Call it before helper_end. */
 void wait_stop(void);
 
-/* For an open of a view: opens it. For a file whose row has `change`: only polls are for it. */
-int waiter_open(const struct node *n, struct waiter **out);
+/*
+ * For an open of a view: opens it. For a file whose row has `change`: only polls are for it. kept:
+ * its entry of the hand-over, or NULL; recalled: an earlier daemon had it open.
+ */
+int waiter_open(const struct node *n, struct handover_file *kept, bool recalled,
+		struct waiter **out);
 void waiter_close(struct waiter *w);
 /* Answers the request now or later. */
 void waiter_read(struct waiter *w, struct fuse_req *req, uint64_t offset, size_t size,

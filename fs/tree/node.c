@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "fs/tree/node.h"
+#include "fs/tree/recall.h"
 #include "fs/tree/tracedir.h"
+#include "fs/tree/tree.h"
 #include "tracer/base/hash.h"
 #include "tracer/face/tracer.h"
 
@@ -19,6 +21,8 @@ static struct {
 	struct node *root;
 	uint64_t next_serial;
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER, .next_serial = NODE_ROOT };
+
+static struct node *recall(uint64_t id);
 
 static uint64_t mix(uint64_t h)
 {
@@ -69,7 +73,19 @@ static struct node *by_name(const struct node *parent, const char *name, uint64_
 	return n;
 }
 
-static struct node *make_node(struct node *parent, const char *name, const struct found *found)
+static uint64_t next_id(void)
+{
+	struct handover_head *h = handover_head();
+
+	/* No id is given that the next daemon could give again. */
+	if (h)
+		h->next_node = table.next_serial + 1;
+	return table.next_serial++;
+}
+
+/* id 0: a new one */
+static struct node *make_node(struct node *parent, const char *name, const struct found *found,
+			      uint64_t id)
 {
 	size_t len = strlen(name) + 1;
 	struct node *n = calloc(1, sizeof(*n) + len);
@@ -77,7 +93,8 @@ static struct node *make_node(struct node *parent, const char *name, const struc
 	if (!n)
 		return NULL;
 	memcpy(n->name, name, len);
-	n->id = table.next_serial++;
+	n->id = id ? id : next_id();
+	n->kept = HANDOVER_NONE;
 	n->row = found->row;
 	n->parent = parent;
 	n->index = found->index;
@@ -153,7 +170,7 @@ int node_init(const struct row *root)
 {
 	struct found found = { .row = root };
 
-	table.root = make_node(NULL, "", &found);
+	table.root = make_node(NULL, "", &found, 0);
 	if (!table.root)
 		return -1;
 	table.root->lookups = 1;
@@ -176,11 +193,35 @@ struct node *node_by_id(uint64_t id)
 	pthread_mutex_lock(&table.lock);
 	n = by_id(id);
 	pthread_mutex_unlock(&table.lock);
-	return n;
+	return n ? n : recall(id);
 }
 
-int node_enter(struct node *parent, const char *name, struct found *found, struct node **out)
+/* Links a node that was made. Caller holds the lock. */
+static void add_child(struct node *n)
 {
+	struct node **bucket = name_bucket(n->parent, n->name);
+
+	n->next_name = *bucket;
+	*bucket = n;
+	n->parent->children++;
+}
+
+static struct recalled what_is(const struct found *found)
+{
+	struct recalled what = { .salt = found->salt };
+
+	if (found->slot) {
+		what.flags = HANDOVER_IMAGE;
+		if (slot_settled(found->slot, found->index, &what.salt, &what.size, &what.mtime))
+			what.flags |= HANDOVER_SETTLED;
+	}
+	return what;
+}
+
+int node_enter(struct node *parent, const char *name, struct found *found, const struct looker *by,
+	       struct node **out)
+{
+	struct recalled what = what_is(found);
 	struct node *n = NULL;
 	bool gone;
 
@@ -189,22 +230,103 @@ int node_enter(struct node *parent, const char *name, struct found *found, struc
 	if (!gone)
 		n = by_name(parent, name, found->tag);
 	if (!gone && !n) {
-		n = make_node(parent, name, found);
-		if (n) {
-			struct node **bucket = name_bucket(parent, name);
+		uint32_t kept = recall_name(parent->id, name, &what);
+		const struct handover_node *r = handover_node(kept);
 
-			n->next_name = *bucket;
-			*bucket = n;
-			parent->children++;
+		n = make_node(parent, name, found, r ? r->id : 0);
+		if (n) {
+			add_child(n);
+			n->known = n->lookups = r ? r->known : 0;
+			n->kept = kept;
+			recall_drop(kept);
 			*found = (struct found){ 0 };
 		}
 	}
-	if (n)
+	if (n) {
 		n->lookups++;
+		n->known++;
+		n->kept = recall_note(n, &what, by);
+	}
 	pthread_mutex_unlock(&table.lock);
 	found_drop(found);
 	*out = n;
 	return gone ? -ENOENT : n ? 0 : -ENOMEM;
+}
+
+/*
+ * Makes a node that an earlier daemon knew. found is the one that its name leads to now. Caller
+ * holds the lock. NULL: another thread has made it (see by_id), or no memory.
+ */
+static struct node *make_recalled(struct node *parent, uint64_t id, struct found *found)
+{
+	uint32_t kept = recall_id(id);
+	const struct handover_node *r = handover_node(kept);
+	struct node *n = r ? make_node(parent, handover_node_name(r), found, id) : NULL;
+
+	if (!n)
+		return NULL;
+	add_child(n);
+	n->known = n->lookups = r->known;
+	n->kept = kept;
+	recall_drop(kept);
+	*found = (struct found){ 0 };
+	return n;
+}
+
+/* Looks up what an entry was about, in its parent. -errno: it is gone, or is another one. */
+static int find_again(const struct node *parent, const struct handover_node *r, const char *name,
+		      struct found *found)
+{
+	struct who who = { .uid = r->uid, .gid = r->gid, .pid = r->pid };
+	int rc = tree_find(parent, name, &who, found);
+	struct recalled what;
+
+	if (rc)
+		return rc;
+	what = what_is(found);
+	if (recall_same(r, &what))
+		return 0;
+	found_drop(found);
+	return -ESTALE;
+}
+
+/* Parents have smaller ids than their children, so this ends. */
+static struct node *recall(uint64_t id)
+{
+	struct handover_node r;
+	struct node *parent, *n;
+	char name[NAME_MAX + 1];
+	struct found found;
+	bool left;
+
+	pthread_mutex_lock(&table.lock);
+	n = by_id(id);
+	left = !n && recall_copy(id, &r, name) && r.parent < id;
+	pthread_mutex_unlock(&table.lock);
+	if (n || !left || r.flags & HANDOVER_REMOVED)
+		return n;
+	parent = node_by_id(r.parent);
+	if (!parent || find_again(parent, &r, name, &found))
+		return NULL;
+	pthread_mutex_lock(&table.lock);
+	if (!parent->removed && !node_removed(parent))
+		n = make_recalled(parent, id, &found);
+	if (!n)
+		n = by_id(id);
+	pthread_mutex_unlock(&table.lock);
+	found_drop(&found);
+	return n;
+}
+
+void node_recall_all(bool (*unanswered)(uint64_t unique))
+{
+	struct handover_head *h = handover_head();
+
+	pthread_mutex_lock(&table.lock);
+	if (h->next_node > table.next_serial)
+		table.next_serial = h->next_node;
+	recall_begin(unanswered);
+	pthread_mutex_unlock(&table.lock);
 }
 
 void node_hold(const struct node *n)
@@ -232,6 +354,22 @@ void node_forget(uint64_t id, uint64_t lookups)
 	dispose_all(dead);
 }
 
+void node_forgotten(uint64_t id, uint64_t lookups)
+{
+	struct node *n;
+
+	pthread_mutex_lock(&table.lock);
+	n = by_id(id);
+	if (n) {
+		n->known -= lookups < n->known ? lookups : n->known;
+		n->kept = recall_known(n->kept, n->known);
+	} else {
+		recall_forget(id, lookups);
+	}
+	pthread_mutex_unlock(&table.lock);
+	node_forget(id, lookups);
+}
+
 void node_unname(const struct node *parent, const char *name, uint64_t tag)
 {
 	struct node **p;
@@ -245,10 +383,12 @@ void node_unname(const struct node *parent, const char *name, uint64_t tag)
 			*p = n->next_name;
 			n->next_name = NULL;
 			n->removed = true;
+			recall_removed(n->kept);
 		} else {
 			p = &n->next_name;
 		}
 	}
+	recall_unname(parent->id, name);
 	pthread_mutex_unlock(&table.lock);
 }
 

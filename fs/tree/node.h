@@ -24,6 +24,7 @@
 struct row;
 struct session;
 struct slot;
+struct who;
 
 #define NODE_ROOT 1
 
@@ -40,6 +41,8 @@ struct node {
 
 	/* The rest is node.c's own. */
 	uint64_t lookups;
+	uint64_t known;         /* those of the kernel among them */
+	uint32_t kept;          /* recall.h: the entry for the next daemon, or HANDOVER_NONE */
 	unsigned children;
 	bool removed;
 	struct node *next_id, *next_name;
@@ -61,19 +64,37 @@ struct found {
 	uint64_t salt;                  /* the same for st_ino: must survive the node */
 };
 
+/* Who looks up a name: the request, and the process that it is of. */
+struct looker {
+	const struct who *who;
+	uint64_t unique;        /* of the request */
+};
+
 int node_init(const struct row *root);
 /* Frees all nodes, whatever the kernel still knows. */
 void node_deinit(void);
-struct node *node_by_id(uint64_t id);   /* NULL if there is none */
+/*
+ * After handover_take: ids mean what they meant to the earlier daemon. unanswered: the kernel does
+ * not know the reply to this request, and sends it again.
+ */
+void node_recall_all(bool (*unanswered)(uint64_t unique));
+/*
+ * NULL if there is none. A node of an earlier daemon is looked up again by its path, if what it was
+ * still exists.
+ */
+struct node *node_by_id(uint64_t id);
 /*
  * The node of what was found, made if need be; its lookup count grows by one. Takes what found
  * owns. 0, -ENOMEM, or -ENOENT if the parent was removed since the caller looked: the kernel would
  * keep the name for ever, because the notes about the names in that directory may have been sent.
  */
-int node_enter(struct node *parent, const char *name, struct found *found, struct node **out);
+int node_enter(struct node *parent, const char *name, struct found *found, const struct looker *by,
+	       struct node **out);
 /* One lookup more, until node_forget: for those who look at a node outside a request about it. */
 void node_hold(const struct node *n);
 void node_forget(uint64_t id, uint64_t lookups);
+/* The same of lookups that the kernel knew: those that node_enter counted. */
+void node_forgotten(uint64_t id, uint64_t lookups);
 /*
  * What is entered under this name from now on is another node: what it stood for, with this tag,
  * was removed.

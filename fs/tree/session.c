@@ -136,8 +136,33 @@ static void wait_close(void *state)
 	free(w);
 }
 
+/* Bit 0: the end of file was delivered; bit 1: the session is active; above: its starts. */
+static uint64_t wait_number(void *state)
+{
+	const struct change_wait *w = state;
+	struct session_info info;
+
+	session_info(w->node->session, &info);
+	return info.starts << 2 | (uint64_t)info.active << 1 | w->ended;
+}
+
+/*
+ * The changes of an earlier daemon had other numbers. A status of which the reader has a part ends
+ * there, because the rest is gone.
+ */
+static int wait_resume(void *state, const struct view_place *place)
+{
+	struct change_wait *w = state;
+
+	w->ended = place->number & 1;
+	if ((place->number | 1) != (wait_number(w) | 1))
+		w->seen--;
+	return 0;
+}
+
 static const struct view wait_view = {
 	.open = wait_open, .read = wait_read, .close = wait_close, .streams = true, .silent = true,
+	.number = wait_number, .resume = wait_resume,
 };
 
 /* ---- snapshots ---- */

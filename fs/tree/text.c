@@ -39,6 +39,11 @@ int text_attr(const struct node *n, const struct who *who, struct stat *st)
 	return 0;
 }
 
+static int text_view_resume(void *state, const struct view_place *place)
+{
+	return text_resume(state, place->bytes, place->len, place->end);
+}
+
 static int pipe_view_open(const struct node *n, void **state)
 {
 	return pipe_open(n->session, (enum text_form)n->row->arg, (struct pipe_view **)state);
@@ -55,12 +60,24 @@ static void pipe_view_close(void *state)
 	pipe_close(state);
 }
 
+static uint64_t pipe_view_number(void *state)
+{
+	return pipe_number(state);
+}
+
+static int pipe_view_resume(void *state, const struct view_place *place)
+{
+	return pipe_resume(state, place->bytes, place->len, place->end, place->number);
+}
+
 const struct view text_view = { .open = text_view_open,
 				.read = text_view_read,
 				.peek = text_view_peek,
 				.ahead = text_view_ahead,
-				.close = text_view_close };
+				.close = text_view_close,
+				.resume = text_view_resume };
 
 const struct view pipe_view = {
 	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
+	.number = pipe_view_number, .resume = pipe_view_resume,
 };

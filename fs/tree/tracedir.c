@@ -15,6 +15,7 @@
 #include "tracer/face/tracer.h"
 
 #define LASTS 2000      /* ms since its last use */
+#define SETTLED ((uint64_t)1 << 62)     /* of a salt */
 
 /* For one process: a trace image. Or for all: a snapshot, which lasts until it is removed. */
 struct slot {
@@ -123,7 +124,7 @@ static struct slot *slot_new(struct session *session, const char *name, enum tra
 	/* Two images of a session that does not record are alike. Serials are less than 2^62. */
 	session_info(session, &info);
 	if (!info.active)
-		s->salt = (uint64_t)1 << 62 | info.change;
+		s->salt = SETTLED | info.change;
 	s->process = *p;
 	s->form = form;
 	s->refs = 2;            /* the list's and the caller's */
@@ -243,6 +244,22 @@ static struct trace_image *image_of(struct slot *s)
 	m = s->moment ? image_get(s->moment) : NULL;
 	pthread_mutex_unlock(&trace.lock);
 	return m;
+}
+
+bool slot_settled(struct slot *s, size_t index, uint64_t *salt, uint64_t *size, int64_t *mtime)
+{
+	struct trace_image *m = image_of(s);
+	bool settled = m && (s->lasts || s->salt & SETTLED);
+	const struct image_file *files;
+
+	*salt = s->lasts ? s->salt : 0;
+	if (settled && index < image_files(m, &files)) {
+		*size = files[index].size;
+		*mtime = files[index].mtime;
+	}
+	if (m)
+		image_put(m);
+	return settled;
 }
 
 int slot_open(struct slot *s)

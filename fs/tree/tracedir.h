@@ -8,6 +8,7 @@
 #ifndef FS_TREE_TRACEDIR_H
 #define FS_TREE_TRACEDIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,6 +28,11 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 void tracedir_list(const struct node *dir, const struct who *who, struct listing *out);
 
 void slot_put(struct slot *s);          /* NULL is allowed */
+/*
+ * True if another daemon that has this path will find the same bytes: those of a snapshot (*salt
+ * tells which), or of a session that did not record. Sets *size and *mtime then; *salt is 0 else.
+ */
+bool slot_settled(struct slot *s, size_t index, uint64_t *salt, uint64_t *size, int64_t *mtime);
 /*
  * A file of it was opened: the trace image lasts at least until slot_release. -ESTALE: it is over,
  * look the name up again.

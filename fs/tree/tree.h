@@ -18,6 +18,7 @@
  *	tracedir.c              trace/ and snapshots/NAME/ (tracedir.h)
  *	errors.c                the files `error` (errors.h)
  *	node.c                  the nodes that the kernel knows (node.h)
+ *	recall.c                the nodes that an earlier daemon of this mount knew (recall.h)
  *
  * Locks: node.c has one for its table, errors.c one for its entries, tracedir.c one for its slots.
  *
@@ -63,6 +64,14 @@ struct notices_watcher;         /* tracer/trigger/trigger_files.h */
  */
 #define VIEW_PARTS 4
 
+/* Where a reader is. */
+struct view_place {
+	const void *bytes;      /* the last that it got */
+	size_t len;
+	uint64_t end;           /* how many it got in all, or the offset after them */
+	uint64_t number;        /* of the view's `number` then */
+};
+
 struct view {
 	int (*open)(const struct node *n, void **state);
 	/*
@@ -88,6 +97,13 @@ struct view {
 	 * before close(): then only the serve(arg) of earlier holds are still called.
 	 */
 	void (*watch)(void *state, const struct notices_watcher *watcher);
+	/* What `resume` has to know besides the bytes that the reader got. May be NULL. */
+	uint64_t (*number)(void *state);
+	/*
+	 * Of an open in place of one that a killed daemon had: moves it to where its reader is. 0,
+	 * or -ESTALE: it cannot continue there. NULL: it can if the reader has got nothing.
+	 */
+	int (*resume)(void *state, const struct view_place *place);
 };
 
 struct listing;

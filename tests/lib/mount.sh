@@ -119,10 +119,11 @@ can_mount() {
 }
 
 # mount_tree [ARGUMENT…]: in the background, as a user would; except that verbs wait until they are
-# done, unless the test says -o wait=MS: then what follows them does not depend on the machine.
+# done, unless the test says -o wait=MS: then what follows them does not depend on the machine. A
+# test that kills the daemon starts the next one itself.
 mount_tree() {
 	can_mount
-	timeout 200 "$TRAILFS" "$MNT" -o wait=100000 "$@" >"$work/daemon.log" 2>&1 || {
+	timeout 200 "$TRAILFS" "$MNT" -o wait=100000,keeper=0 "$@" >"$work/daemon.log" 2>&1 || {
 		[ "$(id -u)" = 0 ] ||
 			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
 		fail "cannot mount: exit status $?"

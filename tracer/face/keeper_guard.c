@@ -169,6 +169,7 @@ static void *guard(void *arg)
 			break;
 		buffers = forget_kept(t);
 		snapshots = keep_snapshots(t);
+		held_keep(t);
 		if (!keep_all_buffers(t, stop))
 			continue;
 		__atomic_store_n(&t->keeper_ready, true, __ATOMIC_RELEASE);

@@ -14,4 +14,7 @@ void keeper_guard_start(struct tracer *t);
 /* Waits for a hand-over that has begun. Caller does not hold tracer.lock. */
 void keeper_guard_stop(struct tracer *t);
 
+/* held.c: gives the keeper again what tracer_hold gave to the one that has ended. */
+void held_keep(struct tracer *t);
+
 #endif

@@ -124,6 +124,10 @@ static void take(void *arg, const char *name, int fd)
 	struct finding *f = arg;
 	struct region *r;
 
+	if (!strncmp(name, KEEPER_HELD, strlen(KEEPER_HELD))) {
+		close(fd);
+		return;
+	}
 	if (*name == 's') {
 		if (kept_add_descriptor(strtoull(name + 1, NULL, 16), fd))
 			close(fd);

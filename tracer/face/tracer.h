@@ -56,6 +56,16 @@ int tracer_announced(const char *state_dir, struct md_buf *out);
  */
 void tracer_contents(struct tracer *t, struct md_buf *out);
 
+/*
+ * Descriptors of the caller's that shall outlive the daemon with the keeper, under names that begin
+ * with KEEPER_HELD (base/keeper/keeper.h). A keeper that takes the place of another gets
+ * them as well. Any thread. tracer_hold duplicates fd; 0, or -errno: the keeper does not have it.
+ */
+int tracer_hold(struct tracer *t, const char *name, int fd);
+void tracer_release(struct tracer *t, const char *name);
+/* What an earlier daemon held: the caller's, or -errno. */
+int tracer_held(struct tracer *t, const char *name);
+
 /* `version`: lines "ctf 1.8", "kernel none …", "clock …". */
 void tracer_version(struct tracer *t, struct md_buf *out);
 /*

@@ -95,7 +95,9 @@ static void add_kept(void *arg, const char *name, int fd)
 	struct tracer *t = arg;
 	struct region *region;
 
-	if (*name == 's') {
+	if (!strncmp(name, KEEPER_HELD, strlen(KEEPER_HELD))) {
+		close(fd);      /* tracer_held asks for it by its name */
+	} else if (*name == 's') {
 		if (kept_add_descriptor(strtoull(name + 1, NULL, 16), fd))
 			close(fd);
 	} else if (region_adopt(fd, &region) && region_adopt_spoiled(fd, &region)) {

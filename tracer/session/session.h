@@ -99,6 +99,14 @@ struct server;
 struct triggers;
 struct agents;
 
+/* A descriptor that the keeper has for the tracer's user: face/held.c. */
+#define TRACER_HELD_MAX 3
+#define TRACER_HELD_NAME 16     /* bytes of a name, with its NUL */
+struct held_file {
+	char name[TRACER_HELD_NAME];
+	int fd;
+};
+
 struct tracer {
 	uint32_t objects;	/* sessions and drafts that are not freed yet; atomic */
 	/*
@@ -122,6 +130,7 @@ struct tracer {
 	int lock_fd;                            /* flocked: one daemon per state directory */
 	struct keeper *keeper;
 	struct keeper_guard *keeper_guard;      /* keeper_guard.h; NULL: does not run */
+	struct held_file held[TRACER_HELD_MAX]; /* face/held.c; without a name: unused */
 	uint32_t keepers_replaced;	/* how often a keeper ended and was replaced; atomic */
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */

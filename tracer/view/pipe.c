@@ -2,13 +2,17 @@
 /*
  * One open of `pipe`, `pipe.json` or `pipe.symbols`: the session's text while events come, from
  * the oldest event held at the open.
+ *
+ * Also how opens of it and of `text` continue that a daemon had which was killed.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/view/merge.h"
+#include "tracer/view/resume.h"
 #include "tracer/view/stack.h"
+#include "tracer/view/text_view.h"
 #include "tracer/view/views.h"
 
 #define PIECE (64u << 10)
@@ -134,4 +138,109 @@ ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size)
 		done += n;
 	}
 	return (ssize_t)done;
+}
+
+uint64_t pipe_number(const struct pipe_view *v)
+{
+	return v->starts << 1 | v->active;
+}
+
+/* Reads on until the text is found, and puts back what follows it. */
+static int skip_to(struct pipe_view *v, const char *text, size_t len)
+{
+	struct md_buf all = MD_BUF_INIT, rest = MD_BUF_INIT;
+	const char *end = NULL;
+	ssize_t n = 1;
+
+	while (!end && n > 0) {
+		char *p;
+
+		/* Keep as much as may be the beginning of it. */
+		if (all.len >= len) {
+			memmove(all.data, all.data + all.len - (len - 1), len - 1);
+			all.len = len - 1;
+		}
+		p = md_buf_room(&all, RESUME_PIECE);
+		n = p ? pipe_read(v, p, RESUME_PIECE) : -ENOMEM;
+		if (n <= 0)
+			break;
+		all.len += (size_t)n;
+		end = resume_find(all.data, all.len, text, len);
+	}
+	if (end) {
+		md_buf_put(&rest, end, all.len - (size_t)(end - all.data));
+		md_buf_put(&rest, v->out.data + v->taken, v->out.len - v->taken);
+		md_buf_deinit(&v->out);
+		v->out = rest;
+		v->taken = 0;
+		n = rest.failed ? -ENOMEM : 1;
+	}
+	md_buf_deinit(&all);
+	return n > 0 ? 0 : n == -EAGAIN || !n ? -ESTALE : (int)n;
+}
+
+int pipe_resume(struct pipe_view *v, const void *bytes, size_t len, uint64_t given, uint64_t number)
+{
+	int err = 0;
+
+	if (given)
+		err = len >= RESUME_LEAST ? skip_to(v, bytes, len) : -ESTALE;
+	v->starts = number >> 1;
+	v->active |= number & 1;
+	return err;
+}
+
+/* ---- text: a reader of a daemon that was killed ---- */
+
+/* Whether these bytes are before the offset. */
+static bool is_at(struct text_view *v, const char *bytes, size_t len, uint64_t offset)
+{
+	char *buf = malloc(len);
+	bool same = buf && len <= offset &&
+		    text_read(v, offset - len, buf, len) == (ssize_t)len &&
+		    !memcmp(buf, bytes, len);
+
+	free(buf);
+	return same;
+}
+
+/* Looks for the bytes in the whole text. *at: the offset after them. */
+static int look_for(struct text_view *v, const char *bytes, size_t len, uint64_t *at)
+{
+	size_t kept = 0, room = len + RESUME_PIECE;
+	char *buf = malloc(room);
+	const char *end = NULL;
+	uint64_t next = 0;
+	ssize_t n = buf ? 1 : -ENOMEM;
+
+	while (!end && n > 0) {
+		n = text_read(v, next, buf + kept, room - kept);
+		if (n <= 0)
+			break;
+		next += (uint64_t)n;
+		kept += (size_t)n;
+		end = resume_find(buf, kept, bytes, len);
+		if (end) {
+			*at = next - kept + (uint64_t)(end - buf);
+		} else if (kept >= len) {
+			memmove(buf, buf + kept - (len - 1), len - 1);
+			kept = len - 1;
+		}
+	}
+	free(buf);
+	return end ? 0 : n < 0 ? (int)n : -ESTALE;
+}
+
+int text_resume(struct text_view *v, const void *bytes, size_t len, uint64_t offset)
+{
+	uint64_t at = offset;
+	int err = 0;
+
+	if (!offset)
+		return 0;
+	if (!len)
+		return -ESTALE;
+	if (!is_at(v, bytes, len, offset))
+		err = len >= RESUME_LEAST ? look_for(v, bytes, len, &at) : -ESTALE;
+	return err ? err : text_move(v, offset, at);
 }

@@ -466,3 +466,20 @@ void text_ahead(struct text_view *v)
 		n = format_piece(v);
 	v->failed = n < 0 ? n : 0;
 }
+
+int text_move(struct text_view *v, uint64_t offset, uint64_t to)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&v->e->lock);
+	end_run(v);
+	/* A run that met a gap counts from another place. */
+	if (v->exact)
+		v->shift += to - offset;
+	else
+		err = -ESTALE;
+	set_mark(v);
+	pthread_mutex_unlock(&v->e->lock);
+	v->served = offset;
+	return err;
+}

@@ -48,6 +48,11 @@ static inline bool is_before(uint64_t a, uint64_t b)
 	return (int64_t)(a - b) < 0;
 }
 
+/*
+ * Of a new open: what was at offset `to` is at `offset` from now on, which the reader has read up
+ * to. -ESTALE: events were overwritten meanwhile.
+ */
+int text_move(struct text_view *v, uint64_t offset, uint64_t to);
 /* How many of `size` bytes at this offset are before the mark. The limit ends a floating run. */
 size_t text_clip(const struct text_view *v, uint64_t offset, size_t size);
 /* Finds text that is formatted, in the window or a stripe; as text_stripes_find. */

@@ -63,6 +63,12 @@ int text_peek(struct text_view *v, uint64_t offset, size_t size, struct iovec *p
  * KiB, while the reader uses those that it has. As text_read, one caller at a time per view.
  */
 void text_ahead(struct text_view *v);
+/*
+ * Of a new open, in place of one of a daemon that was killed: its reader has read up to `offset`,
+ * and the last bytes that it got are these. From now on offsets mean what they meant there.
+ * -ESTALE: these bytes are not in the text any more.
+ */
+int text_resume(struct text_view *v, const void *bytes, size_t len, uint64_t offset);
 void text_close(struct text_view *v);
 /* The size to show: text produced so far. Advances to the present while a view is open. */
 uint64_t text_size(struct session *s, enum text_form form);
@@ -70,6 +76,11 @@ uint64_t text_size(struct session *s, enum text_form form);
 struct pipe_view;
 int pipe_open(struct session *s, enum text_form form, struct pipe_view **out);
 ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size);        /* as packet_stream_read */
+/* What pipe_resume needs to know of the open. */
+uint64_t pipe_number(const struct pipe_view *v);
+/* As text_resume: its reader has got `given` bytes. */
+int pipe_resume(struct pipe_view *v, const void *bytes, size_t len, uint64_t given,
+		uint64_t number);
 void pipe_close(struct pipe_view *v);
 
 #endif

@@ -39,6 +39,7 @@ mkdir "$MNT/triggers/t"
 kill -9 $daemon
 wait $daemon 2>/dev/null
 within 10 daemon_ended
+fusermount3 -u -z "$MNT" || fail "unmount without a daemon"
 timeout 20 "$TRAILFS" "$MNT" -o context=no:such:thing 2>/dev/null && fail "a mount with nonsense"
 start
 is "the trigger" t "$(ls "$MNT/triggers")"

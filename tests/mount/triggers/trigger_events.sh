@@ -221,6 +221,7 @@ cd /
 kill -9 $(daemon_pids)
 within 10 daemon_ended
 # One that cannot mount leaves all as it is, although there may be no session.
+fusermount3 -u -z "$MNT" || fail "unmount without a daemon"
 timeout 20 "$TRAILFS" "$MNT" -o context=no:such:thing 2>"$work/err" && fail "a mount with nonsense"
 mount_tree -o tz=UTC
 is "counters" "$before" "$(counters)"

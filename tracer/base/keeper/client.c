@@ -155,6 +155,27 @@ int keeper_drop(struct keeper *k, const char *name)
 	return request_status(k, KEEPER_DROP, name, -1);
 }
 
+int keeper_find(struct keeper *k, const char *name)
+{
+	struct keeper_packet answer = { .msg.arg = 0 };
+	int fd = -1, ret = -EPIPE;
+
+	if (!*name || strlen(name) > KEEPER_NAME_MAX)
+		return -EINVAL;
+	pthread_mutex_lock(&k->lock);
+	if (k->pid && is_late(k))
+		ret = -ETIMEDOUT;
+	else if (k->pid)
+		ret = request_answer(k, KEEPER_FIND, 0, name, -1, &answer, &fd);
+	pthread_mutex_unlock(&k->lock);
+	if (ret || answer.msg.arg) {
+		if (fd >= 0)
+			close(fd);
+		return ret ? ret : answer.msg.arg;
+	}
+	return fd >= 0 ? fd : -EBADMSG;
+}
+
 struct held {
 	char *name;
 	int fd;

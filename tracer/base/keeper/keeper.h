@@ -9,6 +9,7 @@
  *   keeper.h     (this file) the daemon's calls, and the main function of the keeper
  *   client.c     the daemon's end; one lock in struct keeper, held for one request and its answer
  *   server.c     the keeper's process; one thread, no lock
+ *   mounted.c    the mount of a daemon that was killed, and the start of the next daemon
  *   dead.c       the connection of a daemon that was killed and cannot end
  *   protocol.h   the messages and the sockets' address
  *
@@ -22,6 +23,18 @@
 #include <sys/types.h>
 
 struct keeper;                  /* the daemon's end of the connection */
+
+/* Names of what is no part of a session begin with this. */
+#define KEEPER_HELD "mount."
+/*
+ * Two names that the keeper knows, of a daemon's mount: /dev/fuse, and a file with the arguments to
+ * start the daemon with, each ended by a NUL, first the program's path. What it does with them when
+ * the daemon is killed is in mounted.h.
+ */
+#define KEEPER_MOUNT "mount.fuse"
+#define KEEPER_START "mount.start"
+/* In the environment of a daemon that the keeper has started. */
+#define KEEPER_STARTED "TRAILFS_STARTED_BY_KEEPER"
 
 /*
  * Connects to the keeper of state_dir. If there is none and exe is not NULL, starts one: exe
@@ -41,6 +54,11 @@ int keeper_put(struct keeper *k, const char *name, int fd);
 int keeper_drop(struct keeper *k, const char *name);
 /* Calls fn for every descriptor that the keeper holds; fn owns fd (close-on-exec). */
 int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd), void *arg);
+/*
+ * The descriptor that the keeper holds under this name, close-on-exec; the caller owns it. -ENOENT:
+ * there is none; another -errno as of keeper_put.
+ */
+int keeper_find(struct keeper *k, const char *name);
 /* The keeper's process; 0: it has ended. What was stored before keeper_replace is seen with it. */
 pid_t keeper_pid(const struct keeper *k);
 /* Waits until the keeper ends (true) or stop is readable (false). Only one thread may wait. */

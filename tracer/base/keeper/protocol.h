@@ -4,8 +4,9 @@
  *
  * SOCK_SEQPACKET on `keeper` in the state directory. A request is a keeper_msg followed by a name
  * without NUL; PUT carries one descriptor. Each request gets one answer with the same seq: a
- * keeper_msg, for GET followed by the name, with the descriptor. `arg` of an answer is 0 or -errno.
- * The daemon recognizes an answer to a request that timed out by its seq, and drops it.
+ * keeper_msg, for GET followed by the name, with the descriptor; for FIND with the descriptor. The
+ * `arg` of an answer is 0 or -errno. The daemon recognizes an answer to a request that timed out by
+ * its seq, and drops it.
  *
  * The keeper holds a flock on `keeper.lock` in the state directory while it lives. Only the lock's
  * holder may replace the socket.
@@ -28,6 +29,7 @@ enum keeper_op {
 	KEEPER_DROP,
 	KEEPER_GET,             /* arg: index, from 0 until -ENOENT; PUT and DROP change indices */
 	KEEPER_QUIT,
+	KEEPER_FIND,            /* answered with the descriptor of the name, or -ENOENT */
 };
 
 struct keeper_msg {

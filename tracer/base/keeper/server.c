@@ -22,6 +22,7 @@
 
 #include "tracer/base/array.h"
 #include "tracer/base/keeper/keeper.h"
+#include "tracer/base/keeper/mounted.h"
 #include "tracer/base/keeper/protocol.h"
 
 enum {
@@ -31,6 +32,8 @@ enum {
 	IDLE_MS = 10000,
 	/* between two looks whether the daemon is dead but cannot end */
 	LOOK_MS = 2000,
+	/* for which it is dead then; the kernel may need some time to end a large process */
+	DEAD_MS = 5000,
 };
 
 struct item {
@@ -49,6 +52,8 @@ struct state {
 	bool lost;              /* the socket's file was removed: no daemon can connect again */
 	bool quit;
 	pid_t dead;             /* the daemon that the log has as dead; 0: none */
+	int mounter;            /* the peer that has the mount; -1: none */
+	struct mounted mounted;
 };
 
 static struct item *find_item(struct state *s, const char *name)
@@ -135,9 +140,15 @@ static bool serve_packet(struct state *s, int sock)
 		answer.arg = put_item(s, p.name, fd);
 		if (!answer.arg)
 			fd = -1;
+		if (!answer.arg && !strcmp(p.name, KEEPER_MOUNT)) {
+			s->mounter = sock;
+			mounted_served(&s->mounted);
+		}
 		break;
 	case KEEPER_DROP:
 		answer.arg = drop_item(s, p.name);
+		if (!strcmp(p.name, KEEPER_MOUNT))
+			mounted_served(&s->mounted);
 		break;
 	case KEEPER_GET:
 		if (p.msg.arg < 0 || (size_t)p.msg.arg >= s->item_count) {
@@ -149,6 +160,10 @@ static bool serve_packet(struct state *s, int sock)
 		break;
 	case KEEPER_QUIT:
 		end_keeper(s);
+		break;
+	case KEEPER_FIND:
+		send_fd = find_item(s, p.name) ? find_item(s, p.name)->fd : -1;
+		answer.arg = send_fd < 0 ? -ENOENT : 0;
 		break;
 	default:
 		answer.arg = -ENOSYS;
@@ -194,17 +209,50 @@ static void check_socket(struct state *s)
 		s->lost = true;
 }
 
+static int item_fd(struct state *s, const char *name)
+{
+	struct item *item = find_item(s, name);
+
+	return item ? item->fd : -1;
+}
+
+/* A mount that was taken away, or that no daemon serves, is no item any more. */
+static void end_mount(struct state *s)
+{
+	mounted_served(&s->mounted);
+	drop_item(s, KEEPER_START);
+	drop_item(s, KEEPER_MOUNT);
+}
+
+static void close_peer(struct state *s, int sock)
+{
+	int connection = item_fd(s, KEEPER_MOUNT);
+
+	close(sock);
+	if (sock != s->mounter)
+		return;
+	s->mounter = -1;
+	if (connection >= 0 && mounted_ended(connection))
+		end_mount(s);
+	else if (connection >= 0)
+		mounted_died(&s->mounted, connection, item_fd(s, KEEPER_START) >= 0);
+}
+
 /* Nothing has happened for a while. */
 static void look_around(struct state *s)
 {
 	pid_t pid;
 	int ret;
 
+	/* It was time for something else: see serve_mount. */
+	if (!s->peer_count && s->item_count)
+		return;
+
 	if (!s->peer_count) {
 		end_keeper(s);
 		return;
 	}
-	pid = keeper_abort_dead(s->dir_path, 0, &ret);
+	pid = keeper_abort_dead(s->dir_path, DEAD_MS, &ret);
 	if (pid && pid != s->dead)
 		syslog(LOG_WARNING,
 		       ret ? "process %d was killed and cannot end; its FUSE connection cannot be "
@@ -217,15 +265,29 @@ static void look_around(struct state *s)
 /* How long to wait for a message, in ms; -1: without a limit. */
 static int patience(const struct state *s)
 {
+	int limit = mounted_patience(&s->mounted);
+
 	if (s->peer_count)
-		return LOOK_MS;
-	return s->item_count ? -1 : IDLE_MS;
+		return limit >= 0 && limit < LOOK_MS ? limit : LOOK_MS;
+	return s->item_count ? limit : IDLE_MS;
+}
+
+/* The mount of a killed daemon. */
+static void serve_mount(struct state *s, bool asked)
+{
+	int connection = item_fd(s, KEEPER_MOUNT);
+
+	if (connection < 0 || s->mounter >= 0)
+		return;
+	if ((asked && !mounted_refuse(&s->mounted, connection)) ||
+	    !mounted_work(&s->mounted, connection, item_fd(s, KEEPER_START)))
+		end_mount(s);
 }
 
 static void serve_peers(struct state *s)
 {
 	while (!s->quit) {
-		struct pollfd p[PEERS + 2];
+		struct pollfd p[PEERS + 3];
 		size_t peers = s->peer_count, i, kept = 0;
 		int n;
 
@@ -235,9 +297,13 @@ static void serve_peers(struct state *s)
 		p[1] = (struct pollfd){ .fd = s->watch, .events = POLLIN };
 		for (i = 0; i < peers; i++)
 			p[i + 2] = (struct pollfd){ .fd = s->peers[i], .events = POLLIN };
-		n = poll(p, (nfds_t)peers + 2, patience(s));
+		p[peers + 2] = (struct pollfd){
+			.fd = s->mounted.refusing ? item_fd(s, KEEPER_MOUNT) : -1, .events = POLLIN
+		};
+		n = poll(p, (nfds_t)peers + 3, patience(s));
 		if (!n)
 			look_around(s);
+		serve_mount(s, n > 0 && p[peers + 2].revents);
 		if (n <= 0)
 			continue;
 		for (i = 0; i < peers; i++) {
@@ -249,7 +315,7 @@ static void serve_peers(struct state *s)
 			if (open)
 				s->peers[kept++] = s->peers[i];
 			else
-				close(s->peers[i]);
+				close_peer(s, s->peers[i]);
 		}
 		s->peer_count = kept;
 		if (p[1].revents)
@@ -341,7 +407,7 @@ static void close_inherited(const struct state *s)
 
 int keeper_main(const char *state_dir)
 {
-	struct state s = { .dir = -1, .lock = -1, .listener = -1, .watch = -1 };
+	struct state s = { .dir = -1, .lock = -1, .listener = -1, .watch = -1, .mounter = -1 };
 	int ret;
 
 	prctl(PR_SET_NAME, "trail-keeper");

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#define _GNU_SOURCE
+#include "tracer/base/keeper/keeper.h"
+#include "tracer/base/keeper/mounted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	MINUTE_MS = 60000,
+	START_MS = 20000,       /* for a daemon that was started to come */
+	PAUSE_MS = 1000,        /* before the second start within a minute */
+	ARGUMENTS_MAX = 65536,
+	ARGUMENT_COUNT = 256,
+	REQUEST_MAX = (1 << 20) + 4096, /* the kernel reads no larger one */
+	NOTIFY_RESEND = 7,      /* not in the headers of older kernels */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+bool mounted_ended(int connection)
+{
+	struct pollfd p = { .fd = connection };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLERR;
+}
+
+/* What was with the daemon comes again. An older kernel cannot: those wait until a signal comes. */
+static void begin_refusing(struct mounted *m, int connection)
+{
+	struct fuse_out_header again = { .len = sizeof(again), .error = NOTIFY_RESEND };
+
+	m->buf = malloc(REQUEST_MAX);
+	m->refusing = m->buf != NULL;
+	m->hopeless = !m->refusing;
+	m->due = m->refusing ? 0 : now_ms();
+	if (m->refusing && write(connection, &again, sizeof(again)) < 0)
+		syslog(LOG_WARNING, "requests of the dead daemon: %s", strerror(errno));
+}
+
+static void plan(struct mounted *m, int connection)
+{
+	int64_t now = now_ms(), first;
+
+	memmove(m->deaths, m->deaths + 1, sizeof(m->deaths) - sizeof(*m->deaths));
+	m->deaths[MOUNTED_DEATHS - 1] = now;
+	first = m->deaths[0];
+	if (first && now - first < MINUTE_MS) {
+		syslog(LOG_ERR,
+		       "the daemon died %d times within a minute: it is not started again. Its "
+		       "mount answers EIO until trailfs is started; sessions record",
+		       MOUNTED_DEATHS);
+		begin_refusing(m, connection);
+		return;
+	}
+	first = m->deaths[MOUNTED_DEATHS - 2];
+	m->due = now + (first && now - first < MINUTE_MS ? PAUSE_MS : 0);
+}
+
+void mounted_died(struct mounted *m, int connection, bool restart)
+{
+	m->started = false;
+	if (restart)
+		plan(m, connection);
+	else
+		m->due = now_ms() + MINUTE_MS;
+}
+
+void mounted_served(struct mounted *m)
+{
+	m->started = m->refusing = m->hopeless = false;
+	m->due = 0;
+	free(m->buf);
+	m->buf = NULL;
+}
+
+int mounted_patience(const struct mounted *m)
+{
+	int64_t left = m->due - now_ms();
+
+	return !m->due ? -1 : left < 0 ? 0 : (int)left;
+}
+
+/* In the child: a process as others are, without the keeper's descriptors. */
+static void become_daemon(char *arguments, size_t len)
+{
+	char *argv[ARGUMENT_COUNT + 1] = { NULL };
+	size_t count = 0;
+
+	for (size_t at = 0; at < len && count < ARGUMENT_COUNT; at += strlen(arguments + at) + 1)
+		argv[count++] = arguments + at;
+	for (int sig = 1; sig < SIGRTMIN; sig++)
+		signal(sig, SIG_DFL);
+	close_range(3, ~0u, 0);
+	setenv(KEEPER_STARTED, "1", 1);
+	if (count)
+		execv(argv[0], argv);
+	/* The program was removed: this process has it. */
+	if (count)
+		execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+static void start_daemon(int start)
+{
+	char *arguments = malloc(ARGUMENTS_MAX + 1);
+	ssize_t n = arguments ? pread(start, arguments, ARGUMENTS_MAX, 0) : -1;
+	pid_t child = n > 0 ? fork() : -1;
+
+	if (!child) {
+		arguments[n] = '\0';
+		/* Init adopts the daemon. */
+		if (fork())
+			_exit(0);
+		become_daemon(arguments, (size_t)n);
+	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	syslog(LOG_WARNING, child > 0 ? "the daemon was killed: starts another one"
+				      : "the daemon was killed, and none can be started");
+	free(arguments);
+}
+
+bool mounted_work(struct mounted *m, int connection, int start)
+{
+	if (!m->due || now_ms() < m->due)
+		return true;
+	if (start < 0) {
+		syslog(LOG_WARNING,
+		       "the daemon was killed, and no other was started for a minute: its mount "
+		       "ends");
+		return false;
+	}
+	if (m->hopeless)
+		return false;
+	if (m->started) {
+		plan(m, connection);
+		m->started = false;
+		return true;
+	}
+	m->started = true;
+	m->due = now_ms() + START_MS;
+	start_daemon(start);
+	return true;
+}
+
+bool mounted_refuse(struct mounted *m, int connection)
+{
+	struct fuse_out_header out = { .len = sizeof(out), .error = -EIO };
+	ssize_t n = read(connection, m->buf, REQUEST_MAX);
+	struct fuse_in_header in;
+
+	if (n < (ssize_t)sizeof(in))
+		return n >= 0 || errno != ENODEV;
+	memcpy(&in, m->buf, sizeof(in));
+	if (in.opcode == FUSE_FORGET || in.opcode == FUSE_BATCH_FORGET ||
+	    in.opcode == FUSE_INTERRUPT)
+		return true;
+	out.unique = in.unique;
+	if (write(connection, &out, sizeof(out)) < 0 && errno == ENODEV)
+		return false;
+	return true;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mounted.c: what the keeper does with the mount of a daemon that was killed. Private to the
+ * keeper's process. One thread.
+ *
+ * If the daemon left its arguments (KEEPER_START), the keeper starts another one, at once; after
+ * the second death within a minute, a second later; after the third, it starts no more, and answers
+ * every request with EIO. If the daemon left none, someone else starts the next one: the keeper
+ * waits for it for a minute, and then lets the mount end.
+ */
+#ifndef TRACER_KEEPER_MOUNTED_H
+#define TRACER_KEEPER_MOUNTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MOUNTED_DEATHS 3
+
+struct mounted {
+	int64_t deaths[MOUNTED_DEATHS];         /* when, in ms; the newest last; 0: none */
+	int64_t due;            /* when to start a daemon, or to give up; 0: nothing to do */
+	bool started;           /* a daemon was started, and did not come yet */
+	bool refusing;          /* answers requests with EIO */
+	bool hopeless;          /* no daemon is started, and there is no memory for an answer */
+	char *buf;              /* of a request; NULL: not refusing */
+};
+
+/* The daemon ended without dropping its mount. restart: it left its arguments. */
+void mounted_died(struct mounted *m, int connection, bool restart);
+/* A daemon has the mount, or it was dropped. */
+void mounted_served(struct mounted *m);
+/* How long to wait until mounted_work, in ms; -1: without a limit. */
+int mounted_patience(const struct mounted *m);
+/*
+ * Does what is due. start: the file with the arguments; -1: none. False: the mount must end, by
+ * closing the connection.
+ */
+bool mounted_work(struct mounted *m, int connection, int start);
+/* Answers one request, while it is refusing. False: the connection has ended. */
+bool mounted_refuse(struct mounted *m, int connection);
+/* Whether the mount was taken away. */
+bool mounted_ended(int connection);
+
+#endif
