@@ -4,16 +4,23 @@
  * first event, with three places: a number of JSON has too few digits for the epoch.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "metadata/json.h"
 #include "metadata/number.h"
+#include "tracer/base/array.h"
 #include "tracer/format/export/track.h"
 #include "tracer/session/session.h"
 #include "tracer/view/stack.h"
 
+/* Of an event class: values that people read in another form than JSON has them. */
+enum { SHOWN_CONTEXTS = 1, SHOWN_FIELDS = 2 };
+
 struct chrome {
 	struct maker *m;
+	uint8_t *shown;         /* by the number of the classes; owned */
+	uint32_t shown_count;
 	uint64_t start;         /* time of the first event; valid if `any` */
 	bool any;
 };
@@ -105,43 +112,64 @@ static bool is_plain(const struct row *r, const struct md_field *fields, uint32_
 	return true;
 }
 
-static void put_fields(struct md_buf *out, const struct row *r)
+static void add_classes(void *arg, const struct row *r, const struct track_name *event,
+			const struct track_name *slice)
+{
+	struct chrome *v = arg;
+
+	(void)slice;
+	if (event->number >= v->shown_count) {
+		uint32_t room = 2 * event->number + 64;
+
+		if (!array_extend(v->shown, v->shown_count, room)) {
+			v->m->out.failed = true;
+			return;
+		}
+		v->shown_count = room;
+	}
+	if (!is_plain(r, r->stream->context, r->stream->context_count))
+		v->shown[event->number] |= SHOWN_CONTEXTS;
+	if (!is_plain(r, r->class->fields, r->class->field_count))
+		v->shown[event->number] |= SHOWN_FIELDS;
+}
+
+static void put_fields(struct md_buf *out, const struct row *r, unsigned int shown)
 {
 	uint32_t contexts = r->stream->context_count, n = r->class->field_count;
 
-	if (is_plain(r, r->class->fields, n))
-		put(out, r->fields_json);
-	else
+	if (shown & SHOWN_FIELDS)
 		put_members(out, r, r->class->fields, n, r->fields, r->names + contexts);
+	else
+		put(out, r->fields_json);
 }
 
-static void put_contexts(struct md_buf *out, const struct row *r)
+static void put_contexts(struct md_buf *out, const struct row *r, unsigned int shown)
 {
-	uint32_t n = r->stream->context_count;
-
-	if (is_plain(r, r->stream->context, n))
-		put(out, r->context_json);
+	if (shown & SHOWN_CONTEXTS)
+		put_members(out, r, r->stream->context, r->stream->context_count, r->context,
+			    r->names);
 	else
-		put_members(out, r, r->stream->context, n, r->context, r->names);
+		put(out, r->context_json);
 }
 
 /*
  * The fields, with the contexts and the names of code addresses as members `context` and `symbols`.
  * Ends the event.
  */
-static void put_args(struct chrome *v, const struct row *r)
+static void put_args(struct chrome *v, const struct row *r, const struct track_name *event)
 {
 	struct md_buf *out = &v->m->out;
+	unsigned int shown = r && event->number < v->shown_count ? v->shown[event->number] : 0;
 
 	if (r) {
 		md_buf_puts(out, ",\"args\":");
-		put_fields(out, r);
+		put_fields(out, r, shown);
 		if (!out->failed)
 			out->len--;     /* the closing brace */
 		if (r->context_json.n > 2) {
 			md_buf_puts(out,
 				    r->fields_json.n > 2 ? ",\"context\":" : "\"context\":");
-			put_contexts(out, r);
+			put_contexts(out, r, shown);
 		}
 		put_names(v, r);
 		md_buf_putc(out, '}');
@@ -180,13 +208,13 @@ static void add_begin(void *arg, const struct mark *k)
 	struct md_buf *out = begin_mark(arg, 'B', k);
 
 	put_name(out, k->name->json);
-	put_args(arg, k->row);
+	put_args(arg, k->row, k->event);
 }
 
 static void add_end(void *arg, const struct mark *k)
 {
 	begin_mark(arg, 'E', k);
-	put_args(arg, k->row);
+	put_args(arg, k->row, k->event);
 }
 
 /* The slice ends where another one begins or ends: how long it lasted is not known. */
@@ -211,7 +239,7 @@ static void add_instant(void *arg, const struct mark *k)
 
 	put_name(out, k->name->json);
 	md_buf_puts(out, ",\"s\":\"t\"");
-	put_args(arg, k->row);
+	put_args(arg, k->row, k->event);
 	if (k->flow)
 		put_flow(arg, 's', k->row->cpu, k->time, k->flow);
 }
@@ -235,7 +263,7 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 
 	if (w->was_running) {
 		begin_mark(arg, 'E', &k);
-		put_args(arg, NULL);
+		put_args(arg, NULL, NULL);
 	}
 	if (!w->track->running)
 		return;
@@ -245,7 +273,7 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 		md_json_escape_put(w->next_name.p, w->next_name.n, out);
 		md_buf_putc(out, '"');
 	}
-	put_args(arg, w->row);
+	put_args(arg, w->row, w->event);
 	if (w->flow)
 		put_flow(arg, 'f', w->row->cpu, k.time, w->flow);
 }
@@ -283,7 +311,8 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 
 void chrome_make(struct maker *m)
 {
-	static const struct track_form form = { .process = describe_process, .describe = describe,
+	static const struct track_form form = { .classes = add_classes,
+						.process = describe_process, .describe = describe,
 						.begin = add_begin, .end = add_end, .cut = add_cut,
 						.instant = add_instant, .switched = add_switch,
 						.counter = add_counter, .lose = add_lost,
@@ -300,4 +329,5 @@ void chrome_make(struct maker *m)
 			      ",\"begins without an end, which was overwritten\":\"%" PRIu64 "\"",
 			      dropped);
 	md_buf_puts(&m->out, "}}\n");
+	free(v.shown);
 }
