@@ -3,8 +3,8 @@
 
 Each directory has a `timeline.html` and the `json` of the same events. The slices are found in
 `json` by slice_oracle.py; Chromium draws the page at three zooms; each column that a slice fills
-must differ from the same row without slices. Prints the first mistake and exits with 1, else the
-number of columns for each directory. Exit status 77: the browser does not work here.
+must differ from the same row without slices. What threads do must follow from the switches. Prints
+the first mistake and exits with 1, else the numbers of columns and of switches for each directory. Exit status 77: the browser does not work here.
 """
 import json
 import sys
@@ -19,7 +19,7 @@ FILLED = """(want => {
   let columns = 0;
   now = -1; chosen = null; picked = NONE;
   for (const [tid, depth, slices] of want) {
-    const r = data.all.filter(r => r.t && r.t.tid === tid && !r.instants)[depth];
+    const r = data.all.filter(r => r.t && r.t.tid === tid && !r.instants && !r.states)[depth];
     if (!r) return 'no row ' + depth + ' of ' + tid;
     view.y = r.y - 60; draw();
     const k = scale(), y = Math.round(r.y - view.y) + 3, filled = new Uint8Array(w + 1);
@@ -44,6 +44,41 @@ FILLED = """(want => {
 ROWS = 60       # of a page that are looked at
 
 
+def states_of(path):
+    """{thread: [(time, 1 runs, 2 waits for a CPU, 3 sleeps)]}, from switches and wakeups."""
+    states = {}
+
+    def turn(tid, is_, time):
+        have = states.setdefault(tid, [])
+        if not have or have[-1][1] != is_:
+            have.append((time, is_))
+
+    with open(path, encoding="utf-8") as lines:
+        for event in map(json.loads, lines):
+            f = event.get("fields")
+            if event.get("event") == "sched_switch":
+                state = f["prev_state"]
+                state = state["value"] if isinstance(state, dict) else state
+                turn(f["prev_tid"], 3 if state & 255 else 2, event["time"])
+                turn(f["next_tid"], 1, event["time"])
+            elif event.get("event") in ("sched_waking", "sched_wakeup", "sched_wakeup_new"):
+                if not states.get(f["tid"]) or states[f["tid"]][-1][1] != 1:
+                    turn(f["tid"], 2, event["time"])
+    return states
+
+
+def check_states(b, directory, first):
+    """The states of all threads that have a track; returns how many changes they have."""
+    have = b.run("data.tracks.filter(t => t && t.states).map(t => [t.tid, [...t.states.time],"
+                 " t.states.is])")
+    want = states_of(directory + "/json")
+    for tid, times, kinds in have:
+        mine = [[time - first for time, _ in want[tid]], [is_ for _, is_ in want[tid]]]
+        if mine != [times, kinds]:
+            sys.exit("%s: states of %d: %r, not %r" % (directory, tid, [times, kinds], mine))
+    return sum(len(times) for _, times, _ in have)
+
+
 def look(b, directory):
     slices, first, last = read_slices(directory + "/json")
     rows = {}
@@ -60,7 +95,7 @@ def look(b, directory):
                   " n + (r.instants ? 0 : r.items.length), 0)")
     if count != len(slices):
         sys.exit("%s: %d slices, not %d" % (directory, count, len(slices)))
-    total = 0
+    changes, total = check_states(b, directory, first), 0
     for zoom in (1, 23, 700):
         b.run("show(data.last * 0.4, data.last * (0.4 + 0.6 / %d))" % zoom if zoom > 1 else
               "show(0, data.last)")
@@ -71,7 +106,7 @@ def look(b, directory):
         total += found[0]
     if b.errors():
         sys.exit("%s: %s" % (directory, b.errors()))
-    return total
+    return total, changes
 
 
 def main():
@@ -79,7 +114,7 @@ def main():
     try:
         b = Browser()
         for directory in sys.argv[1:]:
-            print(directory.rsplit("/", 1)[-1], look(b, directory))
+            print(directory.rsplit("/", 1)[-1], *look(b, directory))
     except (Silent, OSError) as e:
         print(e)
         sys.exit(77)

@@ -6,7 +6,8 @@
 # have the slices that slice_oracle.py finds in `export/json`, with the same counts, totals and
 # maxima, of slices in slices, of functions, of a ring that was cut, and of the kernel: of a hundred
 # signals and of a program that does system calls alone. Where Chromium is installed and starts, it
-# draws the pages at three zooms, and each column that one of these slices fills is filled.
+# draws the pages at three zooms, and each column that one of these slices fills is filled; what
+# threads do follows from the switches.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
@@ -115,6 +116,17 @@ if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; th
 		END { print most }' "$work/signals/chrome.json")"
 	calls dd if=/dev/zero of=/dev/null bs=1 count=3000
 	end busy
+
+	# What threads do.
+	mkdir "$s"
+	printf '%s\n' sched_switch sched_waking 'sched_wakeup*' syscall:read >"$s/kernel/events"
+	echo 'pid tid procname' >"$s/kernel/contexts"
+	put start "$s/control"
+	for i in 1 2 3; do
+		cat /proc/self/stat >/dev/null && sleep 0.01
+	done
+	put stop "$s/control"
+	end switches
 fi
 
 if command -v chromium >/dev/null; then
@@ -124,7 +136,7 @@ if command -v chromium >/dev/null; then
 	77) echo "# chromium does not work here: $(tail -n 1 "$work/browsed")" ;;
 	*) fail "the pages: $(tail -n 5 "$work/browsed")" ;;
 	esac
-	echo "# columns: $(echo $(cat "$work/browsed"))"
+	echo "# columns, and changes of what threads do: $(echo $(cat "$work/browsed"))"
 else
 	echo "# there is no chromium: nothing is drawn"
 fi
