@@ -419,6 +419,18 @@ install-dkms:				## the source of the kernel module to /usr/src, for dkms
 	$(INSTALL) -m 644 $(wildcard tracer/abi/*.h tracer/abi/*.def) $(KMOD_SRC)/tracer/abi/
 	sed 's,@VERSION@,$(VERSION),' kmod/dkms.conf > $(KMOD_SRC)/dkms.conf
 
+# The sources in a directory of their own, so that nothing is built or changed here.
+DEB_SRC = $B/deb/trailfs-$(VERSION)
+
+deb:					## Debian packages of this release, in BUILD/deb; needs debhelper, dh-dkms and dh-python
+	rm -rf $B/deb && mkdir -p $(DEB_SRC)
+	cp -a fs tracer kmod ustlib metadata tools tests docs data Makefile README README.md LICENSE $(DEB_SRC)/
+	cp -a tools/debian $(DEB_SRC)/debian
+	{ echo 'trailfs ($(VERSION)) unstable; urgency=medium'; echo; echo '  * See /usr/share/doc/trailfs/CHANGES in trailfs-doc.'; \
+		echo; echo " -- trailfs maintainers <trailfs@example.org>  $$(date -R -d "@$${SOURCE_DATE_EPOCH:-$$(stat -c %Y docs/CHANGES)}")"; } >$(DEB_SRC)/debian/changelog
+	cd $(DEB_SRC) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS DEB_BUILD_OPTIONS="parallel=$$(nproc)" dpkg-buildpackage -b -us -uc -d
+	@ls $B/deb/*.deb
+
 uninstall:				## remove what install installed
 	rm -f $(DESTDIR)$(BINDIR)/trailfs $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so \
 		$(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PRELOAD_LIBS))) \
