@@ -78,6 +78,18 @@ static const char *const fragments[] = {
 	"{'type':'event-record-class','id':200,'data-stream-class-id':1}",
 };
 
+/* What a change puts into the text. */
+static const char *const words2[] = {
+	"{", "}", "[", "]", ",", ":", "null", "true", "\x1e", "\"", "\\u0000", "\\ud83d", "1.5e3",
+	"[[-1,5]]", "[[0,18446744073709551615]]", "\"u8\"", "\"byte\"", "[null,null,\"v\"]",
+	"\"origin\":\"packet-header\",", "\"path\":[\"v\"]", "\"roles\":[\"data-stream-id\"],",
+	"\"alignment\":1048576,", "\"minimum-alignment\":64,", "\"bit-order\":\"first-to-last\",",
+	"big-endian", "variable-length-unsigned-integer", "fixed-length-boolean",
+	"\"type\":\"structure\"", "dynamic-length-array", "optional", "variant",
+	"{\"type\":\"static-length-array\",\"length\":16777216,\"element-field-class\":",
+	"\"length\":0", "\"extensions\":{\"a\":{\"b\":1}},", "utf-32be",
+};
+
 #define FRAGMENTS (sizeof(fragments) / sizeof(*fragments))
 #define INTEGER "{\"type\":\"fixed-length-unsigned-integer\",\"byte-order\":\"little-endian\"," \
 		"\"alignment\":8,\"length\":"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Many small inputs of each format that an import reads: metadata of CTF (TSDL), packets of CTF,
+ * Many small inputs of each format that an import reads: metadata and packets of CTF 1.8 and 2,
  * definitions and blocks of LTT. The inputs are kept ones with a few bytes changed, in memory, so
  * that an input takes some microseconds; whole traces, files that change and all views are for
  * fuzz_import and fuzz_ltt. What is read must decode as events in the order of their times, and
@@ -15,7 +15,9 @@
 
 #include "tests/lib/ltt_writer.h"
 
+#include "tests/adversarial/ctf2_trace.h"
 #include "tests/adversarial/ctf_trace.h"
+#include "tracer/format/ctf2/ctf2.h"
 #include "tracer/format/import/ctf.h"
 #include "tracer/format/import/ltt_private.h"
 #include "tracer/session/session.h"
@@ -147,12 +149,29 @@ static void metadata_round(void)
 	tsdl_deinit(&t);
 }
 
+/* A text with a trace and an event: a mistake in a fragment is found in microseconds. */
+static void json_round(void)
+{
+	static struct md_buf text;
+	struct tr_err err = TR_ERR_INIT;
+	struct tsdl t = { 0 };
+	int ret;
+
+	make_text2(&text);
+	text.len = spoil_text(text.data, text.len, words2, sizeof(words2) / sizeof(*words2));
+	ret = ctf2_parse(&t, text.data, text.len, "metadata", &err);
+	expect(!ret || (ret == -EINVAL && *err.sentence), "CTF 2: each mistake has a sentence");
+	right += !ret;
+	tsdl_deinit(&t);
+}
+
 /* ---- packets of CTF ---- */
 
 static uint8_t packets[KEPT][FILE_SIZE];        /* odd ones are of the second stream */
 static struct file packet_files[3];
 static struct import_file import_files[3];
 static struct import *im;
+static bool ctf2;               /* the packets are of CTF 2 */
 
 static void make_packets(void)
 {
@@ -160,6 +179,14 @@ static void make_packets(void)
 		struct md_buf b = MD_BUF_INIT;
 		uint64_t time = 1000, class = i % 2 ? 7 : 0;
 
+		if (ctf2) {
+			make_packet2(&b, &time, 1 + (unsigned int)rnd(9));
+			b.data[21] = 0;         /* the total length */
+			b.data[22] = 8 * FILE_SIZE >> 8;
+			keep(packets[i], &b);
+			md_buf_deinit(&b);
+			continue;
+		}
 		make_packet(&b, (uint32_t)class, &time, class ? 20 : 1 + (unsigned int)rnd(6));
 		/* The packet is the whole file. The class decides where its size is. */
 		set_number(&b, class ? 32 : 56, 8 * FILE_SIZE);
@@ -176,8 +203,12 @@ static void open_packets(void)
 	struct stat st;
 
 	big = !big;
+	ctf2 = rnd(2);
 	make_packets();
-	make_text(&text);
+	if (ctf2)
+		make_text2(&text);
+	else
+		make_text(&text);
 	im = calloc(1, sizeof(*im));
 	im->refs = 1;
 	im->s = &session;
@@ -377,7 +408,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*round)(void);
 	} formats[] = {
-		{ "CTF metadata", metadata_round }, { "CTF packets", packet_round },
+		{ "CTF metadata", metadata_round }, { "CTF 2 metadata", json_round },
+		{ "CTF packets", packet_round },
 		{ "LTT definitions", definition_round }, { "LTT blocks", block_round },
 	};
 	long seconds = argc > 1 ? atol(argv[1]) : 5;

@@ -49,17 +49,6 @@ static const char *const words[] = {
 	"event { context_type = struct", "packet { context_type = struct", "event_header_2_ext",
 };
 
-static const char *const words2[] = {
-	"{", "}", "[", "]", ",", ":", "null", "true", "\x1e", "\"", "\\u0000", "\\ud83d", "1.5e3",
-	"[[-1,5]]", "[[0,18446744073709551615]]", "\"u8\"", "\"byte\"", "[null,null,\"v\"]",
-	"\"origin\":\"packet-header\",", "\"path\":[\"v\"]", "\"roles\":[\"data-stream-id\"],",
-	"\"alignment\":1048576,", "\"minimum-alignment\":64,", "\"bit-order\":\"first-to-last\",",
-	"big-endian", "variable-length-unsigned-integer", "fixed-length-boolean",
-	"\"type\":\"structure\"", "dynamic-length-array", "optional", "variant",
-	"{\"type\":\"static-length-array\",\"length\":16777216,\"element-field-class\":",
-	"\"length\":0", "\"extensions\":{\"a\":{\"b\":1}},", "utf-32be",
-};
-
 static const char *const numbers[] = {
 	"0", "1", "-1", "64", "4294967295", "4294967296", "9223372036854775807",
 	"9223372036854775808", "18446744073709551615", "0x8000000000000000",

@@ -139,6 +139,8 @@ static void check_ranges(struct tsdl_parser *p, const struct json *v, const stru
 	struct tsdl_range *all;
 	uint32_t n = 0;
 
+	if (p->failed)          /* the members may be gone */
+		return;
 	for (uint32_t i = 0; i < t->count; i++)
 		n += t->members[i].ranges.count;
 	all = tsdl_alloc(p, (n + 1) * sizeof(*all));
