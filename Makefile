@@ -340,7 +340,7 @@ docs/seeds.md: data/seeds tools/seeds-table.sh
 # ---- installation ----
 
 HEADERS = $(wildcard ustlib/trail/*.h)
-DOCUMENTS = $(wildcard docs/*.md docs/*.svg docs/*.png) docs/CHANGES docs/CONTRIBUTING docs/trailfs.conf
+DOCUMENTS = $(wildcard docs/*.md docs/*.svg docs/*.png) docs/CHANGES docs/CONTRIBUTING docs/trailfs.conf docs/schema.json
 
 # For programs with LTTng-UST trace points: what they look for, where a real LTTng-UST has nothing
 LTTNG_HEADERS = $(wildcard ustlib/lttng/lttng/*.h)

@@ -121,7 +121,7 @@ static void print_status(const char *name, struct session *s)
 	struct md_buf status = MD_BUF_INIT;
 	const char *text, *at;
 
-	session_status(s, &status);
+	session_status(s, false, &status);
 	text = md_buf_str(&status);
 	printf("%s:", name);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

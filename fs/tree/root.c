@@ -47,9 +47,12 @@ static int show_version(const struct node *n, const struct who *who, struct md_b
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
 {
-	(void)n;
-	tracer_status(fs.tracer, who->uid, out);
-	md_buf_printf(out, "errors %llu\n", (unsigned long long)errors_count());
+	struct facts facts = { .out = out, .json = n->row->arg == FORM_JSON };
+
+	facts_begin(&facts);
+	tracer_status(fs.tracer, who->uid, &facts);
+	fact_number(&facts, "errors", errors_count());
+	facts_end(&facts);
 	return 0;
 }
 
@@ -241,6 +244,8 @@ static const struct row root_rows[] = {
 	{ .name = "version", .mode = S_IFREG | 0444, .show = show_version },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = status_change },
 	{ .name = "metrics", .mode = S_IFREG | 0444, .show = show_metrics, .sized = true },
+	{ .name = "status.json", .mode = S_IFREG | 0444, .show = show_status, .arg = FORM_JSON,
+	  .sized = true },
 	ERROR_ROW,
 	{ .name = "log", .mode = S_IFREG | 0222, .store = store_log, .how = STORE_RAW },
 	{ .name = "available",

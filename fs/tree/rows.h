@@ -11,6 +11,8 @@
 /* readme.c: the file README at the top of the mount */
 void readme_print(struct md_buf *out);
 
+#define FORM_JSON 1             /* argument of a row: the file is for programs */
+
 /* Beside files that can be written: what went wrong with them. */
 #define ERROR_ROW { .name = "error", .mode = S_IFREG | 0444, .show = errors_show }
 

@@ -39,20 +39,26 @@ static int store_verbs(const struct node *n, const struct who *who, const char *
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	session_status(n->session, out);
+	session_status(n->session, n->row->arg == FORM_JSON, out);
 	return 0;
 }
 
 static int show_counts(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return counts_show(n->session, out);
+	return counts_show(n->session, n->row->arg == FORM_JSON, out);
 }
 
 static int show_stats(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return stats_show(n->session, out);
+	return stats_show(n->session, n->row->arg == FORM_JSON, out);
+}
+
+static int show_all_rules(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)who;
+	return rules_show_json(n->session, out);
 }
 
 static int show_top(const struct node *n, const struct who *who, struct md_buf *out)
@@ -116,7 +122,7 @@ static ssize_t wait_read(void *state, uint64_t offset, void *buf, size_t size)
 		md_buf_deinit(&w->text);
 		w->text = (struct md_buf)MD_BUF_INIT;
 		w->at = 0;
-		session_status(w->node->session, &w->text);
+		session_status(w->node->session, false, &w->text);
 		if (w->text.failed)
 			return -ENOMEM;
 		w->ended = false;
@@ -361,8 +367,15 @@ static const struct row session_rows[] = {
 	  .store = store_verbs,
 	  .how = STORE_LINES },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change },
+	{ .name = "status.json", .mode = S_IFREG | 0444, .show = show_status, .arg = FORM_JSON,
+	  .sized = true },
 	{ .name = "counts", .mode = S_IFREG | 0444, .show = show_counts },
 	{ .name = "stats", .mode = S_IFREG | 0444, .show = show_stats },
+	{ .name = "counts.json", .mode = S_IFREG | 0444, .show = show_counts, .arg = FORM_JSON,
+	  .sized = true },
+	{ .name = "stats.json", .mode = S_IFREG | 0444, .show = show_stats, .arg = FORM_JSON,
+	  .sized = true },
+	{ .name = "rules.json", .mode = S_IFREG | 0444, .show = show_all_rules, .sized = true },
 	{ .name = "metrics", .mode = S_IFREG | 0444, .show = show_metrics, .sized = true },
 	{ .name = "top", .mode = S_IFREG | 0444, .show = show_top },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },

@@ -124,7 +124,7 @@ static int64_t look(const char *buffer, bool only_unwritten)
 		const struct image_file *files;
 		struct trace_image *m;
 
-		session_status(s, &status);
+		session_status(s, false, &status);
 		if (image_take(s, &m) == 0) {
 			sum = 0;
 			for (size_t i = 0, n = image_files(m, &files); i < n; i++) {

@@ -336,7 +336,7 @@ static void round_of(struct tracer *t, const char *self, const char *mode, doubl
 	control(s, "stop\n");
 	pthread_join(reader, NULL);
 	lines = check_text(s);
-	session_status(s, &status);
+	session_status(s, false, &status);
 	recorded = value(md_buf_str(&status), "events_recorded ");
 	discarded = value(md_buf_str(&status), "events_discarded ");
 	overwritten = value(md_buf_str(&status), "events_overwritten ");

@@ -28,6 +28,7 @@
 #ifndef TRACER_APP_APP_H
 #define TRACER_APP_APP_H
 
+#include "tracer/base/facts.h"
 #include "tracer/app/registration.h"
 #include "tracer/app/table.h"
 #include "tracer/session/session.h"
@@ -111,7 +112,7 @@ void apps_check_room(struct tracer *t);
 bool app_junk(struct tracer *t, int dir, const char *name);
 void app_created(struct tracer *t, const char *name);   /* the same, in all directories */
 /* Lines for the root's `status`. Any lock state. */
-void apps_status(const struct tracer *t, struct md_buf *out);
+void apps_status(const struct tracer *t, struct facts *out);
 void apps_gc(struct tracer *t);                         /* drops applications that have ended */
 void apps_drop(struct tracer *t, bool switch_off);
 
@@ -121,7 +122,7 @@ void apps_drop(struct tracer *t, bool switch_off);
  * Lines `problem OBJECT, process PID: SENTENCE` for tracepoints that are left out; counts *most
  * down for each.
  */
-void app_problems(const struct app *a, unsigned int *most, struct md_buf *out);
+void app_problems(const struct app *a, unsigned int *most, struct facts *out);
 /*
  * Puts the tracepoints that are left out into `error`, once for each program, however often it
  * starts: `problem` lines are for each process.

@@ -222,15 +222,15 @@ void apps_check_room(struct tracer *t)
 		tracer_failed(t, 0, FULL, t->state_dir);
 }
 
-void apps_status(const struct tracer *t, struct md_buf *out)
+void apps_status(const struct tracer *t, struct facts *out)
 {
 	uint64_t room;
 	bool full;
 
-	md_buf_printf(out, "apps_removed %" PRIu64 "\n", junk_removed(t));
+	fact_number(out, "apps_removed", junk_removed(t));
 	if (!measure_room(t, &room, &full))
 		return;
-	md_buf_printf(out, "apps_free_bytes %" PRIu64 "\n", room);
+	fact_number(out, "apps_free_bytes", room);
 	if (full)
-		md_buf_printf(out, "problem " FULL "\n", t->state_dir);
+		fact_item(out, "problem", FULL, t->state_dir);
 }

@@ -20,19 +20,22 @@ static void put_refused(const struct registration_event *e, struct md_buf *out)
 	md_buf_printf(out, " is left out: %s", e->refused);
 }
 
-void app_problems(const struct app *a, unsigned int *most, struct md_buf *out)
+void app_problems(const struct app *a, unsigned int *most, struct facts *out)
 {
 	const struct registration *f = a->file;
 
 	for (uint32_t e = 0; f->refused_count && *most && e < f->event_count; e++) {
+		struct md_buf text = MD_BUF_INIT;
+
 		if (!f->events[e].refused)
 			continue;
 		--*most;
-		md_buf_puts(out, "problem ");
-		md_buf_escape(out, f->object, strlen(f->object));
-		md_buf_printf(out, ", process %u: ", a->pid ? a->pid : f->pid);
-		put_refused(&f->events[e], out);
-		md_buf_putc(out, '\n');
+		md_buf_escape(&text, f->object, strlen(f->object));
+		md_buf_printf(&text, ", process %u: ", a->pid ? a->pid : f->pid);
+		put_refused(&f->events[e], &text);
+		fact_item(out, "problem", "%s", md_buf_str(&text));
+		out->out->failed |= text.failed;
+		md_buf_deinit(&text);
 	}
 }
 

@@ -269,7 +269,7 @@ static void show_status(struct tracer *t, uid_t viewer, struct app *first, struc
 		md_buf_escape(&lines, a->file->object, strlen(a->file->object));
 		md_buf_printf(&lines, " tracepoints %u\n",
 			      a->file->event_count - a->file->refused_count);
-		app_problems(a, &problems, &lines);
+		app_problems(a, &problems, &(struct facts){ .out = &lines });
 	}
 	md_buf_printf(out, "state %s\nexe ", on ? "traced" : "idle");
 	read_proc(first->pid, "exe", out);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "tracer/base/facts.h"
 #include "tracer/app/app.h"
 #include "tracer/app/trouble.h"
 
@@ -61,30 +63,30 @@ void trouble_unmapped(struct tracer *t, uint32_t uid, uint32_t pid,
 	session_changed(c->session);
 }
 
-void trouble_show(const struct session *s, struct md_buf *out)
+void trouble_show(const struct session *s, struct facts *out)
 {
 	const struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node) {
 		const struct channel_trouble *t = &c->trouble;
 
-		if (t->unmapped) {
-			md_buf_printf(out,
-				      "problem %s: program %s (pid %" PRIu32
-				      ") cannot map its buffer of %" PRIu64
-				      " bytes: %s; its events are discarded",
-				      c->name, *t->comm ? t->comm : "?", t->pid, t->bytes,
-				      strerror(t->error));
-			if (t->unmapped > 1)
-				md_buf_printf(out, "; so it was %" PRIu32 " times in all",
-					      t->unmapped);
-			md_buf_putc(out, '\n');
-		}
+		char times[48] = "";
+
+		if (t->unmapped > 1)
+			snprintf(times, sizeof(times), "; so it was %" PRIu32 " times in all",
+				 t->unmapped);
+		if (t->unmapped)
+			fact_item(out, "problem",
+				  "%s: program %s (pid %" PRIu32
+				  ") cannot map its buffer of %" PRIu64
+				  " bytes: %s; its events are discarded%s",
+				  c->name, *t->comm ? t->comm : "?", t->pid, t->bytes,
+				  strerror(t->error), times);
 		if (t->spoiled)
-			md_buf_printf(out,
-				      "problem %s: a program of user %" PRIu32
-				      " wrote over the header or the switches of its buffer, "
-				      "which were restored\n",
-				      c->name, t->spoiler);
+			fact_item(out, "problem",
+				  "%s: a program of user %" PRIu32
+				  " wrote over the header or the switches of its buffer, "
+				  "which were restored",
+				  c->name, t->spoiler);
 	}
 }

@@ -6,6 +6,7 @@
 #ifndef TRACER_APP_TROUBLE_H
 #define TRACER_APP_TROUBLE_H
 
+#include "tracer/base/facts.h"
 #include "tracer/session/session.h"
 
 #define TROUBLES_MAX 16u        /* regions of one message that are looked for */
@@ -15,6 +16,6 @@ void trouble_spoiled(struct channel *c, uint32_t uid);
 /* Process pid, of this user, could not map the region. What it says is not trusted. */
 void trouble_unmapped(struct tracer *t, uint32_t uid, uint32_t pid,
 		      const struct trail_taken_region *r);
-void trouble_show(const struct session *s, struct md_buf *out);
+void trouble_show(const struct session *s, struct facts *out);
 
 #endif

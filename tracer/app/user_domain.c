@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/facts.h"
 #include "tracer/app/app.h"
 #include "tracer/app/trouble.h"
 #include "tracer/session/session.h"
@@ -192,7 +193,7 @@ static void examine_rule(const struct session *s, const struct rule *r, size_t *
 
 /* The line of a rule that can record nothing now, if it is such a rule. */
 static void show_rule(const struct session *s, const struct rule *r, size_t *looks,
-		      struct md_buf *out)
+		      struct facts *out)
 {
 	const struct filter_node *field;
 	struct tr_err err = TR_ERR_INIT;
@@ -200,20 +201,20 @@ static void show_rule(const struct session *s, const struct rule *r, size_t *loo
 
 	examine_rule(s, r, looks, &report);
 	if (*looks && !report.matched)
-		md_buf_printf(out, "unmatched %s\n", r->text);
+		fact_item(out, "unmatched", "%s", r->text);
 	for (size_t i = 0; *looks && report.matched && report.missing &&
 			   (field = filter_named_field(r->filter, i)); i++) {
 		if (!(report.missing >> i & 1))
 			continue;
 		filter_no_field(r->filter, field, "the tracepoints that it matches",
 				&report.names, &err);
-		md_buf_printf(out, "unknown_field %s: %s\n", r->text, err.sentence);
+		fact_item(out, "unknown_field", "%s: %s", r->text, err.sentence);
 		break;
 	}
 	md_buf_deinit(&report.names);
 }
 
-static void show_rules(const struct session *s, struct md_buf *out)
+static void show_rules(const struct session *s, struct facts *out)
 {
 	size_t looks = STATUS_LOOKS;
 	struct channel *c;
@@ -228,7 +229,7 @@ static void show_rules(const struct session *s, struct md_buf *out)
  * Lines `unmatched RULE`, `unknown_field RULE: SENTENCE`, `other_clock N`: registrations that the
  * clock excludes; `problem OBJECT, process PID: SENTENCE` for tracepoints that are left out.
  */
-static void show_status(const struct session *s, struct md_buf *out)
+static void show_status(const struct session *s, struct facts *out)
 {
 	uint32_t others = 0;
 	unsigned int problems = PROBLEMS_MOST;
@@ -243,7 +244,7 @@ static void show_status(const struct session *s, struct md_buf *out)
 		app_problems(a, &problems, out);
 	}
 	if (others)
-		md_buf_printf(out, "other_clock %" PRIu32 "\n", others);
+		fact_number(out, "other_clock", others);
 }
 
 static int check_rules(struct session *s, const struct rule_list *l, struct rule_preparation **prep,

@@ -23,27 +23,25 @@ static uint64_t microseconds(struct timeval tv)
 	return (uint64_t)tv.tv_sec * 1000000 + (uint64_t)tv.tv_usec;
 }
 
-static void show_daemon(struct tracer *t, struct md_buf *out)
+static void show_daemon(struct tracer *t, struct facts *out)
 {
 	struct rusage usage = { 0 };
 	int64_t uptime = wall_clock() - t->opened;
 	pid_t keeper = t->keeper ? keeper_pid(t->keeper) : 0;
 
 	getrusage(RUSAGE_SELF, &usage);
-	md_buf_printf(out, "pid %d\n", (int)getpid());
+	fact_number(out, "pid", (uint64_t)getpid());
 	/* The pid was loaded before: a keeper to which buffers are still passed is not named. */
 	if (keeper > 0 && __atomic_load_n(&t->keeper_ready, __ATOMIC_ACQUIRE))
-		md_buf_printf(out, "keeper %d\n", (int)keeper);
+		fact_number(out, "keeper", (uint64_t)keeper);
 	else
-		md_buf_puts(out, "keeper none\n");
-	md_buf_printf(out, "keepers_replaced %u\n",
-		      __atomic_load_n(&t->keepers_replaced, __ATOMIC_RELAXED));
-	md_buf_printf(out,
-		      "uptime_us %" PRId64 "\ncpu_us %" PRIu64 "\ncpu_user_us %" PRIu64
-		      "\ncpu_system_us %" PRIu64 "\n",
-		      uptime > 0 ? uptime / 1000 : 0,
-		      microseconds(usage.ru_utime) + microseconds(usage.ru_stime),
-		      microseconds(usage.ru_utime), microseconds(usage.ru_stime));
+		fact_text(out, "keeper", "none");
+	fact_number(out, "keepers_replaced",
+		    __atomic_load_n(&t->keepers_replaced, __ATOMIC_RELAXED));
+	fact_number(out, "uptime_us", uptime > 0 ? (uint64_t)uptime / 1000 : 0);
+	fact_number(out, "cpu_us", microseconds(usage.ru_utime) + microseconds(usage.ru_stime));
+	fact_number(out, "cpu_user_us", microseconds(usage.ru_utime));
+	fact_number(out, "cpu_system_us", microseconds(usage.ru_stime));
 }
 
 /* Sums over the buffers of one session */
@@ -76,7 +74,7 @@ static void add_session(struct session *s, struct buffer_sums *sum)
  * Takes references instead of tracer.lock, so it does not wait for changes; only a little, to count
  * what programs that have ended lost.
  */
-void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
+void tracer_status(struct tracer *t, uid_t viewer, struct facts *out)
 {
 	struct buffer_sums sum = { 0 };
 	struct session **all;
@@ -92,22 +90,23 @@ void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out)
 		session_put(all[i]);
 	}
 	free(all);
-	md_buf_printf(out,
-		      "sessions %u\nsessions_active %u\nregistrations %u\n"
-		      "registrations_rejected %u\ntracepoints_rejected %u\n"
-		      "buffers %" PRIu64 "\nbuffer_bytes %" PRIu64
-		      "\nbuffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64
-		      "\nfrozen_bytes %" PRIu64 "\n",
-		      sessions, active, __atomic_load_n(&t->app_count, __ATOMIC_RELAXED),
-		      __atomic_load_n(&t->rejected, __ATOMIC_RELAXED),
-		      __atomic_load_n(&t->tracepoints_rejected, __ATOMIC_RELAXED), sum.number,
-		      sum.memory, sum.refused, sum.lost, quota_frozen_now(t));
+	fact_number(out, "sessions", sessions);
+	fact_number(out, "sessions_active", active);
+	fact_number(out, "registrations", __atomic_load_n(&t->app_count, __ATOMIC_RELAXED));
+	fact_number(out, "registrations_rejected",
+		    __atomic_load_n(&t->rejected, __ATOMIC_RELAXED));
+	fact_number(out, "tracepoints_rejected",
+		    __atomic_load_n(&t->tracepoints_rejected, __ATOMIC_RELAXED));
+	fact_number(out, "buffers", sum.number);
+	fact_number(out, "buffer_bytes", sum.memory);
+	fact_number(out, "buffers_refused", sum.refused);
+	fact_number(out, "buffers_lost", sum.lost);
+	fact_number(out, "frozen_bytes", quota_frozen_now(t));
 	apps_status(t, out);
-	md_buf_printf(out,
-		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64
-		      "\nevents_overwritten %" PRIu64 "\nbytes %" PRIu64 "\n",
-		      sum.counts.recorded, sum.counts.discarded, sum.counts.overwritten,
-		      sum.counts.bytes);
+	fact_number(out, "events_recorded", sum.counts.recorded);
+	fact_number(out, "events_discarded", sum.counts.discarded);
+	fact_number(out, "events_overwritten", sum.counts.overwritten);
+	fact_number(out, "bytes", sum.counts.bytes);
 	show_daemon(t, out);
 	quota_show(t, viewer, out);
 }

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/facts.h"
 #include "tracer/app/agent/agents.h"
 #include "tracer/app/apps.h"
 #include "tracer/base/base.h"
@@ -69,9 +70,9 @@ int tracer_held(struct tracer *t, const char *name);
 /* `version`: lines "ctf 1.8", "kernel none …", "clock …". */
 void tracer_version(struct tracer *t, struct md_buf *out);
 /*
- * The daemon's own counters, lines `key value`: those of all users for root, else the viewer's own.
+ * The daemon's own counters: those of all users for root, else the viewer's own.
  */
-void tracer_status(struct tracer *t, uid_t viewer, struct md_buf *out);
+void tracer_status(struct tracer *t, uid_t viewer, struct facts *out);
 /*
  * Writes one line of text as the event trail:log { msg } into the sessions of the writer and of
  * root that enabled it. msg needs no NUL; more than 4096 bytes are -EINVAL.

@@ -146,7 +146,7 @@ void kernel_check(struct session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void kernel_problems(const struct session *s, struct md_buf *out)
+void kernel_problems(const struct session *s, struct facts *out)
 {
 	struct channel *c;
 
@@ -154,8 +154,8 @@ void kernel_problems(const struct session *s, struct md_buf *out)
 		if (!c->kchannel)
 			continue;
 		if (c->kchannel->error)
-			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->problem);
+			fact_item(out, "problem", "%s: %s", c->name, c->kchannel->problem);
 		if (c->kchannel->changed[0])
-			md_buf_printf(out, "problem %s: %s\n", c->name, c->kchannel->changed);
+			fact_item(out, "problem", "%s: %s", c->name, c->kchannel->changed);
 	}
 }

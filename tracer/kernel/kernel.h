@@ -29,6 +29,7 @@
 #ifndef TRACER_KERNEL_KERNEL_H
 #define TRACER_KERNEL_KERNEL_H
 
+#include "tracer/base/facts.h"
 #include "tracer/kernel/backend/backend.h"
 #include "tracer/session/session.h"
 #include "tracer/abi/filter_interp.h"
@@ -309,7 +310,7 @@ void kchannel_check(struct kchannel *kc, bool repair);
 /* Finds out what other programs changed, unless session.lock is busy. Caller holds no lock. */
 void kernel_check(struct session *s);
 /* Lines of `status`. Caller holds tracer.lock. */
-void kernel_problems(const struct session *s, struct md_buf *out);
+void kernel_problems(const struct session *s, struct facts *out);
 
 /* ---- thread_events.c ---- */
 

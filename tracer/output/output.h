@@ -33,6 +33,7 @@
 
 #include <sys/uio.h>
 
+#include "tracer/base/facts.h"
 #include "tracer/base/lock_order.h"
 #include "metadata/ctf.h"
 #include "tracer/base/os/cred.h"
@@ -191,7 +192,7 @@ void output_suspend(struct session *s);
 
 /* ---- status.c ---- */
 
-void output_show_status(struct session *s, struct md_buf *out); /* caller holds tracer.lock */
+void output_show_status(struct session *s, struct facts *out); /* caller holds tracer.lock */
 
 /* ---- writer.c: called by the writer's thread, as are all functions below ---- */
 

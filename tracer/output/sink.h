@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/facts.h"
 #include "tracer/base/err.h"
 
 struct output;
@@ -54,7 +55,7 @@ struct output_sink {
 	void (*finish)(struct output *o);       /* nothing is written any more */
 
 	/* Any thread, with output.lock: lines `key value`; the reason of an error. */
-	void (*show)(const struct output *o, struct md_buf *out);
+	void (*show)(const struct output *o, struct facts *out);
 	const char *(*explain)(int err);
 	/* Any thread. What keeps packets from being written before it is an error; NULL: nothing */
 	const char *(*trouble)(const struct output *o);

@@ -10,19 +10,19 @@
 #include "tracer/output/outputs.h"
 
 /* Requests that are not done yet. Caller holds output.lock. */
-static void show_pending(const struct output *o, struct md_buf *out)
+static void show_pending(const struct output *o, struct facts *out)
 {
 	uint64_t percent = o->steps ? 100 * o->step / o->steps : 0;
 
 	if (o->rotating)
-		md_buf_printf(out, "pending rotation %" PRIu64 "%%\n", percent);
+		fact_item(out, "pending", "rotation %" PRIu64 "%%", percent);
 	if (o->asked[OUTPUT_METADATA] > o->done[OUTPUT_METADATA])
-		md_buf_printf(out, "pending metadata %" PRIu64 "%%\n", percent);
+		fact_item(out, "pending", "metadata %" PRIu64 "%%", percent);
 	if (o->asked[OUTPUT_CLEAR] > o->done[OUTPUT_CLEAR])
-		md_buf_printf(out, "pending clear %" PRIu64 "%%\n", percent);
+		fact_item(out, "pending", "clear %" PRIu64 "%%", percent);
 }
 
-void output_show_status(struct session *s, struct md_buf *out)
+void output_show_status(struct session *s, struct facts *out)
 {
 	struct output *o = output_runs(s) ? s->output : NULL;
 	uint64_t syncing, pending;
@@ -38,27 +38,30 @@ void output_show_status(struct session *s, struct md_buf *out)
 	 */
 	syncing = syncgroup_pending(o->sync) + o->inherited;
 	time_print(o->error_since, TIME_FORMAT_STATUS, when);
-	md_buf_printf(out,
-		      "output_bytes %" PRIu64 "\noutput_packets %" PRIu64 "\npending_bytes %" PRIu64
-		      "\nwritten_percent %" PRIu64 "\nsyncing_files %" PRIu64 "\n",
-		      o->bytes, o->packets, pending,
-		      pending ? 100 * o->bytes / (o->bytes + pending) : 100, syncing);
-	if (s->compression && o->sink == &file_sink)
-		md_buf_printf(out, "output_compression %s\noutput_plain_bytes %" PRIu64 "\n",
-			      s->compression == MD_COMPRESSION_XZ ? "xz" : "gzip", o->plain_bytes);
-	md_buf_printf(out, "chunk %" PRIu64 "\nrotation %s\narchives %" PRIu64 "\n", o->chunk,
-		      o->rotating ? "busy" : "idle", o->archives);
+	fact_number(out, "output_bytes", o->bytes);
+	fact_number(out, "output_packets", o->packets);
+	fact_number(out, "pending_bytes", pending);
+	fact_number(out, "written_percent",
+		    pending ? 100 * o->bytes / (o->bytes + pending) : 100);
+	fact_number(out, "syncing_files", syncing);
+	if (s->compression && o->sink == &file_sink) {
+		fact_text(out, "output_compression", "%s",
+			  s->compression == MD_COMPRESSION_XZ ? "xz" : "gzip");
+		fact_number(out, "output_plain_bytes", o->plain_bytes);
+	}
+	fact_number(out, "chunk", o->chunk);
+	fact_text(out, "rotation", "%s", o->rotating ? "busy" : "idle");
+	fact_number(out, "archives", o->archives);
 	if (o->archive[0])
-		md_buf_printf(out, "last_archive %s\n", o->archive);
+		fact_text(out, "last_archive", "%s", o->archive);
 	if (o->lost_files)
-		md_buf_printf(out, "output_files_lost %" PRIu64 "\n", o->lost_files);
+		fact_number(out, "output_files_lost", o->lost_files);
 	if (o->error)
-		md_buf_printf(out, "output_error %s, since %s\n", output_explain(o, o->error),
-			      when);
+		fact_text(out, "output_error", "%s, since %s", output_explain(o, o->error), when);
 	if (o->rotate_error)
-		md_buf_printf(out, "rotation_error %s\n", output_explain(o, o->rotate_error));
+		fact_text(out, "rotation_error", "%s", output_explain(o, o->rotate_error));
 	if (syncgroup_error(o->sync))
-		md_buf_printf(out, "sync_error %s\n", strerror(syncgroup_error(o->sync)));
+		fact_text(out, "sync_error", "%s", strerror(syncgroup_error(o->sync)));
 	if (o->sink->show)
 		o->sink->show(o, out);
 	show_pending(o, out);

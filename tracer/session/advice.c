@@ -24,49 +24,40 @@ static bool was_full(const struct stream *st)
 }
 
 /* One line for each channel, because a channel has many streams. */
-static void advise(const struct stream *st, const struct ring_counts *c, struct md_buf *out)
+static void advise(const struct stream *st, const struct ring_counts *c, struct facts *out)
 {
 	const struct region_geometry *g = &st->region->geo;
-	struct md_buf line = MD_BUF_INIT;
 
 	if (c->discarded && !was_full(st))
-		md_buf_printf(&line,
-			      "advice TRAIL_ATTACH_TIMEOUT: events of user/channels/%s are "
-			      "discarded, though its buffers had room: they are larger than a "
-			      "sub-buffer, a program could not map the buffers (then a line "
-			      "`problem` says so), or began and ended while no daemon ran, or "
-			      "the daemon was silent for longer than programs wait (10 ms; this "
-			      "variable in their environment sets other milliseconds)\n",
-			      st->channel);
+		fact_item_once(out, "advice",
+			       "TRAIL_ATTACH_TIMEOUT: events of user/channels/%s are "
+			       "discarded, though its buffers had room: they are larger than a "
+			       "sub-buffer, a program could not map the buffers (then a line "
+			       "`problem` says so), or began and ended while no daemon ran, or "
+			       "the daemon was silent for longer than programs wait (10 ms; this "
+			       "variable in their environment sets other milliseconds)",
+			       st->channel);
 	else
-		md_buf_printf(&line,
-			      "advice %s/channels/%s/subbuf_count: events are %s: buffers of more "
-			      "than %u x %" PRIu64 " bytes per CPU hold more; write it before a "
-			      "session's first start\n",
-			      st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel,
-			      c->discarded ? "discarded" : "overwritten", g->subbuf_count,
-			      g->subbuf_size);
-	if (!line.failed && !strstr(md_buf_str(out), md_buf_str(&line)))
-		md_buf_put(out, line.data, line.len);
-	md_buf_deinit(&line);
+		fact_item_once(out, "advice",
+			       "%s/channels/%s/subbuf_count: events are %s: buffers of more "
+			       "than %u x %" PRIu64 " bytes per CPU hold more; write it before a "
+			       "session's first start",
+			       st->trace->uid == KERNEL_UID ? "kernel" : "user", st->channel,
+			       c->discarded ? "discarded" : "overwritten", g->subbuf_count,
+			       g->subbuf_size);
 }
 
 /* Once for each channel and user. */
-static void report_spoiled(const struct stream *st, struct md_buf *out)
+static void report_spoiled(const struct stream *st, struct facts *out)
 {
-	struct md_buf line = MD_BUF_INIT;
-
-	md_buf_printf(&line,
-		      "problem %s: a program of user %" PRIu32
-		      " wrote over the counters of its buffers: they say what cannot be true\n",
-		      st->channel, st->trace->uid);
-	if (!line.failed && !strstr(md_buf_str(out), md_buf_str(&line)))
-		md_buf_put(out, line.data, line.len);
-	md_buf_deinit(&line);
+	fact_item_once(out, "problem",
+		       "%s: a program of user %" PRIu32
+		       " wrote over the counters of its buffers: they say what cannot be true",
+		       st->channel, st->trace->uid);
 }
 
 /* What the trace that a session shows says of its own losses. */
-static void report_losses(const struct stream_set *set, struct md_buf *out)
+static void report_losses(const struct stream_set *set, struct facts *out)
 {
 	struct md_buf lines = MD_BUF_INIT;
 	uint64_t packets = 0;
@@ -78,14 +69,13 @@ static void report_losses(const struct stream_set *set, struct md_buf *out)
 		if (lines.len < LOSSES_MAX)
 			md_buf_puts(&lines, l.lines);
 	}
-	md_buf_printf(out, "packets_lost %" PRIu64 "\n", packets);
-	md_buf_put(out, lines.data, lines.len);
+	fact_number(out, "packets_lost", packets);
+	fact_lines(out, "losses", lines.data, lines.len);
 	md_buf_deinit(&lines);
 }
 
-void streams_advise(const struct stream_set *set, struct md_buf *out)
+void streams_advise(const struct stream_set *set, struct facts *out)
 {
-	struct md_buf lines = MD_BUF_INIT;
 	struct ring_counts c;
 
 	if (set->count && set->streams[0].input) {
@@ -101,12 +91,10 @@ void streams_advise(const struct stream_set *set, struct md_buf *out)
 		 * buffers may hold only a fraction of a second.
 		 */
 		if (ring_spoiled(st))
-			report_spoiled(st, &lines);
+			report_spoiled(st, out);
 		if (c.discarded || (c.overwritten && st->trace->uid == KERNEL_UID))
-			advise(st, &c, &lines);
+			advise(st, &c, out);
 	}
-	md_buf_put(out, lines.data, lines.len);
-	md_buf_deinit(&lines);
 }
 
 /*

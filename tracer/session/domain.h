@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/facts.h"
 #include "tracer/base/rule/rule.h"
 #include "tracer/session/lock_check.h"
 #include "tracer/session/sessions.h"
@@ -106,7 +107,7 @@ struct domain_ops {
 	 */
 	void (*list_events)(struct session *s, struct md_buf *out);
 	/* Locked. Lines `key value` of the session's status. */
-	void (*status)(const struct session *s, struct md_buf *out);
+	void (*status)(const struct session *s, struct facts *out);
 	/* Locked. Prints one line of the session's file: where the domain has the channel. */
 	void (*save)(const struct channel *c, struct md_buf *out);
 };

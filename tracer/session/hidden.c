@@ -336,7 +336,7 @@ void hidden_track(struct session *s, struct session *from)
 	session_unlock(s);
 }
 
-void hidden_show_problems(struct session *s, struct md_buf *out)
+void hidden_show_problems(struct session *s, struct facts *out)
 {
 	if (!s)
 		return;
@@ -347,10 +347,12 @@ void hidden_show_problems(struct session *s, struct md_buf *out)
 
 void hidden_problems(struct session *s, struct md_buf *out)
 {
+	struct facts lines = { .out = out };
+
 	if (!s)
 		return;
 	pthread_mutex_lock(&s->tracer->lock);
-	hidden_show_problems(s, out);
+	hidden_show_problems(s, &lines);
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 

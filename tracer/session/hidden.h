@@ -7,6 +7,7 @@
 #ifndef TRACER_SESSION_HIDDEN_H
 #define TRACER_SESSION_HIDDEN_H
 
+#include "tracer/base/facts.h"
 #include "tracer/session/session.h"
 
 #define HIDDEN_FIELDS_MAX 64u
@@ -61,7 +62,7 @@ void hidden_track(struct session *s, struct session *from);
  * and why. NULL is allowed. Without lock; the second one: caller holds tracer.lock.
  */
 void hidden_problems(struct session *s, struct md_buf *out);
-void hidden_show_problems(struct session *s, struct md_buf *out);
+void hidden_show_problems(struct session *s, struct facts *out);
 /* Removes what a killed daemon had, when this one begins. */
 void hidden_forget_old(struct tracer *t);
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/facts.h"
 #include "tracer/base/ring/stream.h"
 #include "tracer/session/lock_check.h"
 #include "tracer/session/sessions.h"
@@ -55,8 +56,8 @@ struct session_part {
 	 * place where views read it. False: not all of it.
 	 */
 	bool (*flush)(struct session *s);
-	/* Locked. Lines `key value` of the session's status. */
-	void (*status)(struct session *s, struct md_buf *out);
+	/* Locked. Of the session's status. */
+	void (*status)(struct session *s, struct facts *out);
 
 	/*
 	 * Unlocked: waits for a writer, at most a second. The session, or one of its channels, has

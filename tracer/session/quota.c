@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/base/facts.h"
+#include "tracer/base/rows.h"
 #include "tracer/session/quota.h"
 
 #include <errno.h>
@@ -181,11 +183,11 @@ uint64_t quota_frozen_now(struct tracer *t)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
-void quota_status(struct session *s, struct md_buf *out)
+void quota_status(struct session *s, struct facts *out)
 {
 	pthread_mutex_lock(&s->tracer->shares_lock);
-	md_buf_printf(out, "buffer_bytes %" PRIu64 "\nfrozen_bytes %" PRId64 "\n", s->buffer_bytes,
-		      s->frozen);
+	fact_number(out, "buffer_bytes", s->buffer_bytes);
+	fact_number(out, "frozen_bytes", (uint64_t)s->frozen);
 	pthread_mutex_unlock(&s->tracer->shares_lock);
 }
 
@@ -195,19 +197,34 @@ static void show_limit(struct md_buf *out, const char *key, uint64_t limit)
 		md_buf_printf(out, " %s=%" PRIu64, key, limit);
 }
 
-static void show_share(struct tracer *t, const struct share *u, struct md_buf *out)
+static void show_share(struct tracer *t, const struct share *u, struct facts *out)
 {
 	struct user_limit l = limit_of(t, u->uid);
+	struct md_buf words = MD_BUF_INIT, object = MD_BUF_INIT;
+	struct rows r = { .out = &object, .json = true };
 
-	md_buf_printf(out, "user %u sessions=%u buffer_bytes=%" PRIu64 " frozen_bytes=%" PRId64,
+	md_buf_printf(&words, "%u sessions=%u buffer_bytes=%" PRIu64 " frozen_bytes=%" PRId64,
 		      u->uid, u->sessions, u->buffer_bytes, u->frozen);
-	show_limit(out, "max_sessions", l.max_sessions);
-	show_limit(out, "max_buffers", l.max_buffers);
-	show_limit(out, "max_frozen", l.max_frozen);
-	md_buf_putc(out, '\n');
+	show_limit(&words, "max_sessions", l.max_sessions);
+	show_limit(&words, "max_buffers", l.max_buffers);
+	show_limit(&words, "max_frozen", l.max_frozen);
+	row_begin(&r, NULL);
+	cell_number(&r, "uid", 0, true, u->uid);
+	cell_number(&r, "sessions", 0, true, u->sessions);
+	cell_number(&r, "buffer_bytes", 0, true, u->buffer_bytes);
+	cell_number(&r, "frozen_bytes", 0, true, (uint64_t)u->frozen);
+	/* null: no limit. */
+	cell_number(&r, "max_sessions", 0, l.max_sessions, l.max_sessions);
+	cell_number(&r, "max_buffers", 0, l.max_buffers, l.max_buffers);
+	cell_number(&r, "max_frozen", 0, l.max_frozen, l.max_frozen);
+	row_end(&r);
+	fact_object(out, "user", md_buf_str(&words), md_buf_str(&object));
+	out->out->failed |= words.failed || object.failed;
+	md_buf_deinit(&words);
+	md_buf_deinit(&object);
 }
 
-void quota_show(struct tracer *t, uid_t viewer, struct md_buf *out)
+void quota_show(struct tracer *t, uid_t viewer, struct facts *out)
 {
 	pthread_mutex_lock(&t->shares_lock);
 	for (const struct share *u = t->shares; u; u = u->next)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/facts.h"
 #include "tracer/base/err.h"
 
 struct session;
@@ -31,12 +32,12 @@ void quota_count_buffer(struct session *s, int64_t bytes);
 int quota_frozen(struct session *s, int64_t bytes);
 uint64_t quota_frozen_now(struct tracer *t);    /* of all users */
 /* Lines of a session's status: what it has of its owner's share. */
-void quota_status(struct session *s, struct md_buf *out);
+void quota_status(struct session *s, struct facts *out);
 /*
  * Lines `user UID key=value …`, one for each share: all of them for root and the daemon's user,
  * else the viewer's own.
  */
-void quota_show(struct tracer *t, uid_t viewer, struct md_buf *out);
+void quota_show(struct tracer *t, uid_t viewer, struct facts *out);
 void quota_deinit(struct tracer *t);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/facts.h"
 #include "tracer/base/base.h"
-#include "tracer/base/timefmt.h"
 #include "tracer/session/session.h"
 #include "tracer/base/ring/reader.h"
 
@@ -423,11 +423,25 @@ void session_counts(struct session *s, struct ring_counts *sum)
 	stream_set_deinit(&set);
 }
 
-void session_status(struct session *s, struct md_buf *out)
+static void show_state(const struct session *s, const struct ring_counts *sum, size_t streams,
+		       struct facts *out)
 {
+	fact_text(out, "state", "%s", s->gone ? "gone" : s->active ? "active" : "inactive");
+	fact_number(out, "owner", s->uid);
+	fact_time(out, "started", s->started, s->started);
+	fact_number(out, "events_recorded", sum->recorded);
+	fact_number(out, "events_discarded", sum->discarded);
+	fact_number(out, "events_overwritten", sum->overwritten);
+	fact_number(out, "events_unfiltered", sum->unfiltered);
+	fact_number(out, "bytes", sum->bytes);
+	fact_number(out, "streams", streams);
+}
+
+void session_status(struct session *s, bool json, struct md_buf *text)
+{
+	struct facts facts = { .out = text, .json = json }, *out = &facts;
 	struct ring_counts sum = { 0 };
 	struct stream_set set;
-	char started[TIME_TEXT_MAX] = "never";
 	const struct channel *c;
 
 	domains_drain(s);
@@ -435,21 +449,12 @@ void session_status(struct session *s, struct md_buf *out)
 	add_counts(&set, &sum);
 	domains_check(s);
 	pthread_mutex_lock(&s->tracer->lock);
-	if (s->started)
-		time_print(s->started, TIME_FORMAT_STATUS, started);
-	md_buf_printf(out,
-		      "state %s\nowner %u\nstarted %s\nevents_recorded %" PRIu64
-		      "\nevents_discarded %" PRIu64 "\nevents_overwritten %" PRIu64
-		      "\nevents_unfiltered %" PRIu64 "\nbytes %" PRIu64 "\nstreams %zu\n",
-		      s->gone     ? "gone"
-		      : s->active ? "active"
-				  : "inactive",
-		      s->uid, started, sum.recorded, sum.discarded, sum.overwritten, sum.unfiltered,
-		      sum.bytes, set.count);
+	facts_begin(out);
+	show_state(s, &sum, set.count, out);
 	quota_status(s, out);
-	md_buf_printf(out, "buffers_refused %" PRIu64 "\nbuffers_lost %" PRIu64 "\n",
-		      __atomic_load_n(&s->buffers_refused, __ATOMIC_RELAXED),
-		      __atomic_load_n(&s->buffers_lost, __ATOMIC_RELAXED));
+	fact_number(out, "buffers_refused",
+		    __atomic_load_n(&s->buffers_refused, __ATOMIC_RELAXED));
+	fact_number(out, "buffers_lost", __atomic_load_n(&s->buffers_lost, __ATOMIC_RELAXED));
 	session_save_status(s, out);
 	for_each_domain(d, s->tracer)
 		if ((*d)->status)
@@ -459,9 +464,10 @@ void session_status(struct session *s, struct md_buf *out)
 			LOCKED(s->tracer, (*p)->status(s, out));
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (c->blocking)
-			md_buf_printf(out, "blocking %s: " CHANNEL_BLOCKING_NOTE "\n", c->name);
+			fact_item(out, "blocking", "%s: " CHANNEL_BLOCKING_NOTE, c->name);
 	pthread_mutex_unlock(&s->tracer->lock);
 	streams_advise(&set, out);
+	facts_end(out);
 	stream_set_deinit(&set);
 }
 

@@ -45,6 +45,7 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
+#include "tracer/base/facts.h"
 #include "tracer/base/ring/ring.h"
 #include "tracer/base/lock_order.h"
 #include "tracer/base/setting.h"
@@ -357,7 +358,7 @@ struct stream_group {
 
 /* advice.c: any lock state */
 /* Lines `advice FILE: …`, if events of these streams are lost, and `problem` for spoiled rings. */
-void streams_advise(const struct stream_set *set, struct md_buf *out);
+void streams_advise(const struct stream_set *set, struct facts *out);
 /* Default sub-buffers of a kernel channel: bytes and number for each CPU. Any lock state. */
 void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *subbuf_count);
 
@@ -458,7 +459,7 @@ int session_save(struct session *s);
 /* Takes tracer.lock, if there is something to do. False: some session cannot be saved yet. */
 bool sessions_save_again(struct tracer *t);
 /* The line of `status` and the sentence of `error` if the session could not be saved. No lock. */
-void session_save_status(const struct session *s, struct md_buf *out);
+void session_save_status(const struct session *s, struct facts *out);
 void session_save_trouble(const struct session *s, struct md_buf *out);
 /* One line `KEY VALUE` that session_save wrote. An unknown key changes nothing. */
 void session_restore_key(struct session *s, const char *key, const char *value);

@@ -262,12 +262,12 @@ bool sessions_save_again(struct tracer *t)
 	return saved;
 }
 
-void session_save_status(const struct session *s, struct md_buf *out)
+void session_save_status(const struct session *s, struct facts *out)
 {
 	int err = __atomic_load_n(&s->save_error, __ATOMIC_RELAXED);
 
 	if (err)
-		md_buf_printf(out, "unsaved %s\n", strerror(-err));
+		fact_text(out, "unsaved", "%s", strerror(-err));
 }
 
 void session_save_trouble(const struct session *s, struct md_buf *out)

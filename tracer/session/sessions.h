@@ -62,7 +62,8 @@ int session_show(struct session *s, const char *setting, bool saved, struct md_b
 int session_store(struct session *s, const char *setting, const char *text, bool replace,
 		  struct tr_err *err);
 
-void session_status(struct session *s, struct md_buf *out);
+/* `status`, or with json `status.json`. */
+void session_status(struct session *s, bool json, struct md_buf *out);
 
 /* ---- channels: each domain has its own names ---- */
 

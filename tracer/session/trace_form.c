@@ -131,11 +131,11 @@ static bool restore_form(struct session *s, const char *key, const char *value)
 	return true;
 }
 
-static void show_form(struct session *s, struct md_buf *out)
+static void show_form(struct session *s, struct facts *out)
 {
 	if (s->plugin.freq)
-		md_buf_printf(out, "plugin_clock %s %" PRIu64 " Hz\n", s->plugin.name,
-			      s->plugin.freq);
+		fact_text(out, "plugin_clock", "%s %" PRIu64 " Hz", s->plugin.name,
+			  s->plugin.freq);
 }
 
 static void exchange_forms(struct session *a, struct session *b)

@@ -1,59 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The counts of a session as tables: `counts`, and `rules` of each domain. */
 #include <errno.h>
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/base/lexer.h"
+#include "tracer/base/rows.h"
 #include "tracer/session/session.h"
 #include "tracer/view/counts.h"
 
 static const char *const domain_names[DOMAINS] = { [DOMAIN_USER] = "user",
 						   [DOMAIN_KERNEL] = "kernel" };
 
-/* A number; `-`: not known. */
-static void put_count(struct md_buf *out, bool known, uint64_t n)
-{
-	if (known)
-		md_buf_printf(out, " %" PRIu64, n);
-	else
-		md_buf_puts(out, " -");
-}
-
 /*
  * A loss is counted for the channel, not for an event. An event has none if the channel has none.
  */
 static void put_event(const struct channel_count *c, const char *event, uint64_t recorded,
-		      struct md_buf *out)
+		      struct rows *r)
 {
-	md_buf_printf(out, "%s %s ", domain_names[c->domain], c->channel);
-	if (!strcmp(event, "?"))
-		md_buf_puts(out, event);
+	row_begin(r, NULL);
+	cell_word(r, "domain", 0, domain_names[c->domain]);
+	cell_word(r, "channel", 0, c->channel);
+	/* (As a name, "?" would have quotes.) */
+	if (strcmp(event, "?"))
+		cell_name(r, "event", event);
 	else
-		word_print(event, out);
-	put_count(out, true, recorded);
-	put_count(out, !c->discarded, 0);
-	put_count(out, !c->overwritten, 0);
-	put_count(out, !c->filtered, 0);
-	md_buf_putc(out, '\n');
+		cell_known_word(r, "event", 0, !r->json, event);
+	cell_number(r, "recorded", 0, true, recorded);
+	cell_number(r, "discarded", 0, !c->discarded, 0);
+	cell_number(r, "overwritten", 0, !c->overwritten, 0);
+	cell_number(r, "rejected", 0, !c->filtered, 0);
+	row_end(r);
 }
 
-static void put_channel(const struct channel_count *c, struct md_buf *out)
+static void put_channel(const struct channel_count *c, struct rows *r)
 {
-	if (c->unnamed)
-		put_event(c, "?", c->unnamed, out);
-	md_buf_printf(out, "%s %s *", domain_names[c->domain], c->channel);
-	put_count(out, true, c->recorded);
-	put_count(out, true, c->discarded);
-	put_count(out, true, c->overwritten);
-	put_count(out, !c->filtered, 0);
-	md_buf_putc(out, '\n');
+	row_begin(r, NULL);
+	cell_word(r, "domain", 0, domain_names[c->domain]);
+	cell_word(r, "channel", 0, c->channel);
+	if (!r->json)
+		cell_word(r, "event", 0, "*");
+	cell_number(r, "recorded", 0, true, c->recorded);
+	cell_number(r, "discarded", 0, true, c->discarded);
+	cell_number(r, "overwritten", 0, true, c->overwritten);
+	cell_number(r, "rejected", 0, !c->filtered, 0);
+	row_end(r);
+}
+
+/* `* /OWNER`, without the blank, in lines. */
+static void cell_owner(struct rows *r, const char *owner)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "*/%s", owner);
+	cell_word(r, r->json ? "owner" : "event", 0, r->json ? owner : text);
 }
 
 /* Of a channel that has events of several owners. */
-static void put_owners(const struct counts_table *t, const struct channel_count *c,
-		       struct md_buf *out)
+static void put_owners(const struct counts_table *t, const struct channel_count *c, struct rows *r)
 {
 	size_t n = 0;
 
@@ -62,27 +66,65 @@ static void put_owners(const struct counts_table *t, const struct channel_count 
 	for (size_t i = 0; n > 1 && i < t->owner_count; i++) {
 		const struct owner_count *o = &t->owners[i];
 
-		if (!strcmp(o->channel, c->channel))
-			md_buf_printf(out, "%s %s */%s %" PRIu64 " %" PRIu64 " %" PRIu64 " -\n",
-				      domain_names[c->domain], c->channel, o->owner, o->recorded,
-				      o->discarded, o->overwritten);
+		if (strcmp(o->channel, c->channel) != 0)
+			continue;
+		row_begin(r, NULL);
+		cell_word(r, "domain", 0, domain_names[c->domain]);
+		cell_word(r, "channel", 0, c->channel);
+		cell_owner(r, o->owner);
+		cell_number(r, "recorded", 0, true, o->recorded);
+		cell_number(r, "discarded", 0, true, o->discarded);
+		cell_number(r, "overwritten", 0, true, o->overwritten);
+		if (!r->json)
+			cell_number(r, "rejected", 0, false, 0);
+		row_end(r);
 	}
 }
 
-int counts_show(struct session *s, struct md_buf *out)
+/* In lines, the sum of a channel follows its events. In JSON, each kind of rows is an array. */
+enum { SHOW_EVENTS = 1, SHOW_CHANNELS = 2, SHOW_OWNERS = 4 };
+
+static void put_table(const struct counts_table *t, unsigned int what, struct rows *r)
 {
-	struct counts_table t;
-	int ret = counts_take(s, &t);
 	size_t e = 0;
 
-	md_buf_puts(out, "# domain channel event recorded discarded overwritten rejected\n");
-	for (size_t i = 0; i < t.channel_count && !ret; i++) {
-		const struct channel_count *c = &t.channels[i];
+	for (size_t i = 0; i < t->channel_count; i++) {
+		const struct channel_count *c = &t->channels[i];
 
-		for (; e < t.event_count && t.events[e].channel == c->channel; e++)
-			put_event(c, t.events[e].event, t.events[e].recorded, out);
-		put_channel(c, out);
-		put_owners(&t, c, out);
+		for (; e < t->event_count && t->events[e].channel == c->channel; e++)
+			if (what & SHOW_EVENTS)
+				put_event(c, t->events[e].event, t->events[e].recorded, r);
+		if (what & SHOW_EVENTS && c->unnamed)
+			put_event(c, "?", c->unnamed, r);
+		if (what & SHOW_CHANNELS)
+			put_channel(c, r);
+		if (what & SHOW_OWNERS)
+			put_owners(t, c, r);
+	}
+}
+
+int counts_show(struct session *s, bool json, struct md_buf *out)
+{
+	struct rows r = { .out = out, .json = json };
+	struct counts_table t;
+	int ret = counts_take(s, &t);
+
+	if (!ret && !json) {
+		table_begin(&r, NULL,
+			    "domain channel event recorded discarded overwritten rejected");
+		put_table(&t, SHOW_EVENTS | SHOW_CHANNELS | SHOW_OWNERS, &r);
+	} else if (!ret) {
+		rows_begin(&r);
+		table_begin(&r, "events", NULL);
+		put_table(&t, SHOW_EVENTS, &r);
+		table_end(&r);
+		table_begin(&r, "channels", NULL);
+		put_table(&t, SHOW_CHANNELS, &r);
+		table_end(&r);
+		table_begin(&r, "owners", NULL);
+		put_table(&t, SHOW_OWNERS, &r);
+		table_end(&r);
+		rows_end(&r);
 	}
 	counts_table_deinit(&t);
 	return ret;
@@ -198,8 +240,19 @@ static struct recorded_event *take_recorded(const struct counts_table *t, enum d
 	return all;
 }
 
+/* In lines, the text is to the end of the line, without quotes. */
+static void cell_rule(struct rows *out, const struct rule *r)
+{
+	struct md_buf text = MD_BUF_INIT;
+
+	md_buf_printf(&text, "%s%s", r->disabled ? "~" : "", r->text);
+	cell_word(out, "rule", 0, md_buf_str(&text));
+	out->out->failed |= text.failed;
+	md_buf_deinit(&text);
+}
+
 static void put_rule(const char *channel, const struct rule *r, const struct known_events *known,
-		     const struct recorded_event *events, size_t count, struct md_buf *out)
+		     const struct recorded_event *events, size_t count, struct rows *out)
 {
 	uint64_t hits = 0;
 	size_t matched = 0;
@@ -218,14 +271,17 @@ static void put_rule(const char *channel, const struct rule *r, const struct kno
 		if ((r->filter || r->disabled) && e->rules > !r->disabled)
 			sure = false;
 	}
-	md_buf_printf(out, "%s %zu", channel, matched);
-	put_count(out, sure, hits);
-	md_buf_printf(out, " %s%s\n", r->disabled ? "~" : "", r->text);
+	row_begin(out, NULL);
+	cell_word(out, "channel", 0, channel);
+	cell_number(out, "tracepoints", 0, true, matched);
+	cell_number(out, "hits", 0, sure, hits);
+	cell_rule(out, r);
+	row_end(out);
 }
 
 static int put_channel_rules(struct session *s, enum domain domain, const char *channel,
 			     const struct counts_table *t, const struct known_events *known,
-			     struct md_buf *out)
+			     struct rows *out)
 {
 	struct rule_list rules = { 0 };
 	struct recorded_event *events;
@@ -250,26 +306,50 @@ static int put_channel_rules(struct session *s, enum domain domain, const char *
 	return ret;
 }
 
-int rules_show(struct session *s, enum domain domain, struct md_buf *out)
+static int put_domain_rules(struct session *s, enum domain domain, const struct counts_table *t,
+			    struct rows *out)
 {
 	struct md_buf names = MD_BUF_INIT;
 	struct known_events known;
-	struct counts_table t;
-	int ret = counts_take(s, &t);
+	int ret = take_known(s, domain, &known);
 	const char *name;
 
-	if (!ret)
-		ret = take_known(s, domain, &known);
-	else
-		known = (struct known_events){ 0 };
 	channels_list(s, domain, &names);
 	if (!ret && names.failed)
 		ret = -ENOMEM;
-	md_buf_puts(out, "# channel tracepoints hits rule\n");
 	for (name = names.data; !ret && name < names.data + names.len; name += strlen(name) + 1)
-		ret = put_channel_rules(s, domain, name, &t, &known, out);
+		ret = put_channel_rules(s, domain, name, t, &known, out);
 	known_deinit(&known);
-	counts_table_deinit(&t);
 	md_buf_deinit(&names);
+	return ret;
+}
+
+int rules_show(struct session *s, enum domain domain, struct md_buf *out)
+{
+	struct rows r = { .out = out };
+	struct counts_table t;
+	int ret = counts_take(s, &t);
+
+	table_begin(&r, NULL, "channel tracepoints hits rule");
+	if (!ret)
+		ret = put_domain_rules(s, domain, &t, &r);
+	counts_table_deinit(&t);
+	return ret;
+}
+
+int rules_show_json(struct session *s, struct md_buf *out)
+{
+	struct rows r = { .out = out, .json = true };
+	struct counts_table t;
+	int ret = counts_take(s, &t);
+
+	rows_begin(&r);
+	for (enum domain d = 0; d < DOMAINS && !ret; d++) {
+		table_begin(&r, domain_names[d], NULL);
+		ret = put_domain_rules(s, d, &t, &r);
+		table_end(&r);
+	}
+	rows_end(&r);
+	counts_table_deinit(&t);
 	return ret;
 }

@@ -162,9 +162,10 @@ static int take_held(struct stats *st, struct session *s, struct merge *m, uint6
 
 /*
  * A stat(2) builds the text to learn its size. It is kept for the read that follows, as long as no
- * event is recorded or overwritten.
+ * event is recorded or overwritten. JSON is not kept: an open makes it, and stat(2) knows its size.
  */
-static int show_held(struct stats *st, struct session *s, struct merge *m, struct md_buf *out)
+static int show_held(struct stats *st, struct session *s, struct merge *m, bool json,
+		     struct md_buf *out)
 {
 	struct session_info info;
 	size_t before = out->len;
@@ -177,23 +178,23 @@ static int show_held(struct stats *st, struct session *s, struct merge *m, struc
 	if (!info.active)
 		limit = UINT64_MAX;
 	session_counts(s, &st->counts);
-	state = ret ? 0 : state_of(s, st, m);
+	state = ret || json ? 0 : state_of(s, st, m);
 	if (show_kept(s, state, out))
 		return 0;
 	if (!ret)
 		ret = take_held(st, s, m, limit);
 	if (!ret)
-		ret = stats_print(st, out);
+		ret = stats_print(st, json, out);
 	if (!ret && state && !st->partial && !st->missed && !out->failed)
 		keep_text(s, state, out->data + before, out->len - before);
 	return ret;
 }
 
-int stats_show(struct session *s, struct md_buf *out)
+int stats_show(struct session *s, bool json, struct md_buf *out)
 {
 	struct stats st = { .pairs = pairs_create(s), .offset = session_clock_offset(s) };
 	struct merge *m = merge_create();
-	int ret = m && st.pairs ? show_held(&st, s, m, out) : -ENOMEM;
+	int ret = m && st.pairs ? show_held(&st, s, m, json, out) : -ENOMEM;
 
 	tally_deinit(&st.tally);
 	pairs_destroy(st.pairs);

@@ -19,6 +19,6 @@ struct stats {
 };
 
 /* 0 or -ENOMEM */
-int stats_print(const struct stats *st, struct md_buf *out);
+int stats_print(const struct stats *st, bool json, struct md_buf *out);
 
 #endif

@@ -2,13 +2,15 @@
 /* `stats` and `top` as tables. Each line begins with the name of its table; `#`: the columns. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "metadata/name.h"
-#include "tracer/base/lexer.h"
+#include "tracer/base/rows.h"
 #include "tracer/view/stats.h"
 
+#define HEADING_MAX 160
 #define FRAMES_SHOWN 100u       /* of the functions of callstacks */
 
 static const char *const domain_names[DOMAINS] = { [DOMAIN_USER] = "user",
@@ -23,87 +25,64 @@ static int compare_numbers(uint64_t a, uint64_t b)
 
 /* ---- columns ---- */
 
-/* A name in one column, whatever its bytes are; NULL: not known. */
-static void put_name(const char *name, struct md_buf *out)
-{
-	struct md_buf clean = MD_BUF_INIT;
-
-	md_buf_putc(out, ' ');
-	if (!name) {
-		md_buf_putc(out, '-');
-		return;
-	}
-	md_name_event(name, &clean);
-	word_print(md_buf_str(&clean), out);
-	out->failed |= clean.failed;
-	md_buf_deinit(&clean);
-}
-
-static void put_number(struct md_buf *out, int width, bool known, uint64_t n)
-{
-	if (known)
-		md_buf_printf(out, " %*" PRIu64, width, n);
-	else
-		md_buf_printf(out, " %*s", width, "-");
-}
-
-/* Microseconds with three decimals. */
-static void put_time(struct md_buf *out, bool known, uint64_t ns)
-{
-	if (known)
-		md_buf_printf(out, " %9" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));
-	else
-		md_buf_printf(out, " %13s", "-");
-}
-
 /* avg, to the next nanosecond. */
 static uint64_t average(const struct pair_times *t)
 {
 	return t->total / t->count + (t->total % t->count >= t->count - t->count / 2);
 }
 
-static void put_rate(struct md_buf *out, const struct stats *st, uint64_t n)
+static void put_rate(struct rows *r, const struct stats *st, uint64_t n)
 {
-	if (st->end > st->begin)
-		md_buf_printf(out, " %13.1f", (double)n * 1e9 / (double)(st->end - st->begin));
-	else
-		md_buf_printf(out, " %13s", "-");
+	cell_rate(r, "per_second", st->end > st->begin,
+		  (double)n * 1e9 / (double)(st->end - st->begin));
 }
 
-static void put_seconds(struct md_buf *out, uint64_t ns)
+/* A line that says what the table does not have. */
+static void put_remark(struct rows *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void put_remark(struct rows *r, const char *fmt, ...)
 {
-	md_buf_printf(out, " %" PRIu64 ".%09u", ns / 1000000000, (unsigned int)(ns % 1000000000));
+	char line[160];
+	va_list args;
+
+	if (r->json)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	md_buf_printf(r->out, "# %s\n", line);
 }
 
 /* ---- the whole ---- */
 
-static void print_span(const struct stats *st, struct md_buf *out)
+static void print_span(const struct stats *st, struct rows *r)
 {
-	bool empty = st->begin > st->end;
+	bool some = st->begin <= st->end, whole = st->pairs;
 	uint64_t packets = 0;
 
-	md_buf_puts(out, "# span seconds begin end\nspan");
-	put_seconds(out, empty ? 0 : st->end - st->begin);
-	if (empty) {
-		md_buf_puts(out, " - -\n");
-	} else {
-		put_seconds(out, st->offset + st->begin);
-		put_seconds(out, st->offset + st->end);
-		md_buf_putc(out, '\n');
-	}
-	md_buf_puts(out, "# events count per_second\nevents");
-	md_buf_printf(out, " %" PRIu64, st->tally.events);
-	put_rate(out, st, st->tally.events);
+	table_begin(r, "span", "span seconds begin end");
+	row_begin(r, "span");
+	cell_seconds(r, "ns", true, some ? st->end - st->begin : 0);
+	cell_seconds(r, "begin_ns", some, st->offset + st->begin);
+	cell_seconds(r, "end_ns", some, st->offset + st->end);
+	row_end(r);
+	table_end(r);
+	table_begin(r, "events", "events count per_second");
+	row_begin(r, "events");
+	cell_number(r, "count", 0, true, st->tally.events);
+	put_rate(r, st, st->tally.events);
+	row_end(r);
+	table_end(r);
 	for (size_t i = 0; i < st->tally.count; i++)
 		packets = add_saturated(packets,
 					stream_losses(&st->tally.streams[i].stream).packets);
-	md_buf_puts(out, "\n# lost discarded overwritten missed packets\nlost");
-	if (st->pairs)
-		md_buf_printf(out, " %" PRIu64 " %" PRIu64, st->counts.discarded,
-			      st->counts.overwritten);
-	else
-		md_buf_puts(out, " - -");
-	md_buf_printf(out, " %" PRIu64 " %" PRIu64 "\n", st->missed, packets);
+	table_begin(r, "lost", "lost discarded overwritten missed packets");
+	row_begin(r, "lost");
+	cell_number(r, "discarded", 0, whole, st->counts.discarded);
+	cell_number(r, "overwritten", 0, whole, st->counts.overwritten);
+	cell_number(r, "missed", 0, true, st->missed);
+	cell_number(r, "packets", 0, true, packets);
+	row_end(r);
+	table_end(r);
 }
 
 /* ---- events ---- */
@@ -158,21 +137,25 @@ static struct event_row *take_rows(const struct tally *t, size_t *count)
 	return rows;
 }
 
-static int print_events(const struct stats *st, struct md_buf *out)
+static int print_events(const struct stats *st, struct rows *r)
 {
+	char heading[HEADING_MAX];
 	size_t count;
 	struct event_row *rows = take_rows(&st->tally, &count);
 
 	if (!rows)
 		return -ENOMEM;
-	md_buf_printf(out, "# event domain %12s %13s name\n", "count", "per_second");
+	snprintf(heading, sizeof(heading), "event domain %12s %13s name", "count", "per_second");
+	table_begin(r, "event", heading);
 	for (size_t i = 0; i < count; i++) {
-		md_buf_printf(out, "event %-8s", domain_names[rows[i].domain]);
-		put_number(out, 12, true, rows[i].count);
-		put_rate(out, st, rows[i].count);
-		put_name(rows[i].name, out);
-		md_buf_putc(out, '\n');
+		row_begin(r, "event");
+		cell_word(r, "domain", -8, domain_names[rows[i].domain]);
+		cell_number(r, "count", 12, true, rows[i].count);
+		put_rate(r, st, rows[i].count);
+		cell_name(r, "name", rows[i].name);
+		row_end(r);
 	}
+	table_end(r);
 	free(rows);
 	return 0;
 }
@@ -188,23 +171,25 @@ static int compare_processes(const void *a, const void *b)
 }
 
 /* `others` are those that the table had no room for. */
-static void put_process(const struct process *p, bool others, struct md_buf *out)
+static void put_process(const struct process *p, bool others, struct rows *r)
 {
-	put_number(out, 8, !others && p->pid >= 0, (uint64_t)p->pid);
-	put_number(out, 8, !others && p->tid >= 0, (uint64_t)p->tid);
-	put_name(others ? "others" : p->named ? p->name : NULL, out);
+	cell_number(r, "pid", 8, !others && p->pid >= 0, (uint64_t)p->pid);
+	cell_number(r, "tid", 8, !others && p->tid >= 0, (uint64_t)p->tid);
+	cell_name(r, "procname", others ? "others" : p->named ? p->name : NULL);
 }
 
-static int print_processes(const struct stats *st, struct md_buf *out)
+static int print_processes(const struct stats *st, struct rows *r)
 {
 	const struct tally *t = &st->tally;
 	const struct process **rows = calloc(t->process_count + 1, sizeof(struct process *));
+	char heading[HEADING_MAX];
 	uint32_t n = 0;
 
 	if (!rows)
 		return -ENOMEM;
-	md_buf_printf(out, "# process domain %10s %13s %8s %8s procname\n", "count", "per_second",
-		      "pid", "tid");
+	snprintf(heading, sizeof(heading), "process domain %10s %13s %8s %8s procname", "count",
+		 "per_second", "pid", "tid");
+	table_begin(r, "process", heading);
 	for (uint32_t i = 0; i < t->process_count; i++)
 		if (t->processes[i].events)
 			rows[n++] = &t->processes[i];
@@ -212,13 +197,14 @@ static int print_processes(const struct stats *st, struct md_buf *out)
 	for (uint32_t i = 0; i < n; i++) {
 		bool others = rows[i] == t->processes;
 
-		md_buf_printf(out, "process %-6s",
-			      others ? "-" : domain_names[rows[i]->domain]);
-		put_number(out, 12, true, rows[i]->events);
-		put_rate(out, st, rows[i]->events);
-		put_process(rows[i], others, out);
-		md_buf_putc(out, '\n');
+		row_begin(r, "process");
+		cell_known_word(r, "domain", -6, !others, domain_names[rows[i]->domain]);
+		cell_number(r, "count", 12, true, rows[i]->events);
+		put_rate(r, st, rows[i]->events);
+		put_process(rows[i], others, r);
+		row_end(r);
 	}
+	table_end(r);
 	free(rows);
 	return 0;
 }
@@ -240,47 +226,54 @@ static int compare_pairs(const void *a, const void *b)
 	return c ? c : strcmp(x->name, y->name);
 }
 
-static void put_pair(const struct pair *p, struct md_buf *out)
+static void put_pair(const struct pair *p, struct rows *r)
 {
 	const struct pair_times *t = &p->times;
 	bool known = t->count;
 	enum pair_by by = p->of_threads && p->by != PAIR_FIELDS ? PAIR_THREAD : p->by;
 
-	md_buf_printf(out, "pair %-6s %-6s", domain_names[p->domain], by_names[by]);
-	put_number(out, 10, by != PAIR_UNKNOWN, t->count);
-	put_number(out, 10, by != PAIR_UNKNOWN, p->begun - t->count);
-	put_number(out, 10, by != PAIR_UNKNOWN, p->ended - t->count);
-	put_time(out, known, t->total);
-	put_time(out, known, known ? average(t) : 0);
-	put_time(out, known, pair_percentile(p, 50));
-	put_time(out, known, pair_percentile(p, 99));
-	put_time(out, known, t->max);
-	put_name(p->name, out);
-	md_buf_putc(out, '\n');
+	row_begin(r, "pair");
+	cell_word(r, "domain", -6, domain_names[p->domain]);
+	cell_known_word(r, "by", -6, by != PAIR_UNKNOWN, by_names[by]);
+	cell_number(r, "count", 10, by != PAIR_UNKNOWN, t->count);
+	cell_number(r, "no_end", 10, by != PAIR_UNKNOWN, p->begun - t->count);
+	cell_number(r, "no_begin", 10, by != PAIR_UNKNOWN, p->ended - t->count);
+	cell_time(r, "total_ns", known, t->total);
+	cell_time(r, "avg_ns", known, known ? average(t) : 0);
+	cell_time(r, "p50_ns", known, pair_percentile(p, 50));
+	cell_time(r, "p99_ns", known, pair_percentile(p, 99));
+	cell_time(r, "max_ns", known, t->max);
+	cell_name(r, "name", p->name);
+	row_end(r);
 }
 
-static int print_pairs(const struct stats *st, struct md_buf *out)
+static int print_pairs(const struct stats *st, struct rows *r)
 {
 	const struct pair **rows = calloc(st->pairs->count + 1, sizeof(struct pair *));
+	char heading[HEADING_MAX];
 	uint32_t n = 0;
 
 	if (!rows)
 		return -ENOMEM;
-	md_buf_printf(out, "# pair domain by %8s %10s %10s %13s %13s %13s %13s %13s name\n",
-		      "count", "no_end", "no_begin", "total_us", "avg_us", "p50_us", "p99_us",
-		      "max_us");
+	snprintf(heading, sizeof(heading),
+		 "pair domain by %8s %10s %10s %13s %13s %13s %13s %13s name", "count", "no_end",
+		 "no_begin", "total_us", "avg_us", "p50_us", "p99_us", "max_us");
+	table_begin(r, "pair", heading);
 	for (uint32_t i = 0; i < st->pairs->count; i++)
 		if (st->pairs->all[i].begun && st->pairs->all[i].ended)
 			rows[n++] = &st->pairs->all[i];
 	qsort(rows, n, sizeof(struct pair *), compare_pairs);
 	for (uint32_t i = 0; i < n; i++)
-		put_pair(rows[i], out);
+		put_pair(rows[i], r);
+	table_end(r);
 	if (st->pairs->more)
-		md_buf_printf(out, "# more than %u pairs: the others are left out\n", PAIRS_MAX);
+		put_remark(r, "more than %u pairs: the others are left out", PAIRS_MAX);
 	if (st->pairs->slices.dropped)
-		md_buf_printf(out,
-			      "# %" PRIu64 " begins without an end because events were "
-			      "overwritten\n", st->pairs->slices.dropped);
+		put_remark(r,
+			   "%" PRIu64 " begins without an end because events were overwritten",
+			   st->pairs->slices.dropped);
+	rows_number(r, "pairs_left_out", st->pairs->more);
+	rows_number(r, "begins_dropped", st->pairs->slices.dropped);
 	free(rows);
 	return 0;
 }
@@ -294,17 +287,20 @@ static int compare_pair_processes(const void *a, const void *b)
 	return c ? c : compare_numbers((uintptr_t)x, (uintptr_t)y);
 }
 
-static int print_pair_processes(const struct stats *st, struct md_buf *out)
+static int print_pair_processes(const struct stats *st, struct rows *r)
 {
 	const struct pairs *p = st->pairs;
 	const struct pair_process **rows =
 		calloc(p->process_count + 1, sizeof(struct pair_process *));
+	char heading[HEADING_MAX];
 	uint32_t n = 0;
 
 	if (!rows)
 		return -ENOMEM;
-	md_buf_printf(out, "# pair_process domain %8s %13s %13s %13s %8s %8s procname name\n",
-		      "count", "total_us", "avg_us", "max_us", "pid", "tid");
+	snprintf(heading, sizeof(heading),
+		 "pair_process domain %8s %13s %13s %13s %8s %8s procname name", "count",
+		 "total_us", "avg_us", "max_us", "pid", "tid");
+	table_begin(r, "pair_process", heading);
 	for (uint32_t i = 0; i < PAIRS_PROCESSES; i++)
 		if (p->processes[i].times.count)
 			rows[n++] = &p->processes[i];
@@ -312,61 +308,73 @@ static int print_pair_processes(const struct stats *st, struct md_buf *out)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pair_times *t = &rows[i]->times;
 
-		md_buf_printf(out, "pair_process %-6s",
-			      domain_names[p->all[rows[i]->pair].domain]);
-		put_number(out, 10, true, t->count);
-		put_time(out, true, t->total);
-		put_time(out, true, average(t));
-		put_time(out, true, t->max);
-		put_process(&st->tally.processes[rows[i]->process], !rows[i]->process, out);
-		put_name(p->all[rows[i]->pair].name, out);
-		md_buf_putc(out, '\n');
+		row_begin(r, "pair_process");
+		cell_word(r, "domain", -6, domain_names[p->all[rows[i]->pair].domain]);
+		cell_number(r, "count", 10, true, t->count);
+		cell_time(r, "total_ns", true, t->total);
+		cell_time(r, "avg_ns", true, average(t));
+		cell_time(r, "max_ns", true, t->max);
+		put_process(&st->tally.processes[rows[i]->process], !rows[i]->process, r);
+		cell_name(r, "name", p->all[rows[i]->pair].name);
+		row_end(r);
 	}
+	table_end(r);
 	if (p->left_out)
-		md_buf_printf(out, "# %" PRIu64 " times of further processes are left out\n",
-			      p->left_out);
+		put_remark(r, "%" PRIu64 " times of further processes are left out", p->left_out);
+	rows_number(r, "pair_processes_left_out", p->left_out);
 	free(rows);
 	return 0;
 }
 
 /* ---- callstacks ---- */
 
-static int print_frames(const struct frames *f, struct md_buf *out)
+static int print_frames(const struct frames *f, struct rows *r)
 {
 	const struct frame **rows = calloc(FRAMES_MAX, sizeof(struct frame *));
 	uint32_t n = rows ? frames_sort(f, rows) : 0;
+	char heading[HEADING_MAX];
 
 	if (!rows)
 		return -ENOMEM;
-	md_buf_printf(out, "# stacks events\nstacks %" PRIu64 "\n", f->events);
-	md_buf_printf(out, "# frame %12s %12s function file\n", "self", "total");
+	table_begin(r, "stacks", "stacks events");
+	row_begin(r, "stacks");
+	cell_number(r, "events", 0, true, f->events);
+	row_end(r);
+	table_end(r);
+	snprintf(heading, sizeof(heading), "frame %12s %12s function file", "self", "total");
+	table_begin(r, "frame", heading);
 	for (uint32_t i = 0; i < n && i < FRAMES_SHOWN; i++) {
-		md_buf_puts(out, "frame  ");
-		put_number(out, 12, true, rows[i]->self);
-		put_number(out, 12, true, rows[i]->total);
-		put_name(rows[i]->symbol.name, out);
-		put_name(rows[i]->symbol.object, out);
-		md_buf_putc(out, '\n');
+		row_begin(r, "frame  ");
+		cell_number(r, "self", 12, true, rows[i]->self);
+		cell_number(r, "total", 12, true, rows[i]->total);
+		cell_name(r, "function", rows[i]->symbol.name);
+		cell_name(r, "file", rows[i]->symbol.object);
+		row_end(r);
 	}
+	table_end(r);
 	if (n > FRAMES_SHOWN || f->left_out)
-		md_buf_printf(out, "# the others of %u functions are left out\n", n);
+		put_remark(r, "the others of %u functions are left out", n);
+	rows_number(r, "functions", n);
 	free(rows);
 	return 0;
 }
 
-int stats_print(const struct stats *st, struct md_buf *out)
+int stats_print(const struct stats *st, bool json, struct md_buf *out)
 {
+	struct rows r = { .out = out, .json = json };
 	int ret;
 
-	print_span(st, out);
-	ret = print_events(st, out);
+	rows_begin(&r);
+	print_span(st, &r);
+	ret = print_events(st, &r);
 	if (!ret)
-		ret = print_processes(st, out);
+		ret = print_processes(st, &r);
 	if (!ret && st->pairs)
-		ret = print_pairs(st, out);
+		ret = print_pairs(st, &r);
 	if (!ret && st->pairs)
-		ret = print_pair_processes(st, out);
+		ret = print_pair_processes(st, &r);
 	if (!ret && st->frames)
-		ret = print_frames(st->frames, out);
+		ret = print_frames(st->frames, &r);
+	rows_end(&r);
 	return ret || !out->failed ? ret : -ENOMEM;
 }

@@ -142,7 +142,7 @@ int top_show(struct session *s, struct md_buf *out)
 	int ret = take_second(&st, s, &set);
 
 	if (!ret)
-		ret = stats_print(&st, out);
+		ret = stats_print(&st, false, out);
 	tally_deinit(&st.tally);
 	stream_set_deinit(&set);
 	return ret;

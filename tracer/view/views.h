@@ -15,16 +15,22 @@
 struct session;
 
 /*
- * `counts`: a line for each event that was recorded since the first start or the last clear. Takes
- * as long as it takes to walk the events that were recorded since the last call.
+ * `counts`, or with json `counts.json`: a line for each event that was recorded since the first
+ * start or the last clear. Takes as long as it takes to walk the events that were recorded since
+ * the last call.
  */
-int counts_show(struct session *s, struct md_buf *out);
-/* `stats`: rates and times of all events that are held, as tables. Walks them all. */
-int stats_show(struct session *s, struct md_buf *out);
+int counts_show(struct session *s, bool json, struct md_buf *out);
+/*
+ * `stats`, or with json `stats.json`: rates and times of all events that are held, as tables.
+ * Walks them all.
+ */
+int stats_show(struct session *s, bool json, struct md_buf *out);
 /* `top`: the rates of the last second; of an inactive session, of its last second. */
 int top_show(struct session *s, struct md_buf *out);
 /* `DOMAIN/rules`: a line for each event rule, with the events that it matches now, and its hits. */
 int rules_show(struct session *s, enum domain domain, struct md_buf *out);
+/* `rules.json`: the same of both domains. */
+int rules_show_json(struct session *s, struct md_buf *out);
 
 /* ---- streams/OWNER/cpuN: whole CTF packets, live ---- */
 

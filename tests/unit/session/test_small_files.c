@@ -31,7 +31,7 @@ static void reads_of_the_daemon(void)
 	struct md_buf text = MD_BUF_INIT, names = MD_BUF_INIT;
 
 	tracer_version(t, &text);
-	tracer_status(t, 0, &text);
+	tracer_status(t, 0, &(struct facts){ .out = &text });
 	CHECK(strstr(md_buf_str(&text), "sessions 1\nsessions_active 1\n") != NULL);
 	CHECK(strstr(md_buf_str(&text), "\nevents_recorded 1\n") != NULL);
 	CHECK(strstr(md_buf_str(&text), "\nbuffers 1\n") != NULL);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/base/facts.h"
 #include "tracer/app/agent/server.h"
 
 #include <errno.h>
@@ -128,26 +129,23 @@ static void session_is_dropped(struct session *s, bool keep)
 }
 
 /* Why no program is counted. others: programs of other users or domains that are connected. */
-static void advise(unsigned int domains, unsigned int others, struct md_buf *out)
+static void advise(unsigned int domains, unsigned int others, struct facts *out)
 {
 	bool python = domains & 1u << AGENT_PYTHON, java = domains & ~(1u << AGENT_PYTHON);
 	char place[PATH_MAX];
 
 	if (port_file_place(place))
 		return;
-	md_buf_printf(out, "advice agents: no program is connected%s:",
-		      others ? ", but those of other users or domains" : "");
-	if (python)
-		md_buf_puts(out, " a Python program imports lttngust;");
-	if (java)
-		md_buf_puts(out, " a Java program has the classes org.lttng.ust.agent;");
-	md_buf_printf(out,
-		      " it runs with LD_LIBRARY_PATH=LIBDIR/trail/lttng and finds %s/agent.port",
-		      place);
-	md_buf_puts(out, python ? ", which Python reads only when the program starts\n" : "\n");
+	fact_item(out, "advice",
+		  "agents: no program is connected%s:%s%s it runs with "
+		  "LD_LIBRARY_PATH=LIBDIR/trail/lttng and finds %s/agent.port%s",
+		  others ? ", but those of other users or domains" : "",
+		  python ? " a Python program imports lttngust;" : "",
+		  java ? " a Java program has the classes org.lttng.ust.agent;" : "", place,
+		  python ? ", which Python reads only when the program starts" : "");
 }
 
-static void show_status(struct session *s, struct md_buf *out)
+static void show_status(struct session *s, struct facts *out)
 {
 	struct agents *a = s->tracer->agents;
 	unsigned int domains = domains_of(s), n = 0, others = 0;
@@ -163,9 +161,10 @@ static void show_status(struct session *s, struct md_buf *out)
 		n += counts;
 		others += l->ready && !counts;
 	}
-	md_buf_printf(out, "agents %u\nagent_port %u\n", n, a->port);
+	fact_number(out, "agents", n);
+	fact_number(out, "agent_port", a->port);
 	if (a->trouble[0])
-		md_buf_printf(out, "problem agents: %s\n", a->trouble);
+		fact_item(out, "problem", "agents: %s", a->trouble);
 	else if (!n)
 		advise(domains, others, out);
 	pthread_mutex_unlock(&a->lock);
@@ -173,8 +172,10 @@ static void show_status(struct session *s, struct md_buf *out)
 
 void agents_show_status(struct session *s, struct md_buf *out)
 {
+	struct facts lines = { .out = out };
+
 	pthread_mutex_lock(&s->tracer->lock);
-	show_status(s, out);
+	show_status(s, &lines);
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 

@@ -458,13 +458,13 @@ static void clear_sizes(struct session *s)
 		__atomic_store_n(&s->exported[form], 0, __ATOMIC_RELAXED);
 }
 
-static void show_status(struct session *s, struct md_buf *out)
+static void show_status(struct session *s, struct facts *out)
 {
 	for (int form = 0; form < EXPORT_FORMS; form++) {
 		uint32_t done = __atomic_load_n(&s->exporting[form], __ATOMIC_RELAXED);
 
 		if (done)
-			md_buf_printf(out, "pending export/%s %u%%\n", forms[form].name, done - 1);
+			fact_item(out, "pending", "export/%s %u%%", forms[form].name, done - 1);
 	}
 }
 

@@ -428,17 +428,21 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 	return true;
 }
 
-static void show_status(struct session *s, struct md_buf *out)
+static void show_status(struct session *s, struct facts *out)
 {
 	if (!s->input)
 		return;
-	md_buf_puts(out, "input ");
-	lexer_quote_path(s->input, out);
+	if (out->json) {
+		fact_text(out, "input", "%s", s->input);
+	} else {
+		md_buf_puts(out->out, "input ");
+		lexer_quote_path(s->input, out->out);
+	}
 	if (!s->import)
 		return;
-	md_buf_printf(out, "input_format %s\ninput_streams %zu\n", s->import->format,
-		      s->import->stream_count);
-	md_buf_put(out, s->import->notes.data, s->import->notes.len);
+	fact_text(out, "input_format", "%s", s->import->format);
+	fact_number(out, "input_streams", s->import->stream_count);
+	fact_lines(out, "input_notes", s->import->notes.data, s->import->notes.len);
 }
 
 /* Both sessions have one owner: its share has the same as before. */

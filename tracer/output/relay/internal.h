@@ -3,6 +3,7 @@
 #ifndef TRACER_RELAY_INTERNAL_H
 #define TRACER_RELAY_INTERNAL_H
 
+#include "tracer/base/facts.h"
 #include "tracer/output/output.h"
 #include "tracer/output/relay/client.h"
 #include "tracer/output/relay/relay.h"
@@ -132,7 +133,7 @@ void relay_end(struct output *o);
 /* status.c */
 /* Replies are due for so long that a relay that works would have sent one. Any thread. */
 bool relay_is_silent(const struct relay *r);
-void relay_status(const struct output *o, struct md_buf *out);
+void relay_status(const struct output *o, struct facts *out);
 const char *relay_trouble(const struct output *o);
 
 #endif

@@ -27,29 +27,31 @@ const char *relay_trouble(const struct output *o)
 	return relay_is_silent(relay_of(o)) ? relay_explain(-ETIMEDOUT) : NULL;
 }
 
-void relay_status(const struct output *o, struct md_buf *out)
+void relay_status(const struct output *o, struct facts *out)
 {
 	const struct relay_shown *shown = &relay_of(o)->shown;
 	char when[TIME_TEXT_MAX];
 
 	time_print(shown->since, TIME_FORMAT_STATUS, when);
 	if (shown->connected)
-		md_buf_printf(out, "relay connected, protocol %d.%" PRIu32 ", since %s\n",
-			      RELAY_MAJOR, shown->minor, when);
+		fact_text(out, "relay", "connected, protocol %d.%" PRIu32 ", since %s",
+			  RELAY_MAJOR, shown->minor, when);
 	else if (shown->connections)
-		md_buf_printf(out, "relay disconnected, since %s\n", when);
+		fact_text(out, "relay", "disconnected, since %s", when);
 	else
-		md_buf_puts(out, "relay not connected yet\n");
+		fact_text(out, "relay", "not connected yet");
 	if (shown->path[0]) {
-		md_buf_puts(out, "relay_path ");
-		md_buf_escape(out, shown->path, strnlen(shown->path, sizeof(shown->path)));
-		md_buf_putc(out, '\n');
+		struct md_buf path = MD_BUF_INIT;
+
+		md_buf_escape(&path, shown->path, strnlen(shown->path, sizeof(shown->path)));
+		fact_text(out, "relay_path", "%s", md_buf_str(&path));
+		out->out->failed |= path.failed;
+		md_buf_deinit(&path);
 	}
-	md_buf_printf(out, "relay_connections %" PRIu64 "\nrelay_resent_packets %" PRIu64 "\n",
-		      shown->connections, shown->resent);
+	fact_number(out, "relay_connections", shown->connections);
+	fact_number(out, "relay_resent_packets", shown->resent);
 	if (relay_is_silent(relay_of(o)))
-		md_buf_printf(out, "relay_silent %.1f s\n",
-			      (double)silence(relay_of(o)) / 1e9);
+		fact_text(out, "relay_silent", "%.1f s", (double)silence(relay_of(o)) / 1e9);
 }
 
 const char *relay_explain(int err)

@@ -7,6 +7,7 @@
 #ifndef TRACER_SNAPSHOT_COPIES_H
 #define TRACER_SNAPSHOT_COPIES_H
 
+#include "tracer/base/facts.h"
 #include "tracer/base/os/syncer.h"
 #include "tracer/output/snapshot/snapshot.h"
 #include "tracer/output/snapshot/target.h"
@@ -90,7 +91,7 @@ static inline const char *copy_place(const struct snapshot_copy *c)
 /* Continues the copies that an earlier daemon did not complete. Caller holds tracer.lock. */
 void snapshot_copies_resume(struct session *s);
 /* Lines of `status`, and of the session's file. Caller holds tracer.lock. */
-void snapshot_copies_status(const struct session *s, struct md_buf *out);
+void snapshot_copies_status(const struct session *s, struct facts *out);
 void snapshot_copies_save(const struct session *s, struct md_buf *out);
 /* A line of the session's file. No other thread knows the session yet. False: another key. */
 bool snapshot_copies_restore(struct session *s, const char *key, const char *value);

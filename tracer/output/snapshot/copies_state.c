@@ -85,30 +85,30 @@ void snapshot_copies_resume(struct session *s)
 	}
 }
 
-void snapshot_copies_status(const struct session *s, struct md_buf *out)
+void snapshot_copies_status(const struct session *s, struct facts *out)
 {
 	struct snapshot_copies *q = s->snapshot_copies;
 
 	if (!q) {
 		if (output_runs(s) || s->snapshot_targets)
-			md_buf_puts(out, "snapshots_copied 0\n");
+			fact_number(out, "snapshots_copied", 0);
 		return;
 	}
 	pthread_mutex_lock(&q->lock);
-	md_buf_printf(out, "snapshots_copied %" PRIu64 "\n", q->copied);
+	fact_number(out, "snapshots_copied", q->copied);
 	if (q->error[0])
-		md_buf_printf(out, "snapshot_error %s\n", q->error);
+		fact_text(out, "snapshot_error", "%s", q->error);
 	if (syncgroup_pending(q->sync))
-		md_buf_printf(out, "syncing_snapshot_files %" PRIu64 "\n",
-			      syncgroup_pending(q->sync));
+		fact_number(out, "syncing_snapshot_files", syncgroup_pending(q->sync));
 	if (syncgroup_error(q->sync))
-		md_buf_printf(out, "snapshot_sync_error %s\n", strerror(syncgroup_error(q->sync)));
+		fact_text(out, "snapshot_sync_error", "%s",
+			  strerror(syncgroup_error(q->sync)));
 	for (const struct snapshot_copy *c = q->first; c; c = c->next) {
 		uint64_t done = __atomic_load_n(&c->done, __ATOMIC_RELAXED),
 			 total = __atomic_load_n(&c->total, __ATOMIC_RELAXED);
 
-		md_buf_printf(out, "pending copy %s %" PRIu64 "%%%s%s\n", c->name,
-			      total ? 100 * done / total : 0, c->target ? " " : "", copy_place(c));
+		fact_item(out, "pending", "copy %s %" PRIu64 "%%%s%s", c->name,
+			  total ? 100 * done / total : 0, c->target ? " " : "", copy_place(c));
 	}
 	pthread_mutex_unlock(&q->lock);
 }

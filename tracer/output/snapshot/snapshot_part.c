@@ -36,21 +36,21 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 	targets_save(s, out);
 }
 
-static void show_status(struct session *s, struct md_buf *out)
+static void show_status(struct session *s, struct facts *out)
 {
 	struct snapshot *sn;
 	unsigned int n = 0;
 
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		n += sn->image != NULL;
-	md_buf_printf(out, "snapshots %u\n", n);
+	fact_number(out, "snapshots", n);
 	cds_list_for_each_entry(sn, &s->snapshots, node) {
 		uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED),
 			 total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED);
 
 		if (!sn->image)
-			md_buf_printf(out, "pending snapshot %s %" PRIu64 "%%\n", sn->name,
-				      total ? 100 * done / total : 0);
+			fact_item(out, "pending", "snapshot %s %" PRIu64 "%%", sn->name,
+				  total ? 100 * done / total : 0);
 	}
 	snapshot_copies_status(s, out);
 }

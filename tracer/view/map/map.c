@@ -384,7 +384,7 @@ static void clear_maps(struct session *s)
 }
 
 /* Lines about rules of maps that can record nothing now. */
-static void show_problems(struct session *s, struct md_buf *out)
+static void show_problems(struct session *s, struct facts *out)
 {
 	struct map *m;
 
