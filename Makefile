@@ -209,6 +209,7 @@ $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 # q, not r: files of two rooms may have the same name.
 # It has the page within it.
 $B/tracer/format/export/page.o: tracer/format/export/page.html
+$B/fs/tree/readme.o: docs/schema.json
 $B/tracer/format/export/flame.o: tracer/format/export/flame.js
 
 $B/libtrailcore.a: $(CORE_OBJ)

@@ -4,6 +4,17 @@
 #include "fs/tree/rows.h"
 #include "tracer/face/tracer.h"
 
+/* docs/schema.json */
+extern const char schema_begin[], schema_end[];
+__asm__(".section .rodata\n"
+	"schema_begin: .incbin \"docs/schema.json\"\n"
+	"schema_end: .previous\n");
+
+void schema_print(struct md_buf *out)
+{
+	md_buf_put(out, schema_begin, (size_t)(schema_end - schema_begin));
+}
+
 static const char readme_head[] =
 	"trailfs: tracing with mkdir, echo, cat and tail\n"
 	"\n"
@@ -37,7 +48,7 @@ static const char readme_head[] =
 	"    cat stats.json                      rates, and times between begin and end\n"
 	"    mkdir user/maps/M                   sums and histograms: rules, values.json\n"
 	"    echo stop > control                 then all is complete; rmdir ends it\n"
-	"    The files *.json have a schema: schema.json of the documentation.\n"
+	"    schema.json is the JSON Schema of status, counts, stats and rules.json.\n"
 	"\n"
 	"FILES\n"
 	"    version, status       about this daemon; `status` has its counters;\n"

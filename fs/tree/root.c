@@ -36,6 +36,13 @@ static int show_readme(const struct node *n, const struct who *who, struct md_bu
 	return 0;
 }
 
+static int show_schema(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)n, (void)who;
+	schema_print(out);
+	return 0;
+}
+
 static int show_version(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)n, (void)who;
@@ -241,6 +248,7 @@ static void list_available(const struct node *dir, const struct who *who, struct
 
 static const struct row root_rows[] = {
 	{ .name = "README", .mode = S_IFREG | 0444, .show = show_readme },
+	{ .name = "schema.json", .mode = S_IFREG | 0444, .show = show_schema },
 	{ .name = "version", .mode = S_IFREG | 0444, .show = show_version },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = status_change },
 	{ .name = "metrics", .mode = S_IFREG | 0444, .show = show_metrics, .sized = true },

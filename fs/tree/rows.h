@@ -10,6 +10,8 @@
 
 /* readme.c: the file README at the top of the mount */
 void readme_print(struct md_buf *out);
+/* … and schema.json */
+void schema_print(struct md_buf *out);
 
 #define FORM_JSON 1             /* argument of a row: the file is for programs */
 

@@ -10,7 +10,7 @@ names() {
 	ls -A "$1" | tr '\n' ' '
 }
 
-is "top" "README apps available error log metrics sessions status status.json triggers version " "$(names "$MNT")"
+is "top" "README apps available error log metrics schema.json sessions status status.json triggers version " "$(names "$MNT")"
 # The kernel domain is where a backend is
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "

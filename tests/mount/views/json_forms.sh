@@ -13,6 +13,7 @@ command -v $PYTHON >/dev/null || skip "there is no python3"
 SELLER=$BUILD/tests/mount/views/seller
 [ -x "$SELLER" ] || skip "there is no seller"
 mount_tree
+cmp "$MNT/schema.json" "$top/docs/schema.json" || fail "the mount has another schema"
 
 judge() { # KIND JSON TEXT
 	$PYTHON "$top/tests/lib/judge_forms.py" "$top/docs/schema.json" "$1" "$2" "$3" \
