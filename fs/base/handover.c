@@ -322,7 +322,8 @@ void handover_give(struct handover_file *f, uint64_t unique, const void *bytes, 
 		keep = HANDOVER_BYTES - n < old->len ? HANDOVER_BYTES - n : old->len;
 		memcpy(to->bytes, old->bytes + old->len - keep, keep);
 	}
-	memcpy(to->bytes + keep, bytes, n);
+	if (n)
+		memcpy(to->bytes + keep, bytes, n);
 	to->len = (uint32_t)(keep + n);
 	to->unique = unique;
 	to->end = end;
@@ -349,7 +350,8 @@ void handover_show(struct handover_file *f, const void *text, size_t n)
 	to->len = to->more ? 0 : (uint32_t)n;
 	to->end = n;
 	to->number = to->more ? hash_bytes(HASH_START, text, n) : 0;
-	memcpy(to->bytes, text, to->len);
+	if (to->len)
+		memcpy(to->bytes, text, to->len);
 	__atomic_store_n(&f->state, f->state | HANDOVER_SHOWN, __ATOMIC_RELEASE);
 }
 

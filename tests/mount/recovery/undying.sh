@@ -87,7 +87,7 @@ lister=$!
 (
 	while [ -e "$work/loops" ]; do
 		rm -rf "$work/copy"
-		cp -r "$S/idle/trace" "$work/copy" && diff -r "$work/copy" "$work/idle" || exit 1
+		copy_image "$S/idle/trace" "$work/copy" && diff -r "$work/copy" "$work/idle" || exit 1
 	done >"$work/copy.err" 2>&1
 ) &
 copier=$!
