@@ -162,7 +162,7 @@ EOF
 python3 "$work/serve.py" "$MNT" >"$work/port" &
 server=$!
 # (mount.sh's clean_up follows.)
-trap 'kill $server $prometheus 2>/dev/null; wait; clean_up' EXIT
+trap 'ended=$?; kill $server $prometheus 2>/dev/null; wait; (exit $ended); clean_up' EXIT
 prometheus=
 has_port() { [ -s "$work/port" ]; }
 within 20 has_port || fail "no web server"
@@ -197,4 +197,4 @@ scraped() {
 within 60 scraped || fail "Prometheus: $(ask 'up'); $(cat "$work/prometheus.log")"
 is "the mount is up" 1 "$(ask up)"
 is "a key" 125 "$(ask 'sum(trailfs_map_key_events_total{map="sales",item="green tea"})')"
-is "all buckets" 125 "$(ask 'trailfs_map_distribution_bucket{map="parts",rule="2",operator="hist(price)",item="green tea",le="+Inf"}')"
+is "all buckets" 125 "$(ask 'trailfs_map_distribution_bucket{map="parts",rule="1",operator="hist(price)",item="green tea",le="+Inf"}')"
