@@ -55,7 +55,7 @@ cat $s/text
 fusermount3 -u trace
 rm -r trace
 apt-get purge -y -q trailfs libtrail0 libtrail-dev trailfs-doc
-find / -xdev ! -path '/proc/*' ! -path '/debs*' -name '*trailfs*' | sed 's/^/left /'
+find / -xdev ! -path '/proc/*' ! -path '/tmp/*' ! -path '/debs*' -name '*trailfs*' | sed 's/^/left /'
 END
 cp /etc/apt/apt.conf.d/*proxy* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 unshare -m -p -f --kill-child sh -c "mount --bind /dev '$root/dev' && mount -t proc proc \
