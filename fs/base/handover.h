@@ -9,8 +9,8 @@
  * their tables and that texts end. What is not valid is as if it was not there: the node or file
  * answers ESTALE.
  *
- * Without memory, or after handover_end, all functions do nothing and find nothing: then the daemon
- * works, and its mount ends with it.
+ * If memory is short, or after handover_end, all functions do nothing and find nothing: then the
+ * daemon works, and its mount ends with it.
  *
  * Threads: each entry has one writer at a time: that of a node holds the lock of the table of nodes
  * (fs/tree/node.c), that of a file holds the lock of the list of files (fs/fuse/file.c) to take or

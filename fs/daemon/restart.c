@@ -16,7 +16,7 @@ static void add(struct md_buf *to, const char *argument)
 	md_buf_put(to, argument, strlen(argument) + 1);
 }
 
-/* The program's path; after an upgrade, that of the new program. */
+/* The program's path; after an upgrade, the new program's. */
 static void add_program(struct md_buf *to)
 {
 	static const char gone[] = " (deleted)";

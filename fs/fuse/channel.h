@@ -29,8 +29,8 @@ bool channel_again(void);
 bool channel_unanswered(uint64_t unique);
 
 /*
- * The message INIT that the hand-over has, for libfuse; its reply is compared with that of the
- * earlier daemon, and not sent.
+ * The message INIT that the hand-over has, for libfuse; its reply is compared with the earlier
+ * daemon's, and not sent.
  */
 size_t channel_replay(void *buf, size_t size);
 /* Whether that reply was the same. */

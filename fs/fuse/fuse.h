@@ -39,8 +39,8 @@ struct mount;
  */
 struct mount *mount_open(const char *path, const char *options, bool allow_other);
 /*
- * Goes on with the mount of a daemon that was killed. Owns both descriptors, which are those that
- * it held as HELD_CONNECTION and HELD_TABLE. NULL: it cannot, and the log says why; then mount_open
+ * Continues with the mount of a daemon that was killed. Owns both descriptors, which that daemon
+ * held as HELD_CONNECTION and HELD_TABLE. NULL: it cannot, and the log says why; then mount_open
  * may be tried. Call it when the tree has its root, and before a thread makes notes about nodes.
  */
 struct mount *mount_take(int connection, int table, const char *options, bool allow_other);

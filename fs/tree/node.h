@@ -41,7 +41,7 @@ struct node {
 
 	/* The rest is node.c's own. */
 	uint64_t lookups;
-	uint64_t known;         /* those of the kernel among them */
+	uint64_t known;         /* lookups by the kernel among them */
 	uint32_t kept;          /* recall.h: the entry for the next daemon, or HANDOVER_NONE */
 	unsigned children;
 	bool removed;

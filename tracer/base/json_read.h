@@ -36,7 +36,7 @@ struct json_reader {
 	struct json_memory *memory;
 	uint64_t used;          /* bytes of memory */
 	const char *p, *end;
-	uint32_t line;          /* the current one; the caller sets that of the first byte */
+	uint32_t line;          /* the current one; the caller sets the line of the first byte */
 	unsigned int depth;
 	const char *why;        /* what is wrong with the text, in line `line`; NULL: nothing */
 };

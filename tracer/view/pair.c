@@ -241,7 +241,7 @@ static int add_pair_time(struct pairs *p, const struct tally_stream *s,
 	return 0;
 }
 
-/* An event whose pair is that of the same fields. */
+/* An event whose pair has the same fields. */
 static int take_fields(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
 		       const struct md_occurrence *o)
 {

@@ -67,7 +67,7 @@ struct processes *processes_create(void);       /* NULL: no memory */
 void processes_destroy(struct processes *all);  /* NULL is allowed */
 /* A new one if there is none. NULL: no memory. */
 struct track_process *processes_find(struct processes *all, int32_t pid);
-/* A thread of the process has this name: the main one's is that of the process. */
+/* A thread of the process has this name; the main thread names the process. */
 void process_learn(struct track_process *p, int32_t tid, const char *name, size_t n);
 /* The event is of this group of processes: the value of a context. */
 void process_join(struct track_process *p, const struct md_value *group);

@@ -84,9 +84,9 @@ void ctf_free_packet(struct ctf_packet *p);
 
 /* ctf_sum.c: a checksum as its bytes; md5 and sha1 may be cut to those that a field has. */
 struct ctf_sum { uint8_t bytes[32]; size_t n; };
-/* That of the header. */
+/* The sum that the header has. */
 struct ctf_sum ctf_wanted_sum(const struct ctf_packet *p);
-/* That of `len` bytes of the file; both have the lowest byte of a crc32 first. 0 or -errno. */
+/* The sum of `len` bytes of the file; both have the lowest byte of a crc32 first. 0 or -errno. */
 int ctf_find_sum(uint64_t scheme, const struct import_file *f, uint64_t from, uint64_t len,
 		 struct ctf_sum *s);
 bool ctf_is_same_sum(const struct ctf_sum *wanted, const struct ctf_sum *found);

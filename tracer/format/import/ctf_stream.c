@@ -173,7 +173,7 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 	}
 	if (t->ctf2 && r->have & 1u << ROLE_UUID &&
 	    memcmp(r->uuid, t->uuid, sizeof(t->uuid)) != 0) {
-		r->why = "the packet is of another trace: its UUID is not that of the preamble"
+		r->why = "the packet is of another trace: its UUID is not the UUID of the preamble"
 			 IN_CTF2("6.1");
 		return LAYOUT_BAD;
 	}

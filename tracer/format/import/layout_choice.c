@@ -107,7 +107,7 @@ static bool put_location(struct compiler *c, const struct tsdl_location *at, str
 	if (at->origin != SCOPES) {
 		md_buf_puts(path, layout_scope_name(at->origin));
 	} else {
-		/* The last name is that of the member which has the location in its type. */
+		/* The last name is the member whose type has the location. */
 		for (uint32_t n = at->up + 1; n; n--) {
 			if (len <= least) {
 				layout_fail(c, "the location of a length or a selector is outside "

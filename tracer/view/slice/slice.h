@@ -8,8 +8,8 @@
  *	pair_rule.c     which events are pairs, by their names
  *
  * A track is a thread; or a CPU, for events whose thread is not known; or what interrupts a CPU; or
- * one of the requests that a block device has at a time. The thread of an event is that of the
- * context tid or vtid; else the one that the last sched_switch of its CPU switched to; else the
+ * one of the requests that a block device has at a time. The thread of an event is its context
+ * tid or vtid; else the one that the last sched_switch of its CPU switched to; else the
  * process of pid or vpid.
  *
  *  - An end ends the innermost open slice of its pair on its track. The slices in that one have no
