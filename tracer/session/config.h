@@ -3,6 +3,7 @@
 #ifndef TRACER_SESSION_CONFIG_H
 #define TRACER_SESSION_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

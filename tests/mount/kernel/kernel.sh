@@ -38,7 +38,7 @@ is "the directories list all events" "$((all + calls_listed))" \
 	"$(ls "$MNT"/available/kernel/events/* | grep -c '^[^/]*[^:]$')"
 has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
 by_module ||
-	is "contexts" "pid tid ppid procname cpu_id vpid vtid prio nice uid euid suid gid egid sgid cgroup_ns ipc_ns mnt_ns net_ns pid_ns time_ns user_ns uts_ns" \
+	is "contexts" "pid tid ppid vppid prio nice uid euid suid gid egid sgid vpid vtid procname cpu_id cgroup_ns ipc_ns mnt_ns net_ns pid_ns time_ns user_ns uts_ns" \
 	"$(tr '\n' ' ' <"$MNT/available/kernel/contexts" | sed 's/ $//')"
 
 # --- rules that are refused
