@@ -20,10 +20,10 @@
 static const struct import_format *const formats[] = { &ctf_format, &ltt_format, &lket_format,
 						NULL };
 
-void import_put(struct import *im)
+static void let_go(struct import *im)
 {
 	/* Release and acquire as in trace_put. */
-	if (!im || __atomic_sub_fetch(&im->refs, 1, __ATOMIC_ACQ_REL))
+	if (__atomic_sub_fetch(&im->refs, 1, __ATOMIC_ACQ_REL))
 		return;
 	while (im->owned_count--)
 		im->owned[im->owned_count].free(im->owned[im->owned_count].p);
@@ -37,15 +37,25 @@ void import_put(struct import *im)
 	free(im);
 }
 
+void import_put(struct import *im)
+{
+	if (!im || __atomic_sub_fetch(&im->users, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (size_t i = 0; i < im->trace_count; i++)
+		trace_put(im->traces[i]);
+	let_go(im);
+}
+
+/* Caller has a user of the import already, or holds tracer.lock while the session shows it. */
 static struct import *import_ref(struct import *im)
 {
-	__atomic_fetch_add(&im->refs, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&im->users, 1, __ATOMIC_RELAXED);
 	return im;
 }
 
 static void release_import(void *im)
 {
-	import_put(im);
+	let_go(im);
 }
 
 int import_fail(const struct import *im, struct tr_err *err, const struct import_file *f,
@@ -162,15 +172,6 @@ static int make_region(struct import *im)
 	return region_create(&geo, key, &im->region);
 }
 
-/* The traces refer to the import only once it is complete: until then it owns them. */
-static void give_up(struct import *im)
-{
-	for (size_t i = 0; i < im->trace_count; i++)
-		trace_put(im->traces[i]);
-	im->trace_count = 0;
-	import_put(im);
-}
-
 /*
  * One input is opened at a time: that bounds the memory for metadata, and the threads that wait for
  * a file system. Taken without another lock.
@@ -226,8 +227,7 @@ static int charge(struct import *im, struct tr_err *err)
 }
 
 /*
- * Opens the input. Caller holds no lock. The references to the traces, one each, are the caller's
- * until import_drop.
+ * Opens the input. Caller holds no lock, and calls import_drop when the session does not show it.
  */
 static int import_open(struct session *s, const char *path, const struct owner *owner,
 		       struct import **out, struct tr_err *err)
@@ -237,7 +237,7 @@ static int import_open(struct session *s, const char *path, const struct owner *
 
 	if (!im)
 		return tr_fail(err, -ENOMEM, "out of memory");
-	im->refs = 1;
+	im->users = im->refs = 1;
 	im->s = s;
 	im->path = strdup(path);
 	ret = lock_opening(err);
@@ -247,11 +247,13 @@ static int import_open(struct session *s, const char *path, const struct owner *
 	}
 	ret = ret ? ret : charge(im, err);
 	if (ret) {
-		give_up(im);
+		import_put(im);
 		return ret;
 	}
+	/* Until here, traces do not refer to the import: reading it may have failed. */
 	for (size_t i = 0; i < im->trace_count; i++) {
-		im->traces[i]->import = import_ref(im);
+		im->refs++;
+		im->traces[i]->import = im;
 		im->traces[i]->release = release_import;
 	}
 	*out = im;
@@ -264,8 +266,6 @@ static void import_drop(struct import *im)
 	if (!im)
 		return;
 	session_frozen(im->s, -im->charged);
-	for (size_t i = 0; i < im->trace_count; i++)
-		trace_put(im->traces[i]);
 	import_put(im);
 }
 

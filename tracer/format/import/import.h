@@ -54,7 +54,12 @@ struct import_file {
 };
 
 struct import {
-	int refs;               /* atomic */
+	/*
+	 * The session that shows it, and callers of import_get: while there is one, it has a
+	 * reference to each of its traces. Atomic.
+	 */
+	int users;
+	int refs;               /* of all users together, and of each trace; atomic */
 	struct session *s;      /* not referenced: who reads has a reference */
 	char *path;             /* of the input */
 	const char *format;     /* name of the first format that found a trace */
