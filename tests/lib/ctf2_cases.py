@@ -294,6 +294,7 @@ bad("extension", "metadata:1: there is no support for the extension 'my.tracer/p
 bad("extension_of_class", "extension 'x/y'", event(struct_(a=uint(extensions={"x": {"y": 1}}))))
 bad("fragment", "there is no fragment 'trace'", [PREAMBLE, {"type": "trace"}])
 bad("property", "there is no property 'lenght'", event(struct_(a=uint(lenght=8))))
+bad("property-empty", "there is no property ''", event(struct_(a=uint(**{"": 8}))))
 bad("wrong_kind", "expected an integer as 'length'", event(struct_(a=uint("8"))))
 bad("missing", "expected the property 'byte-order'",
     event(struct_(a={"type": "fixed-length-bit-array", "length": 8})))

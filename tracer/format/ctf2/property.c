@@ -11,8 +11,8 @@ static bool has_name(const char *list, const char *name)
 {
 	size_t n = strlen(name);
 
-	for (const char *at = list; (at = strstr(at, name)); at += n)
-		if ((at == list || at[-1] == ' ') && at[n] == ' ' && n)
+	for (const char *at = list; *at; at += strcspn(at, " ") + 1)
+		if (!strncmp(at, name, n) && at[n] == ' ')
 			return true;
 	return false;
 }
