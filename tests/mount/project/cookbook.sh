@@ -81,7 +81,8 @@ run_block() {
 	done <"${1%.sh}.expect"
 }
 
-mount_tree
+# A killed daemon is started again, as a chapter shows.
+mount_tree -o keeper=1
 mkdir "$S/probe"
 split "$docs/cookbook.md" "$work/cookbook"
 (cd "$HOME" && cp "$work/cookbook/01.c" app.c && cc app.c -o app -ltrail && mv app "$work/bin/") ||
