@@ -103,7 +103,7 @@ def compare_status(text, form):
     same('keys', sorted(seen), sorted(form))
     changing = ('cpu_us', 'cpu_user_us', 'cpu_system_us', 'uptime_us', 'started', 'frozen_bytes',
                 'user', 'bytes', 'buffer_bytes',
-                'apps_free_bytes')
+                'apps_free_bytes', 'snapshots_copied')
     for key, values in seen.items():
         have = form[key] if isinstance(form[key], list) else [form[key]]
         if key not in changing:
