@@ -39,6 +39,16 @@ uint64_t losses_begin(struct losses *l, const struct stream *s)
 	return kept;
 }
 
+/*
+ * Since when: the time of the event before, or of the packet, if that is not known. A cursor that
+ * begins at the oldest event does not know it; one that begins at the place of the first event
+ * does. Both have to print lines of one length.
+ */
+static uint64_t since(uint64_t ts, uint64_t begin_ts)
+{
+	return ts ? ts : begin_ts;
+}
+
 /* Events of the kernel that were overwritten before the oldest one of the ring. */
 static uint64_t source_overwritten(const struct losses *l, const struct stream *s)
 {
@@ -64,6 +74,7 @@ uint64_t losses_piece(struct losses *l, const struct stream *s, uint64_t k,
 	uint64_t size = s->region->geo.subbuf_size, gap = 0, events = p->begin_events;
 	uint64_t source = source_overwritten(l, s);
 
+	ts = since(ts, p->begin_ts);
 	/* A clear began the piece inside the sub-buffer. */
 	if (p->begin != k * size)
 		events = load(&region_ring(s->region, s->ring)->cleared_events);
@@ -84,6 +95,7 @@ void losses_ahead(struct losses *l, const struct stream *s, const struct ring_pi
 {
 	uint64_t base = ring_cleared_lost(s), lost = p->begin_lost;
 
+	ts = since(ts, p->begin_ts);
 	if (!l->at.known)
 		l->at.lost = written;
 	l->at.known = true;
@@ -95,6 +107,7 @@ void losses_packet(struct losses *l, const struct md_packet *h, uint64_t ts)
 	uint64_t seq = h->packet_seq_num, gap = seq - l->at.packet - 1;
 	bool numbered = l->at.numbered;
 
+	ts = since(ts, h->timestamp_begin);
 	/* After a smaller number, gaps are counted from it. */
 	if (numbered && seq > l->at.packet && gap && gap < GAP_MAX)
 		lose(l, (struct md_loss){ MD_LOSS_PACKETS, gap, ts, h->timestamp_begin });
