@@ -48,6 +48,12 @@ static bool put_arguments(struct md_buf *to, const char *mountpoint, const struc
 	for (size_t i = 1; argv[0] && argv[i]; i++) {
 		if (strncmp(argv[i], "-o", 2) != 0)
 			continue;
+		/* This daemon was started by a keeper: it has the last one below already. */
+		if (!argv[i][2] && argv[i + 1] && !strncmp(argv[i + 1], "state=", 6) &&
+		    !strcmp(argv[i + 1] + 6, state)) {
+			i++;
+			continue;
+		}
 		add(to, argv[i]);
 		if (!argv[i][2] && argv[i + 1])
 			add(to, argv[++i]);

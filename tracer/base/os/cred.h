@@ -12,7 +12,7 @@
 
 #include "metadata/buf.h"
 
-#define OWNER_GROUPS_MAX 32
+#define OWNER_GROUPS_MAX 256
 
 /*
  * Groups that a process had when it made a session or a trigger: its supplementary groups
