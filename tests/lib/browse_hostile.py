@@ -6,7 +6,7 @@ process. Prints the first mistake and exits with 1. Exit status 77: the browser 
 """
 import sys
 
-from browser import Browser, Silent
+from browser import with_browser
 
 
 def check(b, what, scripts):
@@ -61,17 +61,4 @@ def look(b, directory, name):
         sys.exit("no frame of the thread: %r" % b.run("frames.map(f => f.name)"))
 
 
-def main():
-    b = None
-    try:
-        b = Browser()
-        look(b, *sys.argv[1:])
-    except (Silent, OSError) as e:
-        print(e)
-        sys.exit(77)
-    finally:
-        if b:
-            b.close()
-
-
-main()
+with_browser(lambda b: look(b, *sys.argv[1:]))

@@ -7,7 +7,7 @@ prints the seconds until the page could be used. Exit status 77: the browser doe
 """
 import sys
 
-from browser import Browser, Silent
+from browser import with_browser
 
 
 def same(what, want, have):
@@ -448,20 +448,11 @@ def use(b, url, counts):
     print("%.2f" % seconds)
 
 
-def main():
-    b = None
-    try:
-        b = Browser()
-        if len(sys.argv) == 3:
-            read_stack(b, *sys.argv[1:])
-        else:
-            use(b, sys.argv[1], sys.argv[2:5])
-    except (Silent, OSError) as e:
-        print(e)
-        sys.exit(77)
-    finally:
-        if b:
-            b.close()
+def read_page(b):
+    if len(sys.argv) == 3:
+        read_stack(b, *sys.argv[1:])
+    else:
+        use(b, sys.argv[1], sys.argv[2:5])
 
 
-main()
+with_browser(read_page)

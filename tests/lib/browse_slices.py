@@ -9,7 +9,7 @@ the first mistake and exits with 1, else the numbers of columns and of switches 
 import json
 import sys
 
-from browser import Browser, Silent
+from browser import with_browser
 from slice_oracle import read_slices
 
 # For each row of `want` ([track, depth, [begin, end]…]) the columns that should be filled, and how
@@ -109,18 +109,9 @@ def look(b, directory):
     return total, changes
 
 
-def main():
-    b = None
-    try:
-        b = Browser()
-        for directory in sys.argv[1:]:
-            print(directory.rsplit("/", 1)[-1], *look(b, directory))
-    except (Silent, OSError) as e:
-        print(e)
-        sys.exit(77)
-    finally:
-        if b:
-            b.close()
+def look_at_all(b):
+    for directory in sys.argv[1:]:
+        print(directory.rsplit("/", 1)[-1], *look(b, directory))
 
 
-main()
+with_browser(look_at_all)

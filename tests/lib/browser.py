@@ -139,6 +139,20 @@ class Browser:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+def with_browser(use):
+    """Runs use(browser). Exits with 77 if there is no browser here, or it is silent."""
+    b = None
+    try:
+        b = Browser()
+        use(b)
+    except (Silent, OSError) as e:
+        print(e)
+        sys.exit(77)
+    finally:
+        if b:
+            b.close()
+
+
 def main():
     """browser.py URL [DIRECTORY]: prints the seconds until the page of a time line can be used.
 
