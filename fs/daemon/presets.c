@@ -119,6 +119,9 @@ static int item(void *presets, int line, const char *section, const char *key, c
 		if (rc)
 			return pass_over(p, line, rc, err);
 	}
+	/* Saved while it was active: it is so again. */
+	if (key && !strcmp(section, "session") && !strcmp(key, CONFIG_ACTIVE))
+		key = "start";
 	rc = p->skip ? 0 : config_item(p->config, line, section, key, value, err);
 	return rc ? pass_over(p, line, rc, err) : 0;
 }

@@ -162,10 +162,10 @@ static int show_section(const struct section *sec, struct session *s, const char
 	md_buf_printf(out, "%s[%s]\n", out->len ? "\n" : "", sec->name);
 	if (channel)
 		md_buf_printf(out, "name = %s\n", channel);
-	/* Loading must not start a session by itself: the user removes the comment sign. */
+	/* Not `start`: a copy of the session must not start by itself. */
 	session_info(s, &info);
 	if (!sec->of_domain && info.active)
-		md_buf_puts(out, "# start = yes\n");
+		md_buf_puts(out, CONFIG_ACTIVE " = yes\n");
 	if (!rc)
 		rc = show_settings(&p, who, "", out);
 	leave(&p, 0);
@@ -354,13 +354,11 @@ static int store_value(const struct node *n, const struct who *who, const char *
 	return rc < 0 ? rc : 0;
 }
 
-static int set_start(struct config *c, const char *value, struct tr_err *err)
+static int read_yes(const char *value, bool *yes, struct tr_err *err)
 {
-	bool yes = !strcmp(value, "yes") || !strcmp(value, "1");
-
-	if (!yes && strcmp(value, "no") && strcmp(value, "0"))
+	*yes = !strcmp(value, "yes") || !strcmp(value, "1");
+	if (!*yes && strcmp(value, "no") && strcmp(value, "0"))
 		return tr_fail_at(err, -EINVAL, value, 0, "must be yes or no");
-	c->start = yes;
 	return 0;
 }
 
@@ -429,6 +427,7 @@ int config_item(void *config, int line, const char *section, const char *key, co
 {
 	struct config *c = config;
 	struct place p = { 0 };
+	bool was_active;        /* only presets.c cares */
 	int rc = 0;
 
 	/* A value before any section, or what presets.c read before the session had its name. */
@@ -445,7 +444,9 @@ int config_item(void *config, int line, const char *section, const char *key, co
 		return rc ? rc : begin_part(c, value, err);
 	}
 	if (!c->section->of_domain && !strcmp(key, "start"))
-		return set_start(c, value, err);
+		return read_yes(value, &c->start, err);
+	if (!c->section->of_domain && !strcmp(key, CONFIG_ACTIVE))
+		return read_yes(value, &was_active, err);
 	if (c->section->part && !c->channel[0])
 		rc = unnamed_part(c, err);
 	if (!rc && enter(&p, c->section, c->draft, c->channel))

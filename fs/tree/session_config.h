@@ -13,12 +13,15 @@
  *	[kernel map]
  *
  * Lists have a line for each item. What is not mentioned is as in a new session. `start = yes` in
- * [session] starts it; an active session is saved with this line as a comment.
+ * [session] starts it. An active session is saved with `active = yes`: a session that loads this
+ * does not start, one that is made at mount from such a file does.
  */
 #ifndef FS_TREE_SESSION_CONFIG_H
 #define FS_TREE_SESSION_CONFIG_H
 
 #include "fs/tree/tree.h"
+
+#define CONFIG_ACTIVE "active"
 
 /* The row `config` of a session. */
 int config_show(const struct node *n, const struct who *who, struct md_buf *out);

@@ -4,7 +4,7 @@
 #
 # -o keep: a daemon that a signal ends leaves its sessions, buffers, snapshots and triggers to the
 # next one, as a killed daemon does; its output has all that was recorded. An unmount ends them.
-# A saved `config` starts its session again, with `start = yes`.
+# A saved `config` starts its session again at the mount, if it was active.
 . "$(dirname "$0")/../../lib/mount.sh"
 ticker=$BUILD/tests/lib/ticker
 gone() { ! mounted && daemon_ended; }
@@ -58,7 +58,7 @@ head -n 100 "$S/s/text" | cmp - "$work/text" || fail "the first events are other
 is "recorded by both daemons" $((ticks + 100)) "$(wc -l <"$S/s/text" | tr -d ' ')"
 
 # A configuration that was saved while the session was active
-sed 's/^# start = yes$/start = yes/' "$S/s/config" >"$work/s.ini"
+cp "$S/s/config" "$work/s.ini" && cp "$S/idle/config" "$work/idle.ini" || fail "copies of config"
 
 # The other signals; then an unmount, which ends all
 end_by INT
@@ -70,12 +70,13 @@ fusermount3 -u "$MNT" || fail unmount
 within 10 gone || fail "the daemon stays after an unmount"
 within 10 keeper_ended || fail "the keeper stays after an unmount"
 
-# As after a reboot: a session of the configuration starts again, and only that one is there
+# As after a reboot: sessions of the configuration are there, and start again if they were active
 mkdir -p "$XDG_CONFIG_HOME/trailfs/sessions.d"
-cp "$work/s.ini" "$XDG_CONFIG_HOME/trailfs/sessions.d/s.ini"
+cp "$work/s.ini" "$work/idle.ini" "$XDG_CONFIG_HOME/trailfs/sessions.d/" || fail cp
 mount_tree -o keep
-is "sessions" s "$(ls "$S")"
-is "state" active "$(key state "$S/s/status")"
+is "sessions" "idle s" "$(echo $(ls "$S"))"
+is "state" "active inactive" "$(key state "$S/s/status") $(key state "$S/idle/status")"
+rm "$XDG_CONFIG_HOME/trailfs/sessions.d/idle.ini" && rmdir "$S/idle"
 "$ticker" 100 0 || fail ticker
 is "recorded" 100 "$(wc -l <"$S/s/text" | tr -d ' ')"
 # A session that was left is not made a second time.

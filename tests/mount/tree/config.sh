@@ -147,11 +147,11 @@ before=$(cat config)
 cat "$work/f" 2>"$work/err" >config && fail "a session that was started takes a config"
 has "$(cat "$work/err")" busy
 is "nothing changed" "$before" "$(cat config)"
-# What an active session shows makes one that is not active: that it was is a comment.
+# What an active session shows makes one that is not active.
 echo start >control
 mkdir "$S/d" && cat config >"$S/d/config" || fail "the config of an active session"
 is "not started" inactive "$(key state "$S/d/status")"
-sed '/^# start = yes$/d' config | cmp - "$S/d/config" || fail "the copy of an active session"
+sed '/^active = yes$/d' config | cmp - "$S/d/config" || fail "the copy of an active session"
 # A start that fails changes nothing, either.
 mkdir "$S/e" && cd "$S/e" || fail mkdir
 before=$(cat config)

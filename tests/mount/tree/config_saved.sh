@@ -23,15 +23,15 @@ start() { # SESSION: prints ok or the error's name
 mkdir "$S/web" && cd "$S/web" || fail mkdir
 put 'trail:*' user/events
 put "$work/out/web" output
-is "inactive: no comment" '' "$(grep start config)"
+is "inactive" '' "$(grep active config)"
 has "$(cat config)" "^output = $work/out/web\$"
 put start control
 echo hello >"$MNT/log"
-has "$(cat config)" '^# start = yes$'
+has "$(cat config)" '^active = yes$'
 cat config >"$work/web.ini"
 load copy <"$work/web.ini"
 is "output of the copy" "$work/out/web" "$(cat "$S/copy/output")"
-is "a comment starts nothing" inactive "$(key state "$S/copy/status")"
+is "a copy does not start" inactive "$(key state "$S/copy/status")"
 is "start" EEXIST "$(start copy)"
 has_error copy "there is a trace in this directory\\|session 'web' writes to this directory"
 is "still inactive" inactive "$(key state "$S/copy/status")"
@@ -40,7 +40,7 @@ is "start elsewhere" ok "$(start copy)"
 # With `start = yes`, the load fails as a whole.
 mkdir "$S/third"
 before=$(cat "$S/third/config")
-sed 's/^# start/start/' "$work/web.ini" >"$work/started.ini"
+sed 's/^active/start/' "$work/web.ini" >"$work/started.ini"
 cat "$work/started.ini" 2>"$work/err" >"$S/third/config" &&
 	fail "loaded and started into a directory with a trace"
 has "$(cat "$work/err")" 'File exists'

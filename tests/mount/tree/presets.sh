@@ -43,7 +43,7 @@ mount_tree
 error=$(cat "$MNT/error")
 is "made" "conf first output started third web" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"
 cmp "$work/web.ini" "$S/web/config" || fail "the preset is not what it was"
-sed '/^# start = yes$/d' "$S/started/config" | cmp "$work/web.ini" - ||
+sed '/^active = yes$/d' "$S/started/config" | cmp "$work/web.ini" - ||
 	fail "the preset with start is not what it was"
 is "not started" inactive "$(key state "$S/web/status")"
 is "started" active "$(key state "$S/started/status")"
