@@ -8,6 +8,7 @@
  *	tracking.c      inclusion sets
  *	user_log.c      lines written to `log`
  *	announce.c      who has the state directory
+ *	state_version.c the version of what is in it
  *	keeper_guard.c  another keeper when the first one ended
  *	recover.c       sessions of a state directory without a daemon
  */
@@ -22,5 +23,17 @@ struct tracer *tracer_new(const struct tracer_config *config);
 void tracer_free(struct tracer *t);
 /* Restores all sessions of the state directory. Returns the number of unclaimed buffers. */
 size_t sessions_restore(struct tracer *t);
+
+/* state_version.c */
+
+/*
+ * Of the state directory. A daemon refuses a later one: another number means that a daemon which
+ * only knows this one would misread a file or a buffer.
+ */
+#define STATE_VERSION 1u
+/* dir: the state directory. 0; -EPROTO with a sentence: it has a later version; -errno. */
+int state_version_check(int dir, struct tr_err *err);
+/* Writes the version. 0 or -errno. */
+int state_version_note(int dir);
 
 #endif

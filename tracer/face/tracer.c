@@ -135,6 +135,13 @@ static int open_state(struct tracer *t, struct tr_err *err)
 	if (!lock_state_dir(t->lock_fd))
 		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s",
 			       t->state_dir);
+	ret = state_version_check(t->state_fd, err);
+	if (!ret)
+		ret = state_version_note(t->state_fd);
+	if (ret)
+		return err->sentence[0] ? ret
+					: tr_fail(err, ret, "the state directory %s cannot be "
+						  "written: %s", t->state_dir, strerror(-ret));
 	tracer_announce(t, "");
 	t->sessions_fd = open_subdir(t, "sessions", 0700);
 	t->apps_fds[0] = open_subdir(t, "apps", root ? 01777 : 0700);

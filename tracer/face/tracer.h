@@ -45,6 +45,11 @@ struct session;
 int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err);
 void tracer_close(struct tracer *t, bool keep);
 /*
+ * Whether this program knows the version of what is in a state directory, which a daemon may use
+ * at the time. 0; -EPROTO with a sentence: it does not; -errno.
+ */
+int tracer_state_known(const char *state_dir, struct tr_err *err);
+/*
  * Stores the caller's text, which says who has the state directory, for another daemon.
  * tracer_announced reads it, also while a daemon has the directory: 0 or -errno; empty if that
  * daemon announced nothing.
