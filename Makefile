@@ -136,7 +136,8 @@ MAKEFLAGS += --no-print-directory
 all: $(PRODUCTS)			## the daemon and the library
 
 TEST_PROGRAMS := $(call programs,$(TEST_SRC))
-tests: $(TEST_PROGRAMS) $B/tools/demo_app			## the test programs, without running them
+OTHERS = $B/tests/other/rows/trailfs $B/tests/other/version/trailfs
+tests: $(TEST_PROGRAMS) $(OTHERS) $B/tools/demo_app			## the test programs, without running them
 
 deps:
 	@tools/deps.sh build test $(if $(findstring clang,$(CC)),clang)
@@ -158,7 +159,7 @@ RUN = BUILD=$(abspath $B) CC='$(CC)' CXX='$(CXX)' SAN='$(SAN)' tests/run
 unit: $B/tests/reap $(filter $B/tests/unit/%,$(TEST_PROGRAMS))	## the unit tests (no root, no mount)
 	@$(RUN) unit
 
-mount: all $B/tests/reap $(filter $B/tests/mount/% $B/tests/lib/%,$(TEST_PROGRAMS))	## the tests on a mounted tree
+mount: all $(OTHERS) $B/tests/reap $(filter $B/tests/mount/% $B/tests/lib/%,$(TEST_PROGRAMS))	## the tests on a mounted tree
 	@$(RUN) mount
 
 san:					## all tests with AddressSanitizer and UBSan
@@ -218,6 +219,20 @@ $B/libtrailcore.a: $(CORE_OBJ)
 	$(AR) qcs $@ $^
 
 $B/trailfs: $(FS_OBJ) $B/libtrailcore.a
+	$(made)
+	$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(FS_LIBS) $(CORE_LIBS)
+
+# ---- the same daemon with other rows in its tree, and with another version of the hand-over: for tests of upgrades ----
+
+$B/tests/other/rows/root.o: fs/tree/root.c
+$B/tests/other/version/handover.o: fs/base/handover.c
+$B/tests/other/rows/root.o $B/tests/other/version/handover.o:
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -DTRAILFS_VERSION='"$(VERSION)+other"' -DOTHER_ROWS -DHANDOVER_VERSION=1000u $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+
+$B/tests/other/rows/trailfs: $B/tests/other/rows/root.o $(filter-out $B/fs/tree/root.o,$(FS_OBJ)) $B/libtrailcore.a
+$B/tests/other/version/trailfs: $B/tests/other/version/handover.o $(filter-out $B/fs/base/handover.o,$(FS_OBJ)) $B/libtrailcore.a
+$(OTHERS):
 	$(made)
 	$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $^ $(FS_LIBS) $(CORE_LIBS)
 

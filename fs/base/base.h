@@ -67,6 +67,12 @@ int helper_start(int64_t (*work)(int64_t now));
 void helper_kick(void);
 /* Ends the thread and waits for it. Does nothing if it does not run. */
 void helper_end(void);
+/*
+ * Waits until the thread is at no work, and keeps it from that until helper_continue. The caller
+ * holds no lock.
+ */
+void helper_hold(void);
+void helper_continue(void);
 int64_t helper_clock(void);     /* ms, monotonic */
 
 /* ---- trim.c: the C library keeps freed memory for later; a closed view leaves much of it ---- */

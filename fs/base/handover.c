@@ -28,9 +28,10 @@ static struct {
 	uint32_t free_node_count, free_file_count, free_name_count;
 } own = { .fd = -1 };
 
-static void *map(int fd)
+/* how: MAP_SHARED, or MAP_PRIVATE for a copy */
+static void *map(int fd, int how)
 {
-	void *p = mmap(NULL, sizeof(struct table), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, sizeof(struct table), PROT_READ | PROT_WRITE, how, fd, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -86,12 +87,12 @@ static void list_free(void)
 }
 
 /* Owns fd if it returns 0. */
-static int use(int fd)
+static int use(int fd, int how)
 {
 	own.free_nodes = calloc(HANDOVER_NODES, sizeof(*own.free_nodes));
 	own.free_files = calloc(HANDOVER_FILES, sizeof(*own.free_files));
 	own.free_names = calloc(HANDOVER_NAMES, sizeof(*own.free_names));
-	own.t = own.free_nodes && own.free_files && own.free_names ? map(fd) : NULL;
+	own.t = own.free_nodes && own.free_files && own.free_names ? map(fd, how) : NULL;
 	if (!own.t) {
 		handover_end();
 		return -ENOMEM;
@@ -111,7 +112,7 @@ int handover_begin(const char *path)
 	     : ftruncate(fd, sizeof(struct table)) ||
 			     fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 		     ? -errno
-		     : use(fd);
+		     : use(fd, MAP_SHARED);
 	if (rc) {
 		close(fd);
 		return rc;
@@ -147,9 +148,9 @@ static bool is_sealed(int fd)
 		       (F_SEAL_SHRINK | F_SEAL_GROW);
 }
 
-int handover_take(int fd)
+static int take(int fd, int how)
 {
-	int rc = is_sealed(fd) ? use(fd) : -EPROTO;
+	int rc = is_sealed(fd) ? use(fd, how) : -EPROTO;
 
 	if (rc)
 		return rc;
@@ -164,9 +165,19 @@ int handover_take(int fd)
 	return 0;
 }
 
+int handover_take(int fd)
+{
+	return take(fd, MAP_SHARED);
+}
+
+int handover_try(int fd)
+{
+	return take(fd, MAP_PRIVATE);
+}
+
 bool handover_look(int fd, char path[PATH_MAX], char device[24])
 {
-	struct table *t = is_sealed(fd) ? map(fd) : NULL;
+	struct table *t = is_sealed(fd) ? map(fd, MAP_SHARED) : NULL;
 	bool valid = t && is_table(&t->head);
 
 	if (valid) {

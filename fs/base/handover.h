@@ -29,7 +29,9 @@
 
 #include "fs/base/base.h"
 
-#define HANDOVER_VERSION 1u
+#ifndef HANDOVER_VERSION        /* (tests have a build with another one) */
+#define HANDOVER_VERSION 2u
+#endif
 #define HANDOVER_NODES 65536u   /* nodes that can be handed over; a power of two */
 #define HANDOVER_SHORT 44u      /* bytes of a name in its node's entry */
 #define HANDOVER_NAMES 4096u    /* names that are longer */
@@ -39,6 +41,7 @@
 #define HANDOVER_PARKED 4096u   /* reads that wait */
 #define HANDOVER_BYTES 4064u    /* of what a file has given last */
 #define HANDOVER_REPLY 256u     /* bytes of a reply that is kept */
+#define HANDOVER_HEADER 40u     /* bytes of the header of a message (struct fuse_in_header) */
 #define HANDOVER_NONE UINT32_MAX
 
 /* A node that the kernel knows. id 0: the entry is free. */
@@ -117,6 +120,11 @@ struct handover_head {
 	char device[24];        /* of the file system, as the mount table has it */
 	char path[PATH_MAX];    /* where it is mounted */
 	uint64_t parked[HANDOVER_PARKED];       /* requests; 0: none */
+	/*
+	 * Of the message that a thread has read last: the kernel itself writes it here, so no
+	 * message is with a daemon that is not here.
+	 */
+	uint64_t reading[HANDOVER_THREADS][HANDOVER_HEADER / 8];
 	struct handover_doing doing[HANDOVER_THREADS];
 	struct handover_doing earlier[HANDOVER_EARLIER];        /* of killed daemons */
 };
@@ -125,6 +133,8 @@ struct handover_head {
 int handover_begin(const char *path);
 /* Takes over that of an earlier daemon. Owns fd if it returns 0. -EPROTO: it is of no use. */
 int handover_take(int fd);
+/* The same with a copy, so that the daemon whose table it is does not notice. */
+int handover_try(int fd);
 /*
  * Whether fd is a table of a version that this daemon takes; then copies path and device. Leaves fd
  * open.

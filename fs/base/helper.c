@@ -15,8 +15,10 @@ static struct {
 	pthread_t thread;
 	bool running;           /* the main thread's own */
 	int64_t (*work)(int64_t now);
+	pthread_mutex_t at_work;        /* held while work runs; guards nothing else */
 } helper = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.at_work = PTHREAD_MUTEX_INITIALIZER,
 };
 
 int64_t helper_clock(void)
@@ -48,7 +50,9 @@ static void *run_helper(void *unused)
 
 		helper.kicked = false;
 		pthread_mutex_unlock(&helper.lock);
+		pthread_mutex_lock(&helper.at_work);
 		next = helper.work(helper_clock());
+		pthread_mutex_unlock(&helper.at_work);
 		pthread_mutex_lock(&helper.lock);
 		sleep_until(next);
 	}
@@ -78,6 +82,16 @@ void helper_kick(void)
 	pthread_mutex_unlock(&helper.lock);
 	/* After the unlock: the helper may run at once on this CPU, and needs the lock. */
 	pthread_cond_signal(&helper.cond);
+}
+
+void helper_hold(void)
+{
+	pthread_mutex_lock(&helper.at_work);
+}
+
+void helper_continue(void)
+{
+	pthread_mutex_unlock(&helper.at_work);
 }
 
 void helper_end(void)

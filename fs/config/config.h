@@ -52,6 +52,8 @@ struct options {
 /* Defaults; state may depend on the environment. */
 int options_init(struct options *o);
 void options_deinit(struct options *o);
+/* The options of mount_open (fs/fuse/fuse.h), to be freed. NULL: no memory. */
+char *options_mount(const struct options *o);
 /*
  * Sets one option by name; value NULL: none was given. -ENOENT: no such option; -EINVAL: not such a
  * value (said why).

@@ -224,6 +224,17 @@ static int set_option(void *in, const struct option *opt, const char *value)
 	return -ENOENT;
 }
 
+char *options_mount(const struct options *o)
+{
+	bool named = o->source && *o->source && !strchr(o->source, ',');
+	char *all = NULL;
+
+	if (asprintf(&all, "%s%sfsname=%s", o->mount_options, *o->mount_options ? "," : "",
+		     named ? o->source : "trailfs") < 0)
+		return NULL;
+	return all;
+}
+
 int options_set(struct options *o, const char *name, const char *value)
 {
 	for (size_t i = 0; i < COUNT_OF(options); i++)

@@ -18,6 +18,11 @@
 
 static int ready = -1;
 
+void daemon_stay(void)
+{
+	say_to_syslog();
+}
+
 /* The child's exit status, if it ends before it said that all is well. */
 static _Noreturn void wait_for(pid_t child, int fd)
 {
@@ -81,6 +86,8 @@ void daemon_ready(void)
 		dup2(null, fd);
 	if (null > 2)
 		close(null);
+	if (ready < 0)
+		return;
 	if (write(ready, "", 1) != 1)
 		say(SAY_DEBUG, "the process that started the daemon has ended");
 	close(ready);

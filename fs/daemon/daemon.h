@@ -7,6 +7,7 @@
  *	holder.c        which process uses a state directory
  *	stale.c         the mount of a daemon that was killed
  *	restart.c       how the keeper starts the daemon again
+ *	upgrade.c       another program takes the place of this one
  *	presets.c       sessions that are made at mount
  *	groups.c        hooks of the kernel, by name
  *	zone.c          the time zone
@@ -18,7 +19,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
+struct md_buf;
 struct options;
 struct tracer;
 
@@ -37,6 +40,8 @@ void daemon_fill_streams(void);
  * any thread is started: the child has closed all descriptors above 2 that it does not know.
  */
 int daemon_begin(void);
+/* In place of daemon_begin, for a process that is in the background already. */
+void daemon_stay(void);
 /* The mount works: the parent ends with 0, and the child leaves terminal and directory. */
 void daemon_ready(void);
 
@@ -84,11 +89,16 @@ bool stale_abort(const char *state_dir);
  */
 char *stale_path(const char *path);
 /*
- * Whether the keeper of the state directory has the mount at this path, so that mount_take may take
- * it over. A mount that it has and that cannot be taken over is dead from then on, unless a daemon
- * lives. Before it, no request may go to the path.
+ * What of a mount at this path the keeper of the state directory has. A mount that it has and that
+ * cannot be taken over is dead from then on, unless a daemon lives. Before this function, no
+ * request may go to the path.
  */
-bool stale_alive(const char *state_dir, const char *path);
+enum stale {
+	STALE_NONE,             /* nothing, or what cannot be taken over */
+	STALE_ALIVE,            /* the mount: mount_take may take it over */
+	STALE_UNMOUNTED,        /* the connection of a mount that was taken away */
+};
+enum stale stale_look(const char *state_dir, const char *path);
 /* Unmounts a dead mount of trailfs at the path, if there is one, and nothing else. 0 or -errno. */
 int stale_unmount(const char *path);
 
@@ -100,6 +110,34 @@ int stale_unmount(const char *path);
  * started it does.
  */
 void restart_offer(const char *mountpoint, const struct options *o, char **argv);
+/* Notes the path of the program. Call it before the current directory changes. */
+void restart_init(void);
+/*
+ * Appends the program's absolute path and the arguments of this daemon, each ended by a NUL, with
+ * absolute paths: who starts it has another current directory. False: that is not possible.
+ */
+bool restart_arguments(struct md_buf *to, const char *mountpoint, const struct options *o,
+		       char **argv);
+
+/*
+ * ---- upgrade.c: SIGUSR2. The daemon first starts the program that is at its path now with
+ * UPGRADE_TRY, and that program says whether it could continue with this daemon's mount, state
+ * directory and arguments. Then the daemon executes it in its own process (execve): pid, terminal
+ * and place with the service manager stay. The new program takes the mount from the keeper, as
+ * after kill -9 ----
+ */
+
+#define UPGRADE_TRY "--try-upgrade"
+
+/*
+ * Executes the new program, or logs why not; the reason stands in the root's `error`, too. Returns
+ * only in that case. sender: the process that asked for it.
+ */
+void upgrade(const char *mountpoint, const struct options *o, char **argv, pid_t sender);
+/* The main function of the new program with UPGRADE_TRY as its first argument. An exit status. */
+int upgrade_try(int argc, char **argv);
+/* Whether this process was a daemon before it executed this program. Only the first call says. */
+bool upgrade_done(void);
 
 /*
  * ---- presets.c: sessions that are made at mount, from files as `config` has them
@@ -110,7 +148,8 @@ void restart_offer(const char *mountpoint, const struct options *o, char **argv)
  *	$XDG_CONFIG_HOME/trailfs.conf, $XDG_CONFIG_HOME/trailfs/sessions.d/NAME.ini
  *
  * In [session], `name = NAME` begins a session (a file of sessions.d has its own name otherwise),
- * and `start = yes` starts it. A session that an earlier daemon left stays as it is.
+ * and `start = yes` starts it; so does the `active = yes` of a saved session. A session that an
+ * earlier daemon left stays as it is.
  */
 
 /*

@@ -105,6 +105,7 @@ static int open_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
@@ -180,12 +181,10 @@ static struct mount *new_mount(const char *path, const char *options, bool allow
 /* alive: a killed daemon's mount is there, and may be taken over. */
 static struct mount *open_mount(const char *path, const struct options *o, bool alive)
 {
-	bool named = o->source && *o->source && !strchr(o->source, ',');
+	char *all = options_mount(o);
 	struct mount *m = NULL;
-	char *all = NULL;
 
-	if (asprintf(&all, "%s%sfsname=%s", o->mount_options, *o->mount_options ? "," : "",
-		     named ? o->source : "trailfs") < 0)
+	if (!all)
 		return NULL;
 	if (alive)
 		m = take_mount(all, o->allow_other);
@@ -253,7 +252,8 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 		else
 			daemon_ready();
 		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
-		rc = mount_wait(m, signals, &sender);
+		while ((rc = mount_wait(m, signals, &sender)) == SIGUSR2)
+			upgrade(path, o, argv, sender);
 		*keep = rc && o->keep;
 		say_end(rc, sender, *keep);
 		rc = 0;
@@ -341,9 +341,22 @@ static int check_state(const char *path, const struct options *o)
 	return below ? -EBUSY : 0;
 }
 
+/* The mount was taken away while no daemon ran: the sessions end as if one had. */
+static int end_sessions(const struct options *o, const char *path)
+{
+	say(SAY_INFO, "%s was unmounted without a daemon", path);
+	if (open_tracer(o))
+		return 1;
+	say_end(0, 0, false);
+	tracer_close(fs.tracer, false);
+	return 0;
+}
+
 static int run_daemon(const struct options *o, char **argv)
 {
-	bool stuck = stale_abort(o->state), alive;
+	bool stuck = stale_abort(o->state), upgraded = upgrade_done(), alive;
+	bool again = upgraded || getenv(KEEPER_STARTED);
+	enum stale what;
 	char *path;
 	int rc = 0, signals;
 
@@ -352,12 +365,15 @@ static int run_daemon(const struct options *o, char **argv)
 		say(SAY_ERROR, "%s: %s", o->mountpoint, strerror(errno));
 		return 1;
 	}
-	alive = !stuck && stale_alive(o->state, path);
-	if (getenv(KEEPER_STARTED) && !alive) {
-		/* It was unmounted without a daemon. The sessions are for the next one. */
-		say(SAY_WARNING, "%s: the mount is gone that the keeper had", path);
+	what = stuck ? STALE_NONE : stale_look(o->state, path);
+	alive = what == STALE_ALIVE;
+	if (again && !alive) {
+		if (what == STALE_UNMOUNTED)
+			rc = end_sessions(o, path);
+		else
+			say(SAY_WARNING, "%s: the mount is gone that the keeper had", path);
 		free(path);
-		return 1;
+		return what == STALE_UNMOUNTED ? rc : 1;
 	}
 	unsetenv(KEEPER_STARTED);
 	if (!alive)
@@ -369,7 +385,9 @@ static int run_daemon(const struct options *o, char **argv)
 		rc = check_mountpoint(path);
 	if (!rc && !alive)
 		rc = check_state(path, o);
-	if (!rc && !o->foreground)
+	if (!rc && !o->foreground && upgraded)
+		daemon_stay();
+	else if (!rc && !o->foreground)
 		rc = daemon_begin();
 	if (!rc)
 		groups_load();
@@ -412,6 +430,9 @@ int main(int argc, char **argv)
 	daemon_fill_streams();
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
 		return keeper_main(argv[2]);
+	if (argc > 2 && !strcmp(argv[1], UPGRADE_TRY))
+		return upgrade_try(argc, argv);
+	restart_init();
 	inifile_init();
 	rc = options_init(&o);
 	if (!rc)

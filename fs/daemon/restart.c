@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,26 +18,33 @@ static void add(struct md_buf *to, const char *argument)
 	md_buf_put(to, argument, strlen(argument) + 1);
 }
 
-/* The program's path; after an upgrade, the new program's. */
-static void add_program(struct md_buf *to)
-{
-	static const char gone[] = " (deleted)";
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	size_t len = n > 0 ? (size_t)n : 0;
-
-	if (len > strlen(gone) && !memcmp(path + len - strlen(gone), gone, strlen(gone)))
-		len -= strlen(gone);
-	path[len] = 0;
-	add(to, len ? path : "/proc/self/exe");
-}
+static char *program;   /* its absolute path, as it was started */
 
 /*
- * The arguments of this daemon, with absolute paths: the keeper has another current directory.
- * False: that is not possible.
+ * The path that was given to execve(2), and not the file that it named then: after an upgrade the
+ * new program is at that path, even if it is a symbolic link to the newest version.
  */
-static bool put_arguments(struct md_buf *to, const char *mountpoint, const struct options *o,
-			  char **argv)
+void restart_init(void)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	char file[PATH_MAX], *cwd = NULL;
+	ssize_t n;
+
+	/* A descriptor: such a path means nothing to another process. */
+	if (!path || !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5)) {
+		n = readlink("/proc/self/exe", file, sizeof(file) - 1);
+		file[n > 0 ? n : 0] = 0;
+		program = n > 0 ? strdup(file) : NULL;
+	} else if (*path == '/') {
+		program = strdup(path);
+	} else if ((cwd = getcwd(NULL, 0)) && asprintf(&program, "%s/%s", cwd, path) < 0) {
+		program = NULL;
+	}
+	free(cwd);
+}
+
+bool restart_arguments(struct md_buf *to, const char *mountpoint, const struct options *o,
+		       char **argv)
 {
 	char *state = realpath(o->state, NULL);
 
@@ -43,8 +52,10 @@ static bool put_arguments(struct md_buf *to, const char *mountpoint, const struc
 		free(state);
 		return false;
 	}
-	add_program(to);
+	add(to, program ? program : "/proc/self/exe");
 	add(to, mountpoint);
+	if (o->foreground)
+		add(to, "-f");
 	for (size_t i = 1; argv[0] && argv[i]; i++) {
 		if (strncmp(argv[i], "-o", 2) != 0)
 			continue;
@@ -70,7 +81,7 @@ void restart_offer(const char *mountpoint, const struct options *o, char **argv)
 	struct md_buf text = MD_BUF_INIT;
 	int fd = -1;
 
-	if (!o->foreground && o->keeper && put_arguments(&text, mountpoint, o, argv))
+	if (!o->foreground && o->keeper && restart_arguments(&text, mountpoint, o, argv))
 		fd = memfd_create("trailfs-start", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len ||
 	    tracer_hold(fs.tracer, HELD_START, fd))

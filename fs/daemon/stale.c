@@ -154,31 +154,35 @@ static bool is_unused(const char *state_dir)
 	return locked;
 }
 
-/* Whether the two descriptors are the mount at this path, and its connection has not ended. */
-static bool is_mount(int connection, int table, const char *path)
+/* Of the two descriptors. */
+static enum stale look(int connection, int table, const char *path)
 {
 	struct pollfd p = { .fd = connection };
 	char mounted[PATH_MAX], device[24];
 	struct mount_entry top;
+	bool here, ended;
 
-	return connection >= 0 && table >= 0 && handover_look(table, mounted, device) &&
-	       !strcmp(mounted, path) && mounttable_find(0, path, NULL, &top) &&
-	       !strcmp(top.device, device) && poll(&p, 1, 0) >= 0 && !(p.revents & POLLERR);
+	if (connection < 0 || table < 0 || !handover_look(table, mounted, device) ||
+	    strcmp(mounted, path) != 0 || poll(&p, 1, 0) < 0)
+		return STALE_NONE;
+	ended = p.revents & POLLERR;
+	here = mounttable_find(0, path, NULL, &top) && !strcmp(top.device, device);
+	return here && !ended ? STALE_ALIVE : !here && ended ? STALE_UNMOUNTED : STALE_NONE;
 }
 
-bool stale_alive(const char *state_dir, const char *path)
+enum stale stale_look(const char *state_dir, const char *path)
 {
 	struct keeper *k;
 	int found, connection, table;
-	bool alive;
+	enum stale what;
 
 	if (keeper_open(state_dir, NULL, &k, &found))
-		return false;
+		return STALE_NONE;
 	connection = keeper_find(k, HELD_CONNECTION);
 	table = keeper_find(k, HELD_TABLE);
-	alive = is_mount(connection, table, path);
+	what = look(connection, table, path);
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
-	if (!alive && (connection >= 0 || table >= 0) && is_unused(state_dir)) {
+	if (what != STALE_ALIVE && (connection >= 0 || table >= 0) && is_unused(state_dir)) {
 		keeper_drop(k, HELD_START);
 		keeper_drop(k, HELD_CONNECTION);
 		keeper_drop(k, HELD_TABLE);
@@ -188,7 +192,7 @@ bool stale_alive(const char *state_dir, const char *path)
 	if (table >= 0)
 		close(table);
 	keeper_close(k, 0);
-	return alive;
+	return what;
 }
 
 /* An ordinary user needs the setuid helper, which checks whose mount it is. */

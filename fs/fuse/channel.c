@@ -190,6 +190,25 @@ static struct message *take_message(void)
 	return m;
 }
 
+_Static_assert(sizeof(struct fuse_in_header) == HANDOVER_HEADER, "the header of a message");
+
+/* The header comes by way of the hand-over: see there. */
+static ssize_t read_message(int fd, char *buf, size_t size)
+{
+	struct handover_head *h = handover_head();
+	struct iovec parts[2];
+	ssize_t n;
+
+	if (!h || !thread.index || size <= HANDOVER_HEADER)
+		return read(fd, buf, size);
+	parts[0] = (struct iovec){ h->reading[thread.index - 1], HANDOVER_HEADER };
+	parts[1] = (struct iovec){ buf + HANDOVER_HEADER, size - HANDOVER_HEADER };
+	n = readv(fd, parts, 2);
+	if (n > 0)
+		memcpy(buf, parts[0].iov_base, HANDOVER_HEADER);
+	return n;
+}
+
 ssize_t channel_read(int fd, void *buf, size_t size, void *unused)
 {
 	struct message *m;
@@ -204,7 +223,7 @@ ssize_t channel_read(int fd, void *buf, size_t size, void *unused)
 			memcpy(buf, m->bytes, (size_t)n);
 			free(m);
 		} else {
-			n = read(fd, buf, size);
+			n = read_message(fd, buf, size);
 		}
 		if (n <= 0)
 			return n;
@@ -387,6 +406,12 @@ static void interrupt(int fd, uint64_t unique)
 /* A kernel that does not send them again */
 static void interrupt_all(int fd, const struct handover_head *h)
 {
+	for (size_t i = 0; i < HANDOVER_THREADS; i++) {
+		struct fuse_in_header in;
+
+		memcpy(&in, h->reading[i], sizeof(in));
+		interrupt(fd, in.unique);
+	}
 	for (size_t i = 0; i < HANDOVER_EARLIER; i++)
 		interrupt(fd, h->earlier[i].unique);
 	for (size_t i = 0; i < HANDOVER_PARKED; i++)

@@ -44,10 +44,18 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
  * may be tried. Call it when the tree has its root, and before a thread makes notes about nodes.
  */
 struct mount *mount_take(int connection, int table, const char *options, bool allow_other);
+/*
+ * Whether this program could continue with the mount whose HELD_TABLE this is, while its daemon
+ * serves; the options are those of mount_take. 0; -EPROTO: it could not, the state is of another
+ * version of trailfs or libfuse; or another -errno. Only for a process that does nothing else: it
+ * leaves a copy of the table in use.
+ */
+int mount_try(int table, const char *options, bool allow_other);
 /* Names for tracer_hold. */
 #define HELD_CONNECTION KEEPER_MOUNT
 #define HELD_TABLE KEEPER_HELD "table"
 #define HELD_START KEEPER_START
+#define HELD_UPGRADE KEEPER_UPGRADE
 /* The keeper forgets the mount. */
 void mount_forget(struct tracer *t);
 /*

@@ -194,6 +194,35 @@ static bool repeat_greeting(struct fuse_session *session)
 	return buf.size && channel_agreed();
 }
 
+/* With the table of handover_take. Owns connection. 0 or -errno. */
+static int continue_session(struct fuse_session *session, int connection)
+{
+	int rc = handover_head()->library == (uint32_t)fuse_version() ? 0 : -EPROTO;
+
+	if (!rc && fuse_session_custom_io(session, &channel, connection))
+		rc = -ENOMEM;
+	if (rc)
+		close(connection);
+	else if (!repeat_greeting(session))
+		rc = -EPROTO;
+	return rc;
+}
+
+int mount_try(int table, const char *options, bool allow_other)
+{
+	struct fuse_session *session = new_session(options, allow_other);
+	int rc = session ? handover_try(table) : -ENOMEM, null;
+
+	if (!rc) {
+		/* Nothing is read from it: the first message is in the table. */
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		rc = null < 0 ? -errno : continue_session(session, null);
+	}
+	if (session)
+		fuse_session_destroy(session);
+	return rc;
+}
+
 struct mount *mount_take(int connection, int table, const char *options, bool allow_other)
 {
 	struct fuse_session *session = new_session(options, allow_other);
@@ -201,17 +230,13 @@ struct mount *mount_take(int connection, int table, const char *options, bool al
 	struct mount *m = NULL;
 	int rc = session ? handover_take(table) : -ENOMEM;
 
-	if (rc)
+	if (rc) {
 		close(table);
-	h = handover_head();
-	if (!rc && h->library != (uint32_t)fuse_version())
-		rc = -EPROTO;
-	if (!rc && fuse_session_custom_io(session, &channel, connection))
-		rc = -ENOMEM;
-	if (rc)
 		close(connection);
-	else if (!repeat_greeting(session))
-		rc = -EPROTO;
+	} else {
+		rc = continue_session(session, connection);
+	}
+	h = handover_head();
 	if (!rc)
 		m = new_mount(session, h->path, h->device);
 	if (!m) {

@@ -247,6 +247,10 @@ static void list_available(const struct node *dir, const struct who *who, struct
 }
 
 static const struct row root_rows[] = {
+#ifdef OTHER_ROWS       /* a build for tests: the daemon of another version has other rows */
+	{ .name = "another", .mode = S_IFREG | 0444, .show = show_readme },
+	{ .name = "apps", .mode = S_IFDIR | 0555, .find = apps_find, .list = apps_each },
+#endif
 	{ .name = "README", .mode = S_IFREG | 0444, .show = show_readme },
 	{ .name = "schema.json", .mode = S_IFREG | 0444, .show = show_schema },
 	{ .name = "version", .mode = S_IFREG | 0444, .show = show_version },

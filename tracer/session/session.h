@@ -101,7 +101,7 @@ struct triggers;
 struct agents;
 
 /* A descriptor that the keeper has for the tracer's user: face/held.c. */
-#define TRACER_HELD_MAX 3
+#define TRACER_HELD_MAX 4
 #define TRACER_HELD_NAME 16     /* bytes of a name, with its NUL */
 struct held_file {
 	char name[TRACER_HELD_NAME];

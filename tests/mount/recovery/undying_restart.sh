@@ -4,7 +4,7 @@
 #
 # The keeper starts a daemon in the place of one that was killed: the mount goes on, with the options
 # that it had. After the third death within a minute it starts no more: the mount answers EIO, and
-# sessions record. The next trailfs goes on with both. With keeper=0 nothing is started. A daemon that
+# sessions record. The next trailfs goes on with both, and an unmount ends both. With keeper=0 nothing is started. A daemon that
 # is asked to end, or is unmounted, is not started again.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
@@ -93,4 +93,21 @@ mount_kept
 [ -z "$(ls "$S")" ] || fail "sessions outlive SIGTERM"
 fusermount3 -u "$MNT" || fail unmount
 within 40 gone || fail "an unmount does not end the daemon"
+
+# An unmount while no daemon is started any more ends sessions and keeper, as with a daemon.
+mount_kept
+mkdir "$S/left" || fail mkdir
+put 'tick:*' "$S/left/user/events"
+put start "$S/left/control"
+for i in 1 2 3; do
+	kill_daemon
+	[ $i = 3 ] || within 20 other || fail "no other daemon (unmount, $i)"
+done
+within 20 refuses || fail "the mount does not answer EIO (unmount)"
+fusermount3 -u "$MNT" || fail "unmount without a daemon"
+within 40 gone || fail "an unmount without a daemon leaves a keeper"
+mount_kept
+is "sessions after an unmount without a daemon" "" "$(ls "$S")"
+fusermount3 -u "$MNT" || fail "unmount (last)"
+within 40 gone || fail "an unmount does not end the daemon (last)"
 echo "$checks checks"

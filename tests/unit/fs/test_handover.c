@@ -44,7 +44,7 @@ static void leave_table(void)
 
 static struct table *map_kept(void)
 {
-	return map(kept);
+	return map(kept, MAP_SHARED);
 }
 
 static void is_read_back(void)

@@ -27,12 +27,17 @@ struct keeper;                  /* the daemon's end of the connection */
 /* Names of what is no part of a session begin with this. */
 #define KEEPER_HELD "mount."
 /*
- * Two names that the keeper knows, of a daemon's mount: /dev/fuse, and a file with the arguments to
+ * Names that the keeper knows, of a daemon's mount: /dev/fuse, and a file with the arguments to
  * start the daemon with, each ended by a NUL, first the program's path. What it does with them when
  * the daemon is killed is in mounted.h.
  */
 #define KEEPER_MOUNT "mount.fuse"
 #define KEEPER_START "mount.start"
+/*
+ * The daemon that has the mount replaces its program by another one (execve). The end of its
+ * connection is not its death: the keeper waits until the new program comes.
+ */
+#define KEEPER_UPGRADE "mount.upgrade"
 /* In the environment of a daemon that the keeper has started. */
 #define KEEPER_STARTED "TRAILFS_STARTED_BY_KEEPER"
 

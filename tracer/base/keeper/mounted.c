@@ -82,6 +82,12 @@ void mounted_died(struct mounted *m, int connection, bool restart)
 		m->due = now_ms() + MINUTE_MS;
 }
 
+void mounted_replaced(struct mounted *m, bool restart)
+{
+	m->started = restart;
+	m->due = now_ms() + (restart ? START_MS : MINUTE_MS);
+}
+
 void mounted_served(struct mounted *m)
 {
 	m->started = m->refusing = m->hopeless = false;
@@ -117,7 +123,7 @@ static void become_daemon(char *arguments, size_t len)
 	_exit(127);
 }
 
-static void start_daemon(int start)
+static void start_daemon(int start, const char *why)
 {
 	char *arguments = malloc(ARGUMENTS_MAX + 1);
 	ssize_t n = arguments ? pread(start, arguments, ARGUMENTS_MAX, 0) : -1;
@@ -132,9 +138,14 @@ static void start_daemon(int start)
 	}
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
-	syslog(LOG_WARNING, child > 0 ? "the daemon was killed: starts another one"
-				      : "the daemon was killed, and none can be started");
+	syslog(LOG_WARNING, child > 0 ? "%s: starts another one" : "%s, and none can be started",
+	       why);
 	free(arguments);
+}
+
+void mounted_leave(int start)
+{
+	start_daemon(start, "the mount without a daemon was unmounted");
 }
 
 bool mounted_work(struct mounted *m, int connection, int start)
@@ -156,7 +167,7 @@ bool mounted_work(struct mounted *m, int connection, int start)
 	}
 	m->started = true;
 	m->due = now_ms() + START_MS;
-	start_daemon(start);
+	start_daemon(start, "the daemon was killed");
 	return true;
 }
 

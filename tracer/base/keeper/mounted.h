@@ -5,7 +5,8 @@
  *
  * If the daemon left its arguments (KEEPER_START), the keeper starts another one, at once; after
  * the second death within a minute, a second later; after the third, it starts no more, and answers
- * every request with EIO. If the daemon left none, someone else starts the next one: the keeper
+ * every request with EIO. An unmount from then on starts one that ends the sessions, as an unmount
+ * does while a daemon runs. If the daemon left none, someone else starts the next one: the keeper
  * waits for it for a minute, and then lets the mount end.
  */
 #ifndef TRACER_KEEPER_MOUNTED_H
@@ -27,6 +28,13 @@ struct mounted {
 
 /* The daemon ended without dropping its mount. restart: it left its arguments. */
 void mounted_died(struct mounted *m, int connection, bool restart);
+/*
+ * The daemon replaces its program. A new program that does not come is as a daemon that died.
+ * restart: the daemon left its arguments.
+ */
+void mounted_replaced(struct mounted *m, bool restart);
+/* The mount was taken away while it answered EIO: starts a daemon that ends the sessions. */
+void mounted_leave(int start);
 /* A daemon has the mount, or it was dropped. */
 void mounted_served(struct mounted *m);
 /* How long to wait until mounted_work, in ms; -1: without a limit. */

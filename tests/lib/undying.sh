@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The load of tests in which the daemon is killed, or replaced by another program, again and again:
+# programs that record, and readers of all kinds, none of which may notice. After mount.sh:
+#
+#   begin_load   on a tree that is mounted. Then TRAILFS starts with `4<&- 5<&- 6<&-`: a daemon
+#                that had files of its own mount open would keep the mount
+#   check_load   fails if a reader or writer has ended
+#   end_load     ends all, and compares what each got
+#   kill_load    for the test's exit
+#
+#   LOAD         which parts beside sessions and their text: "output relay fast trigger copy"
+
+. "$top/tests/lib/relay.sh"
+ticker=$BUILD/tests/lib/ticker
+: "${LOAD=output relay fast trigger copy}"
+background=
+
+with() { case " $LOAD " in *" $1 "*) ;; *) false ;; esac; }
+
+# in_background NAME COMMAND…: its standard output and error are $work/NAME and $work/NAME.err
+in_background() {
+	name=$1
+	shift
+	"$@" >"$work/$name" 2>"$work/$name.err" &
+	background="$background $!"
+	eval "pid_$name=$!"
+}
+# over_and_over NAME COMMAND…: until end_load; it ends earlier only if the command fails
+over_and_over() {
+	name=$1
+	shift
+	(while [ -e "$work/loops" ]; do "$@" || exit 1; done) >"$work/$name.out" 2>"$work/$name.err" &
+	background="$background $!"
+	loops="$loops $!"
+}
+
+kill_load() {
+	kill $background 2>/dev/null
+	stop_relay
+}
+
+# stopped COMMAND…: in the background; does nothing until SIGCONT, so that sessions can be set up
+# for its pid
+stopped() {
+	exec sh -c 'kill -STOP $$; exec "$@"' sh "$@"
+}
+
+# record SESSION SIZE COUNT LOSS_MODE [OUTPUT]: the events of the program $pid_ticks
+record() {
+	mkdir "$S/$1" "$S/$1/user/channels/c" || fail mkdir
+	put "$2" "$S/$1/user/channels/c/subbuf_size"
+	put "$3" "$S/$1/user/channels/c/subbuf_count"
+	put "$4" "$S/$1/user/channels/c/loss_mode"
+	[ -z "${5-}" ] || put "$5" "$S/$1/output"
+	put 'tick:*' "$S/$1/user/channels/c/events"
+	put "$pid_ticks" "$S/$1/user/track/vpid"
+	put start "$S/$1/control"
+}
+
+in_the_mount() {
+	ls -l channels/c >/dev/null && [ "$(cat channels/c/events)" = 'tick:*' ] &&
+		[ "$(pwd -P)" = "$S/s/user" ]
+}
+list_all() { ls -lR "$S/s" "$S/idle" >/dev/null; }
+copy_idle() {
+	rm -rf "$work/copy"
+	copy_image "$S/idle/trace" "$work/copy" && diff -r "$work/copy" "$work/idle"
+}
+# Made and removed: each takes effect once
+make_and_remove() {
+	mkdir "$S/once" && echo 'tick:*' >"$S/once/user/events" &&
+		echo start >"$S/once/control" && echo stop >"$S/once/control" && rmdir "$S/once"
+}
+# A trace of a session that records: a copy of it is whole, or cp says that it cannot continue
+copy_live() {
+	rm -rf "$work/live.new"
+	if cp -r "$S/s/trace" "$work/live.new" 2>"$work/live.cp"; then
+		rm -rf "$work/live" && mv "$work/live.new" "$work/live" && echo whole
+	else
+		grep -v 'Stale file handle\|replaced while being copied' "$work/live.cp" >&2 &&
+			return 1
+		echo stale
+	fi
+}
+
+begin_load() {
+	# A session that does not record any more: what is open of its trace continues, too
+	mkdir "$S/idle" || fail mkdir
+	put 'tick:*' "$S/idle/user/events"
+	put start "$S/idle/control"
+	"$ticker" 2000 0 >/dev/null || fail ticker
+	put stop "$S/idle/control"
+	copy_image "$S/idle/trace" "$work/idle"
+	mkdir "$S/idle/snapshots/one"
+
+	in_background ticks stopped "$ticker" 0 300
+	within 20 grep -q '^State:.T' "/proc/$pid_ticks/status" || fail "a program does not stop"
+	record s 8M 16 discard
+	! with output || record written 256K 8 discard "$work/written"
+	if with relay && command -v lttng-relayd >/dev/null && command -v babeltrace2 >/dev/null; then
+		start_relay
+		record relayed 256K 8 discard "$relay_url"
+	else
+		LOAD=$(echo "$LOAD" | sed s/relay//)
+	fi
+	if with trigger; then
+		mkdir "$MNT/triggers/t" || fail mkdir
+		put "event user tick:tock if \$ctx.vpid == $pid_ticks capture n" \
+			"$MNT/triggers/t/condition"
+		put notify "$MNT/triggers/t/actions"
+	fi
+	kill -CONT "$pid_ticks"
+	! with fast || {
+		mkdir "$S/fast" "$S/fast/user/channels/c" || fail mkdir
+		put overwrite "$S/fast/user/channels/c/loss_mode"
+		put 'tick:*' "$S/fast/user/channels/c/events"
+		for i in 1 2 3 4; do
+			in_background "fast$i" stopped nice "$ticker" 0 0
+		done
+		fast="$pid_fast1 $pid_fast2 $pid_fast3 $pid_fast4"
+		for p in $fast; do
+			within 20 grep -q '^State:.T' "/proc/$p/status" ||
+				fail "a program does not stop"
+		done
+		put "$(printf '%s\n' $fast)" "$S/fast/user/track/vpid"
+		put start "$S/fast/control"
+		kill -CONT $fast
+	}
+
+	# ---- readers ----
+	in_background tail tail -c +1 -f ---disable-inotify -s 0.05 "$S/s/text"
+	in_background pipe cat "$S/s/pipe"
+	in_background json cat "$S/s/pipe.json"
+	! with trigger || in_background notices cat "$MNT/triggers/t/notifications"
+	: >"$work/loops"
+	loops=
+	here=$PWD
+	cd "$S/s/user" || fail cd
+	over_and_over shell in_the_mount
+	cd "$here" || fail cd
+	over_and_over ls list_all
+	over_and_over copy copy_idle
+	over_and_over once make_and_remove
+	! with copy || over_and_over live copy_live
+	# Files that stay open: a read now, the rest at the end
+	exec 4<"$S/idle/text" 5<"$(find "$S/idle/snapshots/one" -name metadata)" 6<"$S/s/config"
+	dd bs=1000 count=3 <&4 >"$work/text.open" 2>/dev/null
+	dd bs=100 count=1 <&5 >"$work/metadata.open" 2>/dev/null
+	dd bs=100 count=1 <&6 >"$work/config.open" 2>/dev/null
+	cat "$S/s/config" >"$work/config.text"
+}
+
+check_load() {
+	for p in $background; do
+		kill -0 "$p" 2>/dev/null ||
+			fail "$1: a reader has ended: $(head -n 3 "$work"/*.err "$work"/*.out)"
+	done
+}
+
+# numbers DIRECTORY…: the numbers n of all events in traces, each once
+numbers() {
+	for trace; do
+		"$BUILD/tools/trail-recover" -c "$trace" >>"$work/cut" || fail "trail-recover -c $trace"
+		[ -z "$(find "$trace" -name metadata)" ] || read_relay "$trace"
+	done | sed 's/.* n = \([0-9]*\) .*/\1/' | sort -un | wc -l
+}
+
+# Once, each number at most once, and in order. What was not read when a daemon was killed is lost.
+check_notices() {
+	sed -n 's/.* n = \([0-9]*\) .*/\1/p' "$work/notices" >"$work/heard"
+	sort -c -n -u "$work/heard" || fail "notifications are doubled, or not in order"
+	grep -v '^\[.*\] t { n = [0-9]* }$\|^# t: ' "$work/notices" | head -n 3 | grep . &&
+		fail "such lines are no notifications"
+	[ -s "$work/heard" ] || fail "no notifications"
+}
+
+end_load() {
+	rm "$work/loops"
+	for p in $loops; do
+		wait "$p" || fail "a loop had an error: $(head -n 3 "$work"/*.err "$work"/*.out)"
+	done
+	kill "$pid_ticks"
+	wait "$pid_ticks"
+	emitted=$(tr -dc 0-9 <"$work/ticks")
+	! with fast || {
+		kill $fast
+		wait $fast
+	}
+	for s in s written relayed fast; do
+		[ ! -d "$S/$s" ] || put stop "$S/$s/control"
+	done
+	wait "$pid_pipe" || fail "cat pipe: $(cat "$work/pipe.err")"
+	wait "$pid_json" || fail "cat pipe.json: $(cat "$work/json.err")"
+	cat "$S/s/text" >"$work/text" || fail "cat text"
+	caught_up() { [ "$(wc -c <"$work/tail")" -ge "$(wc -c <"$work/text")" ]; }
+	within 60 caught_up ||
+		fail "tail -f has $(wc -c <"$work/tail") of $(wc -c <"$work/text") bytes"
+	kill "$pid_tail" ${pid_notices-}
+	background=
+
+	is "discarded" 0 "$(key events_discarded "$S/s/status")"
+	is "lines of text" "$emitted" "$(grep -vc '^WARNING: Tracer ' "$work/text")"
+	cmp "$work/tail" "$work/text" || fail "tail -f text has other bytes than text"
+	cmp "$work/pipe" "$work/text" || fail "pipe has other bytes than text"
+	cat "$S/s/export/json" | cmp - "$work/json" || fail "pipe.json has other bytes than export/json"
+	cat <&4 >>"$work/text.open" || fail "an open text"
+	cmp "$S/idle/text" "$work/text.open" || fail "a text that stayed open"
+	cat <&5 >>"$work/metadata.open" || fail "a snapshot that is open"
+	cmp "$(find "$S/idle/snapshots/one" -name metadata)" "$work/metadata.open" ||
+		fail "a snapshot that stayed open"
+	cat <&6 >>"$work/config.open" || fail "a config that is open"
+	sed '/^active = yes$/d' "$work/config.text" >"$work/config.inactive"
+	cmp "$work/config.text" "$work/config.open" || fail "a config that stayed open"
+	exec 4<&- 5<&- 6<&-
+
+	! with trigger || check_notices
+	! with fast || {
+		over=$(key events_overwritten "$S/fast/status")
+		lost=$(key events_discarded "$S/fast/status")
+		is "events at full speed, overwritten ($over) and discarded ones ($lost)" \
+			"$(cat "$work"/fast? | tr -dc '0-9\n' | awk '{ n += $1 } END { printf "%d", n }')" \
+			$(($(grep -vc '^WARNING: Tracer ' "$S/fast/text") + over + lost))
+	}
+	! with output || {
+		all_written "$S/written"
+		lost=$(key events_discarded "$S/written/status")
+		got=$(numbers "$work/written")
+		is "events of the output, and discarded ones ($lost)" "$emitted" $((got + lost))
+		is "… each once" "$got" "$(read_relay "$work/written" | wc -l)"
+	}
+	! with relay || {
+		drained() { grep -q '^pending_bytes 0$' "$S/relayed/status"; }
+		within 60 drained || fail "not all is on the relay: $(cat "$S/relayed/status")"
+		lost=$(key events_discarded "$S/relayed/status")
+		resent=$(key relay_resent_packets "$S/relayed/status")
+		rmdir "$S/relayed"
+		got=$(numbers "$relay_out/$(hostname)"/relayed-*/)
+		is "events on the relay, and discarded ones ($lost)" "$emitted" $((got + lost))
+	}
+	for f in "$work"/*.err; do
+		[ ! -s "$f" ] || fail "$f: $(head -n 3 "$f")"
+	done
+	stop_relay
+}
+
+# What cannot be compared, and is counted in place of that
+summary() {
+	! with trigger || printf ', %d of %d notifications' "$(wc -l <"$work/heard")" "$emitted"
+	! with relay || printf ', %d packets sent to the relay again' "$resent"
+	! with copy || printf ', %d copies of a trace in progress are whole, %d ended with ESTALE' \
+		"$(grep -c whole "$work/live.out")" "$(grep -c stale "$work/live.out")"
+}
