@@ -81,11 +81,11 @@ umount_tree() {
 		fail "the sanitizer complained"
 }
 
-# As a crash; what it served is unmounted.
+# As a crash; what it served is unmounted, and requests that wait for the next daemon fail.
 kill_daemon() {
 	kill -9 "$daemon"
 	wait "$daemon" 2>/dev/null
-	fusermount3 -u -z "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null
+	umount -f -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt" 2>/dev/null
 	! mounted || fail "the dead mount stays"
 }
 

@@ -72,6 +72,11 @@ keeper_ended() {
 	! ps -eo args= | grep -q "^trail-keeper --keeper $TRAIL_RUNTIME_DIR\$"
 }
 
+# Ends a mount whose daemon was killed. Requests that wait for the next daemon fail at once.
+end_dead_mount() {
+	umount -f -l "$1" 2>/dev/null || fusermount3 -u -z "$1"
+}
+
 clean_up() {
 	status=$?
 	trap - EXIT

@@ -76,8 +76,8 @@ $relay_url" "$s/snapshot_outputs"
 	within 30 pending || fail "nothing is pending: $(cat "$s/status")"
 	kill -9 $(daemon_pids)
 	within 10 daemon_ended
+	end_dead_mount "$MNT"
 	wait $!
-	fusermount3 -u -z "$MNT" 2>/dev/null || umount -l "$MNT"
 	kill_relay
 	start_relay
 	mount_tree -o tz=UTC

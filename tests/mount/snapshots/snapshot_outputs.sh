@@ -196,8 +196,8 @@ within 30 pending || fail "nothing is pending: $(cat "$s/status")"
 kill -9 $(daemon_pids)
 : >"$control"
 within 10 daemon_ended
+end_dead_mount "$MNT"
 wait $!
-fusermount3 -u -z "$MNT" 2>/dev/null || umount -l "$MNT"
 mount_tree -o tz=UTC
 is "the list" "$disk/late" "$(cat "$f")"
 within 30 copied 1 || fail "it is not copied: $(cat "$s/status")"
