@@ -63,7 +63,7 @@ static struct filter *parse(const char *text)
 {
 	struct tr_err err = TR_ERR_INIT;
 	struct filter *f = NULL;
-	int ret = filter_parse(text, 0, DOMAIN_USER, &f, &err);
+	int ret = filter_parse(SCAN(text, 0, &err), DOMAIN_USER, &f);
 
 	if (!ret)
 		return f;

@@ -314,7 +314,7 @@ static void one(const struct kformat *f, const struct kcode *code, size_t which)
 		expression(&b, &e, 1 + below(3));
 	else
 		simple(&b, &e);
-	if (!filter_parse(md_buf_str(&b), 0, DOMAIN_KERNEL, &filter, NULL))
+	if (!filter_parse(SCAN(md_buf_str(&b), 0, NULL), DOMAIN_KERNEL, &filter))
 		compare(f, code, which, filter, md_buf_str(&b));
 	filter_put(filter);
 	md_buf_deinit(&b);

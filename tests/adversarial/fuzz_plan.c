@@ -185,8 +185,8 @@ static size_t put_program(uint8_t *to, size_t room)
 			filter_put_word(to, (struct filter_word){ .op = FILTER_HEADER,
 								  .at = (uint32_t)(n / 16),
 								  .a = FILTER_VERSION });
-	} else if (filter_parse(texts[rnd() % (sizeof(texts) / sizeof(texts[0]))], 0, DOMAIN_USER,
-				&f, &err) == 0 &&
+	} else if (filter_parse(SCAN(texts[rnd() % (sizeof(texts) / sizeof(texts[0]))], 0, &err),
+				DOMAIN_USER, &f) == 0 &&
 		   filter_compile((const struct filter *const *)&f, 1, &e, &out) == 0 &&
 		   out.len <= room) {
 		n = out.len;

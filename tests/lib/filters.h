@@ -184,7 +184,7 @@ static inline struct filter *sample_parse(const char *text)
 	struct tr_err err = TR_ERR_INIT;
 	struct filter *f = NULL;
 
-	if (filter_parse(text, 0, DOMAIN_USER, &f, &err)) {
+	if (filter_parse(SCAN(text, 0, &err), DOMAIN_USER, &f)) {
 		printf("# %s: column %d: %s\n", text, err.column, err.sentence);
 		return NULL;
 	}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "tracer/base/base.h"
 #include "tracer/base/lexer.h"
 
 static bool is_blank(char c)
@@ -25,8 +28,41 @@ bool scan_at_end(const struct scan *s)
 	return is_end(s->line[s->at]);
 }
 
-static int fail(struct scan *s, size_t column, const char *sentence)
+const char *scan_stop(const struct scan *s)
 {
+	const char *at = s->line + s->at;
+
+	for (size_t i = 0; s->stops && s->stops[i]; i++) {
+		size_t n = strlen(s->stops[i]);
+
+		if (!strncmp(at, s->stops[i], n) && (!at[n] || strchr(" \t\r\n,()", at[n])))
+			return s->stops[i];
+	}
+	return NULL;
+}
+
+bool scan_done(const struct scan *s)
+{
+	return scan_at_end(s) || scan_stop(s);
+}
+
+const char *scan_near_stop(const struct scan *s, const char *word, size_t len)
+{
+	size_t count = 0;
+
+	while (s->stops && s->stops[count])
+		count++;
+	return count ? nearest(word, len, s->stops, count) : NULL;
+}
+
+int scan_fail(const struct scan *s, size_t column, const char *fmt, ...)
+{
+	char sentence[sizeof(s->err->sentence)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
 	return tr_fail_at(s->err, -EINVAL, s->line, (int)column, "%s", sentence);
 }
 
@@ -54,7 +90,7 @@ static int scan_code(struct scan *s, int base, int max_digits, struct md_buf *ou
 		n++;
 	}
 	if (!n || !value || value > 255)
-		return fail(s, s->at, "this escape is not a character");
+		return scan_fail(s, s->at, "this escape is not a character");
 	md_buf_putc(out, (char)value);
 	return 0;
 }
@@ -73,7 +109,7 @@ int scan_escape(struct scan *s, struct md_buf *out)
 		return scan_code(s, 8, 3, out);
 	p = c ? strchr(from, c) : NULL;
 	if (!p)
-		return fail(s, s->at, "no such escape; a backslash itself is \\\\ in quotes");
+		return scan_fail(s, s->at, "no such escape; a backslash itself is \\\\ in quotes");
 	md_buf_putc(out, to[p - from]);
 	s->at++;
 	return 0;
@@ -88,7 +124,7 @@ static int scan_quoted(struct scan *s, struct word *w, bool comma)
 		char c = s->line[s->at];
 
 		if (is_end(c))
-			return fail(s, w->column, "the quote is never closed");
+			return scan_fail(s, w->column, "the quote is never closed");
 		s->at++;
 		if (c == '"')
 			break;
@@ -100,7 +136,7 @@ static int scan_quoted(struct scan *s, struct word *w, bool comma)
 	if (ret)
 		return ret;
 	if (!scan_at_end(s) && !is_blank(s->line[s->at]) && !(comma && s->line[s->at] == ','))
-		return fail(s, s->at, "a blank is missing after the quote");
+		return scan_fail(s, s->at, "a blank is missing after the quote");
 	return 0;
 }
 
@@ -119,12 +155,12 @@ int scan_word(struct scan *s, bool comma, struct word *w)
 		while (!scan_at_end(s) && !is_blank(s->line[s->at]) &&
 		       !(comma && s->line[s->at] == ',')) {
 			if (s->line[s->at] == '"')
-				return fail(s, s->at,
-					    "a quote inside a word; put the whole word in quotes");
+				return scan_fail(s, s->at, "a quote inside a word; put the whole "
+						 "word in quotes");
 			md_buf_putc(&w->text, s->line[s->at++]);
 		}
 		if (s->at == w->column)
-			return fail(s, s->at, "a word is missing here");
+			return scan_fail(s, s->at, "a word is missing here");
 	}
 	md_buf_str(&w->text);
 	if (!ret && w->text.failed)
@@ -139,7 +175,7 @@ int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct wor
 	int line = 0, ret = 0;
 
 	while (*text && !ret) {
-		struct scan s = { text, 0, err };
+		struct scan s = { text, 0, err, NULL };
 
 		line++;
 		for (scan_blanks(&s); text[0] != '#' && !scan_at_end(&s) && !ret; scan_blanks(&s)) {
@@ -156,6 +192,40 @@ int words_each(const char *text, int (*fn)(void *arg, struct scan *s, struct wor
 		err->line = line;
 	word_deinit(&w);
 	return ret;
+}
+
+struct token scan_look(struct scan *s)
+{
+	struct token t;
+
+	scan_blanks(s);
+	t.text = s->line + s->at;
+	t.len = strcspn(t.text, " \t\n,()");
+	if (!t.len && !scan_at_end(s))
+		t.len = 1;
+	return t;
+}
+
+struct token scan_take(struct scan *s)
+{
+	struct token t = scan_look(s);
+
+	s->at += t.len;
+	return t;
+}
+
+bool scan_take_if(struct scan *s, const char *word)
+{
+	bool is = token_is(scan_look(s), word);
+
+	if (is)
+		scan_take(s);
+	return is;
+}
+
+bool token_is(struct token t, const char *word)
+{
+	return t.len == strlen(word) && !strncmp(t.text, word, t.len);
 }
 
 const char *word_text(struct word *w)

@@ -171,12 +171,13 @@ static int check_channel(struct session *s, const struct hidden_channel *c, bool
 			 struct rule_preparation **prep, struct hidden_mistake *what,
 			 struct tr_err *err)
 {
-	struct rule_list none = { 0 }, rules = { 0 };
+	struct rule_list rules;
 	struct context_list contexts = { 0 };
-	int ret = rule_list_apply(&none, c->domain, c->rules, true, &rules, err);
+	int ret = rule_list_of(c->rule, &rules);
 
-	if (!ret)
-		ret = SESSION_LOCKED(s, ops_of(s->tracer, c)->check_rules(s, &rules, prep, err));
+	if (ret)
+		return tr_fail(err, ret, "out of memory");
+	ret = SESSION_LOCKED(s, ops_of(s->tracer, c)->check_rules(s, &rules, prep, err));
 	what->part = ret ? HIDDEN_RULE : HIDDEN_OTHER;
 	if (!ret && add)
 		return add_channel(s, c, &rules, what, err);

@@ -15,7 +15,7 @@
 struct hidden_channel {
 	enum domain domain;
 	const char *name;               /* NULL: `channel` and its id */
-	const char *rules;              /* lines */
+	const struct rule *rule;        /* the only one */
 	const char *const *contexts;    /* words, as the file `contexts` takes them */
 	size_t context_count;
 	const char *const *fields;      /* NAME…: one of the events that exist must have it */
@@ -36,7 +36,7 @@ struct hidden_spec {
 	size_t channel_count;
 };
 
-/* What of a spec was refused. The error's column is one of that text. */
+/* What of a spec was refused. The error's column is one of that text; of a rule, of its source. */
 struct hidden_mistake {
 	enum { HIDDEN_OTHER, HIDDEN_RULE, HIDDEN_CONTEXT, HIDDEN_FIELD } part;
 	size_t channel, context, field; /* indices */

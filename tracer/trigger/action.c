@@ -41,8 +41,7 @@ static int parse_number(struct scan *s, struct word *w, bool bytes, const char *
 	ret = bytes ? units_size(word_text(w), out, &err) : units_count(word_text(w), out, &err);
 	if (ret)
 		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "%s", err.sentence);
-	return *out ? 0 : tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				     "must be at least 1");
+	return *out ? 0 : scan_fail(s, word_column(w, 0), "must be at least 1");
 }
 
 /* A word that is no option of this action. */
@@ -54,10 +53,9 @@ static int unexpected(struct scan *s, struct word *w, bool snapshot)
 					      OPTIONS - OPTION_EVERY);
 
 	if (near && strcmp(near, text) != 0)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "'%.60s' is not expected here; did you mean '%s'?", text, near);
-	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-			  "'%.60s' is not expected here", text);
+		return scan_fail(s, word_column(w, 0),
+				 "'%.60s' is not expected here; did you mean '%s'?", text, near);
+	return scan_fail(s, word_column(w, 0), "'%.60s' is not expected here", text);
 }
 
 /* The option that w is, and what follows it. */
@@ -72,9 +70,10 @@ static int parse_option(struct scan *s, struct word *w, struct action *a, unsign
 		return unexpected(s, w, a->kind == ACTION_SNAPSHOT);
 	if (*seen & 1u << i || (i == OPTION_ONCE_AFTER && *seen & 1u << OPTION_EVERY) ||
 	    (i == OPTION_EVERY && *seen & 1u << OPTION_ONCE_AFTER))
-		return tr_fail_at(s->err, -EINVAL, s->line, column,
-				  i < OPTION_EVERY ? "'max-size' and 'output' come once"
-						   : "an action has one rate: every or once-after");
+		return scan_fail(s, column,
+				 i < OPTION_EVERY
+					 ? "'max-size' and 'output' come once"
+					 : "an action has one rate: every or once-after");
 	*seen |= 1u << i;
 	if (i == OPTION_MAX_SIZE)
 		return parse_number(s, w, true, "a size is missing here", &a->max_size);

@@ -28,10 +28,10 @@ void captures_print(const struct condition *c, const struct md_stream *class,
 	struct md_value v;
 
 	for (size_t i = 0; i < c->capture_count; i++) {
-		bool have = md_route_find(class, o->event, c->captures[i], &route) &&
+		bool have = md_route_find(class, o->event, c->captures[i].text, &route) &&
 			    md_access_value(&route, o, &v);
 
 		md_buf_puts(out, !i ? "" : json ? "," : ", ");
-		print_one(c->captures[i], have ? &v : NULL, json, out);
+		print_one(c->captures[i].text, have ? &v : NULL, json, out);
 	}
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/app/agent/agent_rule.h"
 #include "tracer/base/array.h"
 #include "tracer/trigger/words.h"
 
@@ -16,9 +17,9 @@
 void condition_deinit(struct condition *c)
 {
 	free(c->text);
-	free(c->rule);
+	rule_deinit(&c->rule);
 	for (size_t i = 0; i < c->capture_count; i++)
-		free(c->captures[i]);
+		free(c->captures[i].text);
 	free(c->captures);
 	*c = (struct condition){ 0 };
 }
@@ -31,8 +32,7 @@ static int take_name(struct scan *s, const struct word *w, const char *from, siz
 	int column = word_column(w, (size_t)(from - begin)), ret;
 
 	if (!len)
-		return tr_fail_at(s->err, -EINVAL, s->line, column, "the name of the %s is missing",
-				  what);
+		return scan_fail(s, column, "the name of the %s is missing", what);
 	if (len > max)
 		return tr_fail_at(s->err, -ENAMETOOLONG, s->line, column,
 				  "the name of a %s has at most %zu bytes", what, max);
@@ -53,6 +53,7 @@ static int parse_place(struct scan *s, struct word *w, bool short_one, struct co
 		return ret;
 	text = word_text(w);
 	slash = strchrnul(text, '/');
+	c->session_column = word_column(w, 0);
 	ret = take_name(s, w, text, (size_t)(slash - text), SESSION_NAME_MAX, "session", text,
 			c->session);
 	if (ret || (!*slash && short_one))
@@ -60,18 +61,16 @@ static int parse_place(struct scan *s, struct word *w, bool short_one, struct co
 	domain = *slash ? slash + 1 : slash;
 	channel = strchr(domain, '/');
 	if (!channel)
-		return tr_fail_at(
-			s->err, -EINVAL, s->line, word_column(w, (size_t)(slash - text)),
-			"a channel is SESSION/DOMAIN/CHANNEL, for instance %.60s/user/channel0",
-			c->session);
+		return scan_fail(s, word_column(w, (size_t)(slash - text)), "a channel is "
+				 "SESSION/DOMAIN/CHANNEL, for instance %.60s/user/channel0",
+				 c->session);
 	if (!strncmp(domain, "user/", 5))
 		c->domain = DOMAIN_USER;
 	else if (!strncmp(domain, "kernel/", 7))
 		c->domain = DOMAIN_KERNEL;
 	else
-		return tr_fail_at(s->err, -EINVAL, s->line,
-				  word_column(w, (size_t)(domain - text)),
-				  "the domain is user or kernel");
+		return scan_fail(s, word_column(w, (size_t)(domain - text)),
+				 "the domain is user or kernel");
 	c->has_channel = true;
 	return take_name(s, w, channel + 1, strlen(channel + 1), CHANNEL_NAME_MAX, "channel", text,
 			 c->channel);
@@ -90,8 +89,8 @@ static int parse_percent(struct scan *s, struct word *w, struct condition *c)
 		for (p++; isdigit((unsigned char)*p); p++)
 			v += (scale /= 10) * (uint64_t)(*p - '0');
 	if (p == text || strcmp(p, "%") != 0 || v > 10000)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "a share is from 0%% to 100%%, for instance 75%%");
+		return scan_fail(s, word_column(w, 0),
+				 "a share is from 0%% to 100%%, for instance 75%%");
 	c->percent = true;
 	c->threshold = v;
 	return 0;
@@ -128,9 +127,17 @@ static int parse_buffer(struct scan *s, struct word *w, struct condition *c)
 	return ret ? ret : parse_threshold(s, w, true, true, c);
 }
 
-static int parse_consumed(struct scan *s, struct word *w, struct condition *c)
+static int parse_session_name(struct scan *s, struct word *w, struct condition *c)
 {
 	int ret = next_name(s, w, "session", SESSION_NAME_MAX, c->session);
+
+	c->session_column = word_column(w, 0);
+	return ret;
+}
+
+static int parse_consumed(struct scan *s, struct word *w, struct condition *c)
+{
+	int ret = parse_session_name(s, w, c);
 
 	c->kind = CONDITION_CONSUMED;
 	return ret ? ret : parse_threshold(s, w, false, false, c);
@@ -148,7 +155,7 @@ static int parse_rotation(struct scan *s, struct word *w, struct condition *c)
 {
 	static const char *const states[] = { "ongoing", "completed" };
 	size_t state = 0;
-	int ret = next_name(s, w, "session", SESSION_NAME_MAX, c->session);
+	int ret = parse_session_name(s, w, c);
 
 	if (!ret)
 		ret = next_choice(s, w, "state of a rotation", states, 2, &state);
@@ -160,7 +167,7 @@ static int parse_session(struct scan *s, struct word *w, struct condition *c)
 {
 	static const char *const states[] = { "started", "stopped", "destroyed" };
 	size_t state = 0;
-	int ret = next_name(s, w, "session", SESSION_NAME_MAX, c->session);
+	int ret = parse_session_name(s, w, c);
 
 	if (!ret)
 		ret = next_choice(s, w, "state of a session", states, 3, &state);
@@ -169,25 +176,6 @@ static int parse_session(struct scan *s, struct word *w, struct condition *c)
 }
 
 /* ---- events ---- */
-
-/* The last word `capture` of the line that is in no string; its end if there is none. */
-static size_t find_capture(const char *line)
-{
-	size_t at = strcspn(line, "\n"), found = at;
-	bool quoted = false;
-
-	for (size_t i = 0; i < at; i++) {
-		if (line[i] == '\\' && quoted && i + 1 < at)
-			i++;
-		else if (line[i] == '"')
-			quoted = !quoted;
-		else if (!quoted && i && strchr(" \t", line[i - 1]) &&
-			 !strncmp(line + i, "capture", 7) &&
-			 (i + 7 == at || strchr(" \t", line[i + 7])))
-			found = i;
-	}
-	return found;
-}
 
 /* Whether it is a field, with members and elements, or a context. */
 static bool is_expression(const char *text, size_t len)
@@ -214,38 +202,40 @@ static bool is_expression(const char *text, size_t len)
 	return true;
 }
 
-static int add_capture(struct scan *s, size_t from, size_t len, struct condition *c)
+static int add_capture(struct scan *s, struct word *w, struct condition *c)
 {
-	if (!is_expression(s->line + from, len))
-		return tr_fail_at(s->err, -EINVAL, s->line, (int)from,
-				  "a capture is a field (a, a.b, a[0]), $ctx.NAME or $app.P:NAME");
+	struct condition_capture *capture;
+	const char *text = word_text(w);
+
+	if (w->quoted || !is_expression(text, strlen(text)))
+		return scan_fail(s, w->column, "a capture is a field (a, a.b, a[0]), $ctx.NAME or "
+				 "$app.P:NAME");
 	if (c->capture_count == CAPTURES_MAX)
-		return tr_fail_at(s->err, -ENOSPC, s->line, (int)from,
+		return tr_fail_at(s->err, -ENOSPC, s->line, (int)w->column,
 				  "a condition has at most %u captures", CAPTURES_MAX);
 	if (!array_room(c->captures, c->capture_count + 1))
 		return -ENOMEM;
-	c->captures[c->capture_count] = strndup(s->line + from, len);
-	if (!c->captures[c->capture_count])
-		return -ENOMEM;
-	c->capture_count++;
-	return 0;
+	capture = &c->captures[c->capture_count];
+	*capture = (struct condition_capture){ strdup(text), (int)w->column };
+	c->capture_count += capture->text != NULL;
+	return capture->text ? 0 : -ENOMEM;
 }
 
 /* EXPR, … from s->at to the line's end. */
-static int parse_captures(struct scan *s, struct condition *c)
+static int parse_captures(struct scan *s, struct word *w, struct condition *c)
 {
 	int ret = 0;
 
 	do {
-		size_t len;
-
+		md_buf_reset(&w->text);
 		scan_blanks(s);
-		len = strcspn(s->line + s->at, ", \t\r\n");
-		ret = add_capture(s, s->at, len, c);
-		s->at += len;
-		while (strchr(" \t\r", s->line[s->at]) && s->line[s->at])
-			s->at++;
-	} while (!ret && s->line[s->at] == ',' && s->at++);
+		w->column = s->at;
+		w->quoted = false;
+		if (!scan_at_end(s) && s->line[s->at] != ',')
+			ret = scan_word(s, true, w);
+		if (!ret)
+			ret = add_capture(s, w, c);
+	} while (!ret && scan_take_if(s, ","));
 	return ret;
 }
 
@@ -266,30 +256,22 @@ static int parse_domain(struct scan *s, struct word *w, struct condition *c)
 
 static int parse_event(struct scan *s, struct word *w, struct condition *c)
 {
-	size_t begin, end;
+	static const char *const stops[] = { "capture", NULL };
 	int ret = parse_domain(s, w, c);
 
 	c->kind = CONDITION_EVENT;
 	if (ret)
 		return ret;
 	scan_blanks(s);
-	begin = s->at;
-	end = find_capture(s->line);
-	if (begin >= end)
-		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin, "a rule is missing here");
-	s->at = end;
-	if (s->line[end] && s->line[end] != '\n') {
-		s->at += strlen("capture");
-		ret = parse_captures(s, c);
-	}
-	while (end > begin && strchr(" \t\r", s->line[end - 1]))
-		end--;
-	if (!ret && !(c->rule = strndup(s->line + begin, end - begin)))
-		ret = -ENOMEM;
-	if (!ret && strchr("!~#", c->rule[0]))
-		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
-				 "a rule begins with a pattern");
-	return ret;
+	s->stops = stops;
+	if (scan_done(s))
+		return scan_fail(s, s->at, "a rule is missing here");
+	if (strchr("!~#", s->line[s->at]))
+		return scan_fail(s, s->at, "a rule begins with a pattern");
+	c->rule_column = (int)s->at;
+	ret = c->agent ? agent_rule_parse(s, c->agent, stops, &c->rule)
+		       : rule_parse(s, c->domain, stops, &c->rule);
+	return !ret && scan_take_if(s, stops[0]) ? parse_captures(s, w, c) : ret;
 }
 
 static const char *const kinds[] = { "event",     "buffer",   "consumed",
@@ -315,38 +297,37 @@ static const char *skip_blank_lines(const char *text, int *line)
 	for (;; text = next + 1, ++*line) {
 		next = text + strspn(text, " \t\r");
 		if (*next != '\n')
-			return *next ? text : next;
+			return next;
 	}
+}
+
+static int parse_text(struct condition *c, struct tr_err *err)
+{
+	struct word w = { 0 };
+	int ret = c->text ? parse_line(SCAN(c->text, 0, err), &w, c) : -ENOMEM;
+
+	word_deinit(&w);
+	return ret;
 }
 
 int condition_parse(const char *text, struct condition *out, struct tr_err *err)
 {
-	struct word w = { 0 };
-	struct scan s = { .err = err };
 	int line = 1, ret;
+	const char *rest;
 	size_t len;
 
 	*out = (struct condition){ 0 };
-	s.line = skip_blank_lines(text, &line);
-	if (!*s.line)
+	text = skip_blank_lines(text, &line);
+	if (!*text)
 		return 0;
-	len = strcspn(s.line, "\n");
-	ret = parse_line(&s, &w, out);
-	word_deinit(&w);
-	if (!ret) {
-		int more = line + 1;
-		const char *rest = skip_blank_lines(s.line + len + (s.line[len] == '\n'), &more);
-
-		if (*rest) {
-			line = more;
-			ret = tr_fail_at(err, -EINVAL, rest, 0, "a trigger has one condition");
-		}
-	}
-	while (len && strchr(" \t\r", s.line[len - 1]))
+	len = strcspn(text, "\n");
+	rest = text + len;
+	while (strchr(" \t\r", text[len - 1]))
 		len--;
-	s.at = strspn(s.line, " \t");
-	if (!ret && !(out->text = strndup(s.line + s.at, len - s.at)))
-		ret = -ENOMEM;
+	out->text = strndup(text, len);
+	ret = parse_text(out, err);
+	if (!ret && *(rest = skip_blank_lines(rest, &line)))
+		ret = tr_fail_at(err, -EINVAL, rest, 0, "a trigger has one condition");
 	if (ret) {
 		condition_deinit(out);
 		if (err)

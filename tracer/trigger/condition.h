@@ -21,6 +21,7 @@
 
 #include "tracer/app/agent/kind.h"
 #include "tracer/base/base.h"
+#include "tracer/base/rule/rule.h"
 
 enum condition_kind {
 	CONDITION_NONE,                 /* never true */
@@ -34,10 +35,16 @@ struct condition {
 	enum condition_kind kind;
 	/* as written, without blanks around it; owned; NULL: none */
 	char *text;
-	char *rule;                     /* CONDITION_EVENT; owned */
-	char **captures;                /* CONDITION_EVENT; owned */
+	/* CONDITION_EVENT; the columns are those of the text */
+	struct rule rule;               /* owned */
+	int rule_column;
+	struct condition_capture {
+		char *text;             /* owned */
+		int column;
+	} *captures;                    /* owned */
 	size_t capture_count;
 	char session[201];
+	int session_column;             /* where it is in the text */
 	bool has_channel;
 	enum domain domain;             /* of the channel, or of CONDITION_EVENT */
 	const struct agent_kind *agent; /* CONDITION_EVENT, of a rule on loggers; else NULL */

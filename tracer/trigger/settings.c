@@ -127,21 +127,17 @@ void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
 /* ---- store ---- */
 
 /* Without lock. The session of the condition is private to another user. */
-static int check_session(struct trigger *g, const char *text, const struct condition *c,
-			 struct tr_err *err)
+static int check_session(struct trigger *g, const struct condition *c, struct tr_err *err)
 {
 	struct session *s = c->session[0] ? session_get(g->tracer, c->session) : NULL;
 	struct session_info info;
-	const char *at;
 	int ret = 0;
 
 	if (!s)
 		return 0;               /* it may be made later */
 	session_info(s, &info);
-	at = strpbrk(text, " \t");
-	at = at ? strstr(at, c->session) : NULL;
 	if (!trigger_may_now(g, &info, false))
-		ret = tr_fail_at(err, -EACCES, text, at ? (int)(at - text) : -1,
+		ret = tr_fail_at(err, -EACCES, c->text, c->session_column,
 				 "session '%s' is not the trigger owner's, and not shared",
 				 c->session);
 	session_put(s);
@@ -156,7 +152,7 @@ static int prepare_condition(struct trigger *g, const struct condition *c, bool 
 			     struct session **events, struct tr_err *err)
 {
 	struct trigger_info info;
-	int ret = check_session(g, c->text, c, err);
+	int ret = check_session(g, c, err);
 
 	*events = NULL;
 	if (ret || c->kind != CONDITION_EVENT)
@@ -370,7 +366,7 @@ int trigger_check_writer(struct trigger *g, const char *condition, const struct 
 
 	if (ret || c.kind != CONDITION_EVENT || c.domain != DOMAIN_KERNEL)
 		ret = 0;
-	else if (elsewhere && events_name_files(c.rule))
+	else if (elsewhere && rule_has_file(&c.rule))
 		ret = tr_fail(err, -EACCES,
 			      "the rule has a path, and the process that opened this file has "
 			      "ended, or has another root or mount namespace than trailfs");

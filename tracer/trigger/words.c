@@ -10,7 +10,7 @@ int next_word(struct scan *s, struct word *w, const char *missing)
 {
 	scan_blanks(s);
 	if (scan_at_end(s))
-		return tr_fail_at(s->err, -EINVAL, s->line, (int)s->at, "%s", missing);
+		return scan_fail(s, s->at, "%s", missing);
 	return scan_word(s, false, w);
 }
 
@@ -54,12 +54,11 @@ int next_choice(struct scan *s, struct word *w, const char *what, const char *co
 	}
 	near = nearest(word_text(w), strlen(word_text(w)), words, n);
 	if (near)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "no such %s '%.40s'; did you mean '%s'?", what, word_text(w),
-				  near);
-	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-			  n > 1 ? "no such %s '%.40s': %s" : "no such %s '%.40s' here: only %s",
-			  what, word_text(w), all);
+		return scan_fail(s, word_column(w, 0), "no such %s '%.40s'; did you mean '%s'?",
+				 what, word_text(w), near);
+	return scan_fail(s, word_column(w, 0),
+			 n > 1 ? "no such %s '%.40s': %s" : "no such %s '%.40s' here: only %s",
+			 what, word_text(w), all);
 }
 
 int no_more_words(struct scan *s, struct word *w)
@@ -70,6 +69,6 @@ int no_more_words(struct scan *s, struct word *w)
 	if (scan_at_end(s))
 		return 0;
 	ret = scan_word(s, false, w);
-	return ret ? ret : tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				      "'%.60s' is not expected here", word_text(w));
+	return ret ? ret : scan_fail(s, word_column(w, 0), "'%.60s' is not expected here",
+				     word_text(w));
 }

@@ -112,7 +112,7 @@ has "$(cat "$MNT/available/python/loggers")" '^app.db$'
 agents_are warn 1 || fail "agents: $(cat "$S/warn/status")"
 
 mkdir "$T/off"
-wrong 'event python a if lineno == "x"' 'a string' -1
+wrong 'event python a if lineno == "x"' 'a string' 25
 rmdir "$T/off"
 
 # ---- a session that comes later, rules that change ----

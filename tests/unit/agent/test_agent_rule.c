@@ -9,13 +9,15 @@
 static const char *translate(enum agent_domain domain, const char *line, struct md_buf *out)
 {
 	struct tr_err err = TR_ERR_INIT;
-	bool plain;
+	struct rule r;
 
 	md_buf_reset(out);
-	if (agent_rule_write(&agent_kinds[domain], line, 0, out, &plain, &err)) {
+	if (agent_rule_parse(SCAN(line, 0, &err), &agent_kinds[domain], NULL, &r)) {
 		CHECK(err.sentence[0] && err.column >= 0);
 		return "";
 	}
+	md_buf_puts(out, r.text);
+	rule_deinit(&r);
 	return md_buf_str(out);
 }
 
@@ -27,7 +29,7 @@ static const char *read_back(enum agent_domain domain, const char *line, struct 
 	struct rule r;
 
 	md_buf_reset(out);
-	CHECK(rule_parse(line, 0, DOMAIN_USER, &r, NULL) == 0);
+	CHECK(rule_parse(SCAN(line, 0, NULL), DOMAIN_USER, NULL, &r) == 0);
 	if (agent_rule_read(k, &r, &back))
 		agent_rule_print(k, &back, out);
 	rule_deinit(&r);

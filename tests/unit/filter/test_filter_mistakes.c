@@ -10,7 +10,7 @@ static const char *mistake(const char *line, size_t at)
 	static char said[400];
 	struct tr_err err = TR_ERR_INIT;
 	struct filter *f = NULL;
-	int ret = filter_parse(line, at, DOMAIN_USER, &f, &err);
+	int ret = filter_parse(SCAN(line, at, &err), DOMAIN_USER, &f);
 
 	if (!ret) {
 		filter_put(f);
@@ -149,7 +149,7 @@ static const char *clash(const struct sample *s, const char *line, size_t at)
 	struct tr_err err = TR_ERR_INIT;
 	struct filter_event e = sample_event(s);
 	struct filter *f = NULL;
-	int ret = filter_parse(line, at, DOMAIN_USER, &f, &err);
+	int ret = filter_parse(SCAN(line, at, &err), DOMAIN_USER, &f);
 
 	if (!ret)
 		ret = filter_check(f, &e, &err);
@@ -220,14 +220,14 @@ static void limits(void)
 	md_buf_reset(&text);
 	for (i = 0; i < 1366; i++)
 		md_buf_puts(&text, "a||");
-	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f &&
+	CHECK(filter_parse(SCAN(md_buf_str(&text), 0, &err), DOMAIN_USER, &f) == -E2BIG && !f &&
 	      err.sentence[0]);
 	/* Short enough, but not with the blanks that it is printed with. */
 	text.len = 3 * 900 + 1;
-	CHECK(filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err) == -E2BIG && !f &&
+	CHECK(filter_parse(SCAN(md_buf_str(&text), 0, &err), DOMAIN_USER, &f) == -E2BIG && !f &&
 	      err.sentence[0]);
 	text.len = 3 * 700 + 1;
-	CHECK(!filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, &err));
+	CHECK(!filter_parse(SCAN(md_buf_str(&text), 0, &err), DOMAIN_USER, &f));
 	filter_put(f);
 	md_buf_deinit(&text);
 	sample_deinit(&s);

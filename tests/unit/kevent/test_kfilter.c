@@ -38,7 +38,7 @@ static const char *print(const char *lines)
 	size_t n = 0;
 
 	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
-		if (filter_parse(lines, 0, DOMAIN_KERNEL, &filters[n], NULL))
+		if (filter_parse(SCAN(lines, 0, NULL), DOMAIN_KERNEL, &filters[n]))
 			return "no filter";
 		else
 			n++;
@@ -347,7 +347,7 @@ static const char *run(const char *lines, size_t len)
 	size_t n = 0;
 
 	for (; *lines; lines += strcspn(lines, "\n"), lines += *lines == '\n')
-		if (filter_parse(lines, 0, DOMAIN_KERNEL, &filters[n++], NULL))
+		if (filter_parse(SCAN(lines, 0, NULL), DOMAIN_KERNEL, &filters[n++]))
 			return "no filter";
 	kfilter_compile((const struct filter *const *)filters, n, format, &program);
 	if (program.len && !filter_verify(program.data, program.len))

@@ -324,7 +324,7 @@ static bool passes(const struct kformat *f, const char *expression, const uint8_
 	bool result = false;
 
 	kformat_filter_event(f, &e);
-	CHECK(filter_parse(expression, 0, DOMAIN_USER, &filter, &err) == 0 &&
+	CHECK(filter_parse(SCAN(expression, 0, &err), DOMAIN_USER, &filter) == 0 &&
 	      filter_check(filter, &e, &err) == 0);
 	CHECK(filter_compile((const struct filter *const *)&filter, 1, &e, &program) == 0);
 	result = filter_run(program.data, program.len, &in);

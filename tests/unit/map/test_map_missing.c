@@ -41,7 +41,7 @@ static void check_reason(const char *rule, const struct md_occurrence *o, const 
 	struct map_rules rules = { 0 };
 	char out[200] = "";
 
-	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, rule, true, &rules, NULL));
+	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, DOMAIN_USER, rule, true, &rules, NULL));
 	map_explain(&rules.rules[0], class, o, out, sizeof(out));
 	CHECK_STR(out, want);
 	map_rules_deinit(&rules);

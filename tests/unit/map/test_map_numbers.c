@@ -15,7 +15,8 @@ static void begin(const char *rule)
 {
 	map.states = &state;
 	state.table.max = MAP_KEYS_DEFAULT;
-	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, rule, true, &map.rules, NULL));
+	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, DOMAIN_USER, rule, true, &map.rules,
+			       NULL));
 }
 
 static void end(void)

@@ -16,14 +16,15 @@ static struct md_buf bytes = MD_BUF_INIT;
 /* Prints the captures, which are separated by blanks. */
 static char *capture(const char *list, bool json)
 {
-	char names[CAPTURES][32], *captures[CAPTURES];
+	char names[CAPTURES][32];
+	struct condition_capture captures[CAPTURES];
 	struct condition c = { .captures = captures };
 	struct md_buf out = MD_BUF_INIT;
 	int used = 0;
 
 	while (c.capture_count < CAPTURES &&
 	       sscanf(list, " %31s%n", names[c.capture_count], &used) == 1) {
-		captures[c.capture_count] = names[c.capture_count];
+		captures[c.capture_count].text = names[c.capture_count];
 		c.capture_count++;
 		list += used;
 	}

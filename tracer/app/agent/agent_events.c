@@ -40,8 +40,8 @@ static void begin_line(struct translation *t, const char *line)
 	md_buf_put(&t->from, &line, sizeof(line));
 }
 
-/* !LOGGER: removes each rule on exactly that pattern. translated: a rule on it alone. */
-static int remove_logger(struct translation *t, const char *line, const char *translated,
+/* !LOGGER: removes each rule on exactly that pattern. */
+static int remove_logger(struct translation *t, const char *line, const char *logger,
 			 struct tr_err *err)
 {
 	size_t before = t->lines.len;
@@ -52,18 +52,11 @@ static int remove_logger(struct translation *t, const char *line, const char *tr
 	c = t->replace ? NULL : channel_find(t->s, DOMAIN_USER, t->kind->channel);
 	for (size_t i = 0; c && i < c->rules.count; i++) {
 		const struct rule *r = &c->rules.rules[i];
-		struct md_buf own = MD_BUF_INIT;
 
-		if (!agent_rule_read(t->kind, r, &rule))
+		if (!agent_rule_read(t->kind, r, &rule) || strcmp(rule.logger, logger) != 0)
 			continue;
-		md_buf_puts(&own, t->kind->event);
-		if (strcmp(rule.logger, "*") != 0)
-			md_buf_printf(&own, " if logger_name == \"%s\"", rule.logger);
-		if (!strcmp(md_buf_str(&own), translated)) {
-			begin_line(t, line);
-			md_buf_printf(&t->lines, "!%s\n", r->text);
-		}
-		md_buf_deinit(&own);
+		begin_line(t, line);
+		md_buf_printf(&t->lines, "!%s\n", r->text);
 	}
 	pthread_mutex_unlock(&t->s->tracer->lock);
 	return t->lines.len > before || t->lines.failed
@@ -73,8 +66,9 @@ static int remove_logger(struct translation *t, const char *line, const char *tr
 
 static int translate_line(struct translation *t, const char *line, struct tr_err *err)
 {
-	struct md_buf rule = MD_BUF_INIT;
-	bool remove, disable, plain;
+	struct agent_rule own;
+	bool remove, disable;
+	struct rule rule;
 	size_t at;
 	int ret;
 
@@ -88,16 +82,17 @@ static int translate_line(struct translation *t, const char *line, struct tr_err
 	at += remove;
 	disable = line[at] == '~';
 	at += disable;
-	ret = agent_rule_write(t->kind, line, at, &rule, &plain, err);
-	if (!ret && remove && plain) {
-		ret = remove_logger(t, line, md_buf_str(&rule), err);
-	} else if (!ret) {
+	ret = agent_rule_parse(SCAN(line, at, err), t->kind, NULL, &rule);
+	if (ret)
+		return ret;
+	if (remove && agent_rule_read(t->kind, &rule, &own) && !own.op && !own.rest) {
+		ret = remove_logger(t, line, own.logger, err);
+	} else {
 		begin_line(t, line);
 		md_buf_printf(&t->lines, "%s%s%s\n", remove ? "!" : "", disable ? "~" : "",
-			      md_buf_str(&rule));
+			      rule.text);
 	}
-	t->lines.failed |= rule.failed;
-	md_buf_deinit(&rule);
+	rule_deinit(&rule);
 	return ret;
 }
 

@@ -6,14 +6,31 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tracer/base/filter/tree.h"
 #include "tracer/base/lexer.h"
 
-#define LOGGER_IS "logger_name == \""
-#define LEVEL_IS "int_loglevel "
+/* Fields of the libraries' events. */
+#define LOGGER "logger_name"
+#define LEVEL "int_loglevel"
+
+static const struct {
+	const char *text;
+	enum filter_operator op;
+} comparisons[] = {
+	{ "<", OP_LT }, { "<=", OP_LE }, { "==", OP_EQ }, { "=", OP_EQ }, { ">=", OP_GE },
+	{ ">", OP_GT },
+};
 
 /* ---- from the user's line ---- */
 
-static int parse_logger(struct scan *s, struct word *w, struct md_buf *out)
+/* One more condition, which is taken over. 0 or -ENOMEM. */
+static int add(struct filter **all, struct filter *condition)
+{
+	*all = *all ? filter_both(*all, condition) : condition;
+	return *all ? 0 : -ENOMEM;
+}
+
+static int parse_logger(struct scan *s, struct word *w, struct filter **all)
 {
 	const char *name;
 	int ret = scan_word(s, false, w);
@@ -21,26 +38,22 @@ static int parse_logger(struct scan *s, struct word *w, struct md_buf *out)
 	if (ret)
 		return ret;
 	name = word_text(w);
-	if (!w->quoted && (word_is(w, "if") || word_is(w, "loglevel")))
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "a logger's name is missing before '%s'", name);
+	if (word_is(w, "if") || word_is(w, "loglevel"))
+		return scan_fail(s, word_column(w, 0), "a logger's name is missing before '%s'",
+				 name);
 	if (!*name)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "the name is empty; '*' matches any logger");
+		return scan_fail(s, word_column(w, 0),
+				 "the name is empty; '*' matches any logger");
 	if (strlen(name) > LOGGER_MAX)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "a logger's name has at most %u bytes", LOGGER_MAX);
-	for (const char *p = name; *p; p++) {
+		return scan_fail(s, word_column(w, 0), "a logger's name has at most %u bytes",
+				 LOGGER_MAX);
+	for (const char *p = name; *p; p++)
 		if ((*p == '\\' && p[1] != '*') || *p == '"' || (unsigned char)*p < 0x20 ||
 		    *p == 0x7f)
-			return tr_fail_at(s->err, -EINVAL, s->line,
-					  word_column(w, (size_t)(p - name)),
-					  "a rule cannot match a logger whose name has quotes, "
-					  "backslashes or control characters");
-	}
-	if (strcmp(name, "*") != 0)
-		md_buf_printf(out, LOGGER_IS "%s\"", name);
-	return 0;
+			return scan_fail(s, word_column(w, (size_t)(p - name)),
+					 "a rule cannot match a logger whose name has quotes, "
+					 "backslashes or control characters");
+	return strcmp(name, "*") ? add(all, filter_compare_text(LOGGER, OP_EQ, name)) : 0;
 }
 
 static int fail_level(const struct agent_kind *k, struct scan *s, size_t at, size_t size)
@@ -51,12 +64,11 @@ static int fail_level(const struct agent_kind *k, struct scan *s, size_t at, siz
 	for (const struct agent_level *l = k->levels; l->name; l++)
 		md_buf_printf(&names, "%s%s (%d)", l == k->levels ? "" : ", ", l->name, l->number);
 	if (size)
-		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)at,
-				 "no such level '%.*s'; levels are %s",
-				 (int)(size < 40 ? size : 40), s->line + at, md_buf_str(&names));
+		ret = scan_fail(s, at, "no such level '%.*s'; levels are %s",
+				(int)(size < 40 ? size : 40), s->line + at, md_buf_str(&names));
 	else
-		ret = tr_fail_at(s->err, -EINVAL, s->line, (int)at,
-				 "a level is missing here; levels are %s", md_buf_str(&names));
+		ret = scan_fail(s, at, "a level is missing here; levels are %s",
+				md_buf_str(&names));
 	md_buf_deinit(&names);
 	return ret;
 }
@@ -86,218 +98,220 @@ static int parse_level(const struct agent_kind *k, struct scan *s, long *out)
 	return 0;
 }
 
-static int parse_loglevel(const struct agent_kind *k, struct scan *s, struct md_buf *out)
+/* What stands before the level. */
+static int parse_comparison(struct scan *s, bool *some, enum filter_operator *op)
 {
-	size_t begin, op;
-	long from, to;
-	int ret;
+	size_t begin, len;
 
 	scan_blanks(s);
 	begin = s->at;
-	op = strspn(s->line + begin, "<>=");
-	if (op > 2 || (op == 2 && s->line[begin + 1] != '=') || s->line[begin] == '!')
-		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
-				  "no such comparison; use < <= == >= >");
-	s->at += op;
-	ret = parse_level(k, s, &from);
-	if (ret)
-		return ret;
-	if (op || strncmp(s->line + s->at, "..", 2) != 0) {
-		md_buf_printf(out, LEVEL_IS "%.*s %ld", s->line[begin] == '=' || !op ? 2 : (int)op,
-			      s->line[begin] == '=' || !op ? "==" : s->line + begin, from);
-		return 0;
-	}
-	s->at += 2;
-	if (scan_at_end(s) || strchr(" \t", s->line[s->at])) {
-		md_buf_printf(out, LEVEL_IS "%s %ld", k->severe_is_low ? "<=" : ">=", from);
-		return 0;
-	}
-	ret = parse_level(k, s, &to);
-	if (!ret)
-		md_buf_printf(out, LEVEL_IS ">= %ld && " LEVEL_IS "<= %ld", from < to ? from : to,
-			      from < to ? to : from);
-	return ret;
+	len = strspn(s->line + begin, "<>=!");
+	*some = len > 0;
+	*op = OP_EQ;
+	s->at += len;
+	for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++)
+		if (strlen(comparisons[i].text) == len &&
+		    !strncmp(comparisons[i].text, s->line + begin, len)) {
+			*op = comparisons[i].op;
+			return 0;
+		}
+	return len ? scan_fail(s, begin, "no such comparison; use < <= == >= >") : 0;
 }
 
-static int parse_filter(struct scan *s, bool alone, struct md_buf *out)
+static int parse_loglevel(const struct agent_kind *k, struct scan *s, struct filter **all)
 {
-	struct filter *f;
-	int ret = filter_parse(s->line, s->at, DOMAIN_USER, &f, s->err);
+	enum filter_operator op;
+	long from, to;
+	bool compared;
+	int ret = parse_comparison(s, &compared, &op);
 
+	if (!ret)
+		ret = parse_level(k, s, &from);
 	if (ret)
 		return ret;
-	md_buf_puts(out, alone ? "" : "(");
-	filter_print(f, out);
-	md_buf_puts(out, alone ? "" : ")");
-	filter_put(f);
-	return 0;
+	if (compared || strncmp(s->line + s->at, "..", 2) != 0)
+		return add(all, filter_compare_number(LEVEL, op, from));
+	s->at += 2;
+	if (scan_at_end(s) || strchr(" \t", s->line[s->at]))
+		return add(all, filter_compare_number(LEVEL, k->severe_is_low ? OP_LE : OP_GE,
+						      from));
+	ret = parse_level(k, s, &to);
+	if (!ret)
+		ret = add(all, filter_compare_number(LEVEL, OP_GE, from < to ? from : to));
+	return ret ? ret : add(all, filter_compare_number(LEVEL, OP_LE, from < to ? to : from));
+}
+
+static int parse_filter(struct scan *s, struct filter **all)
+{
+	size_t begin = s->at;
+	struct filter *f;
+	int ret = filter_parse(s, DOMAIN_USER, &f);
+
+	if (!ret && *all && (ret = filter_enclose(s, begin, f)))
+		filter_put(f);
+	return ret ? ret : add(all, f);
 }
 
 /* The clauses after the logger's name, as conditions joined by &&. */
 static int parse_clauses(const struct agent_kind *k, struct scan *s, struct word *w,
-			 struct md_buf *out)
+			 struct filter **all)
 {
 	bool level = false;
 
 	for (;;) {
+		size_t len;
+		const char *near;
 		int ret;
 
 		scan_blanks(s);
-		if (scan_at_end(s))
+		if (scan_done(s))
 			return 0;
 		ret = scan_word(s, false, w);
 		if (ret)
 			return ret;
-		if (!(word_is(w, "loglevel") && !level) && !word_is(w, "if"))
-			return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-					  "'%.60s' is not expected here; a logger's name is "
-					  "followed by 'loglevel' and 'if'",
-					  word_text(w));
-		md_buf_puts(out, out->len ? " && " : "");
 		if (word_is(w, "if"))
-			return parse_filter(s, !out->len, out);
+			return parse_filter(s, all);
+		len = strlen(word_text(w));
+		near = scan_near_stop(s, word_text(w), len);
+		if (near)
+			return scan_fail(s, word_column(w, 0),
+					 "no such keyword '%.60s'; did you mean '%s'?",
+					 word_text(w), near);
+		if (!word_is(w, "loglevel") || level)
+			return scan_fail(s, word_column(w, 0), "'%.60s' is not expected here; a "
+					 "logger's name is followed by 'loglevel' and 'if'",
+					 word_text(w));
 		level = true;
-		ret = parse_loglevel(k, s, out);
+		ret = parse_loglevel(k, s, all);
 		if (ret)
 			return ret;
 	}
 }
 
-int agent_rule_write(const struct agent_kind *k, const char *line, size_t at, struct md_buf *out,
-		     bool *plain, struct tr_err *err)
+int agent_rule_parse(struct scan *s, const struct agent_kind *k, const char *const *stops,
+		     struct rule *out)
 {
-	struct scan s = { line, at, err };
-	struct md_buf conditions = MD_BUF_INIT;
+	struct scan own = { s->line, s->at, s->err, stops };
+	struct filter *all = NULL;
 	struct word w = { 0 };
-	int ret = parse_logger(&s, &w, &conditions);
+	size_t begin;
+	int ret;
 
-	scan_blanks(&s);
-	*plain = scan_at_end(&s);
+	scan_blanks(&own);
+	begin = own.at;
+	ret = parse_logger(&own, &w, &all);
 	if (!ret)
-		ret = parse_clauses(k, &s, &w, &conditions);
-	if (!ret) {
-		md_buf_puts(out, k->event);
-		md_buf_puts(out, conditions.len ? " if " : "");
-		md_buf_put(out, conditions.data, conditions.len);
-		out->failed |= conditions.failed;
-	}
-	md_buf_deinit(&conditions);
+		ret = parse_clauses(k, &own, &w, &all);
+	s->at = own.at;
 	word_deinit(&w);
-	return ret;
+	if (!ret)
+		return rule_make(&own, begin, k->event, all, out);
+	filter_put(all);
+	return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret;
 }
 
 /* ---- from a rule of the channel ---- */
 
-/* Whether p is the end, or another condition follows; then *p is after the &&. */
-static bool read_joint(const char **p)
+/* The right side of `FIELD OP …`; NULL: it is another condition. */
+static const struct filter_node *find_compared(const struct filter_node *n, const char *field)
 {
-	if (!**p)
-		return true;
-	if (strncmp(*p, " && ", 4) != 0)
-		return false;
-	*p += 4;
-	return true;
+	return n && n->kind == NODE_BINARY && !n->parens && n->first->kind == NODE_FIELD &&
+			       !strcmp(n->first->text, field)
+		       ? n->last
+		       : NULL;
 }
 
-static bool read_logger(const char **p, struct agent_rule *out)
+static bool read_logger(const struct filter_node *n, struct agent_rule *out)
 {
-	const char *at = *p;
-	size_t n = 0;
+	const struct filter_node *name = find_compared(n, LOGGER);
+	char logger[LOGGER_MAX + 1];
+	size_t len = 0;
 
-	if (strncmp(at, LOGGER_IS, sizeof(LOGGER_IS) - 1) != 0)
+	if (!name || n->op != OP_EQ || name->kind != NODE_STRING || !name->text_length)
 		return false;
-	for (at += sizeof(LOGGER_IS) - 1; *at && *at != '"' && n < LOGGER_MAX; at++) {
-		if (*at == '\\' && at[1] != '*')
+	for (size_t i = 0; i < name->text_length; i++) {
+		char c = name->text[i];
+
+		if (len + 1 + (c == '*') > LOGGER_MAX || c == '\\' || c == '"' || c == 0x7f ||
+		    (c && (unsigned char)c < 0x20))
 			return false;
-		out->logger[n++] = *at;
+		if (c == '*')
+			logger[len++] = '\\';
+		logger[len++] = c ? c : '*';
 	}
-	out->logger[n] = 0;
-	if (!n || *at++ != '"' || !read_joint(&at))
-		return false;
-	*p = at;
+	logger[len] = '\0';
+	memcpy(out->logger, logger, len + 1);
 	return true;
 }
 
-static bool read_comparison(const char **p, char *op, long *level)
+/* An integer in base 10: with another base the user wrote it. */
+static bool read_number(const struct filter *f, const struct filter_node *n, long *out)
 {
-	const char *at = *p;
-	size_t n;
-	char *end;
+	bool negative = n->kind == NODE_UNARY && n->op == OP_MINUS && !n->parens;
+	const char *text;
 
-	if (strncmp(at, LEVEL_IS, sizeof(LEVEL_IS) - 1) != 0)
+	n = negative ? n->first : n;
+	if (n->kind != NODE_NUMBER || n->parens || n->value.type == FILTER_FLOAT ||
+	    n->value.u > 1u + (uint64_t)INT32_MAX)
 		return false;
-	at += sizeof(LEVEL_IS) - 1;
-	n = strcspn(at, " ");
-	if (n > 2 || strspn(at, "<>=") != n)
+	text = n->text ? n->text : f->line + n->column;
+	if (strspn(text, "0123456789") < n->length || (*text == '0' && n->length > 1))
 		return false;
-	memcpy(op, at, n);
-	op[n] = 0;
-	*level = strtol(at + n, &end, 10);
-	if (end == at + n || !read_joint((const char **)&end))
-		return false;
-	*p = end;
+	*out = negative ? -(long)n->value.u : (long)n->value.u;
 	return true;
 }
 
-static bool read_level(const char **p, struct agent_rule *out)
+static const char *read_comparison(const struct filter *f, const struct filter_node *n,
+				   long *level)
 {
-	const char *end;
-	char op[3];
+	const struct filter_node *number = find_compared(n, LEVEL);
 
-	if (!read_comparison(p, out->op, &out->level)) {
-		out->op[0] = 0;
-		return false;
-	}
-	end = *p;
-	if (!strcmp(out->op, ">=") && read_comparison(&end, op, &out->level_end) &&
-	    !strcmp(op, "<=") && out->level <= out->level_end) {
-		strcpy(out->op, "..");
-		*p = end;
-	}
-	return true;
+	if (!number || !read_number(f, number, level))
+		return NULL;
+	for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++)
+		if (comparisons[i].op == n->op)
+			return comparisons[i].text;
+	return NULL;
 }
 
-/* Whether p begins with a parenthesis whose other half is the text's last byte. */
-static bool is_enclosed(const char *p)
+/* The first condition that belongs to no level. */
+static const struct filter_node *read_level(const struct filter *f, const struct filter_node *n,
+					    struct agent_rule *out)
 {
-	bool quoted = false;
-	int depth = 0;
+	const char *op = read_comparison(f, n, &out->level), *other;
 
-	for (; *p; p++) {
-		if (*p == '\\' && p[1])
-			p++;
-		else if (*p == '"')
-			quoted = !quoted;
-		else if (!quoted)
-			depth += (*p == '(') - (*p == ')');
-		if (!depth)
-			return *p == ')' && !p[1];
+	if (!op)
+		return n;
+	other = strcmp(op, ">=") ? NULL : read_comparison(f, n->next, &out->level_end);
+	if (other && !strcmp(other, "<=") && out->level <= out->level_end) {
+		out->op = "..";
+		return n->next->next;
 	}
-	return false;
+	out->op = op;
+	return n->next;
 }
 
 bool agent_rule_read(const struct agent_kind *k, const struct rule *r, struct agent_rule *out)
 {
-	const char *all = r->text + strlen(k->event), *p;
-	bool any;
+	const struct filter_node *all = r->filter ? r->filter->root : NULL, *n = all;
 
-	*out = (struct agent_rule){ .logger = "*" };
+	*out = (struct agent_rule){ .logger = "*", .filter = r->filter };
 	if (strcmp(r->pattern, k->event) != 0 || r->except_count || r->level_min ||
-	    r->level_max != LEVEL_COUNT - 1 || (*all && strncmp(all, " if ", 4) != 0))
+	    r->level_max != LEVEL_COUNT - 1)
 		return false;
-	all += *all ? 4 : 0;
-	p = all;
-	any = read_logger(&p, out);
-	any |= read_level(&p, out);
-	if (!*p)
+	if (n && n->kind == NODE_LOGIC && n->op == OP_BOTH && !n->parens)
+		n = n->first;
+	if (n && read_logger(n, out))
+		n = n->next;
+	if (n)
+		n = read_level(r->filter, n, out);
+	if (!n)
 		return true;
-	if (any && is_enclosed(p)) {
-		out->filter = p + 1;
-		out->filter_size = strlen(p) - 2;
-		return true;
-	}
-	/* A filter that was not written here: it is one as a whole. */
-	*out = (struct agent_rule){ .logger = "*", .filter = all, .filter_size = strlen(all) };
+	/* A filter that was not written here is one as a whole. */
+	if (n->next || !n->parens || (!out->op && !strcmp(out->logger, "*")))
+		*out = (struct agent_rule){ .logger = "*", .filter = r->filter, .rest = all };
+	else
+		out->rest = n;
 	return true;
 }
 
@@ -315,7 +329,7 @@ static void print_level(const struct agent_kind *k, long level, struct md_buf *o
 void agent_rule_print(const struct agent_kind *k, const struct agent_rule *r, struct md_buf *out)
 {
 	word_print(r->logger, out);
-	if (r->op[0]) {
+	if (r->op) {
 		bool range = !strcmp(r->op, ".."), equal = !strcmp(r->op, "==");
 
 		md_buf_printf(out, " loglevel %s%s", range || equal ? "" : r->op,
@@ -326,6 +340,11 @@ void agent_rule_print(const struct agent_kind *k, const struct agent_rule *r, st
 			print_level(k, r->level_end, out);
 		}
 	}
-	if (r->filter)
-		md_buf_printf(out, " if %.*s", (int)r->filter_size, r->filter);
+	if (!r->rest)
+		return;
+	md_buf_puts(out, " if ");
+	if (r->rest == r->filter->root)
+		filter_print(r->filter, out);
+	else
+		filter_print_inside(r->filter, r->rest, out);
 }

@@ -8,8 +8,9 @@
  *
  *	lttng_python:event if logger_name == "LOGGER" && int_loglevel >= 30 && (FILTER)
  *
- * without the conditions that it does not need. Translation back gives a rule of the same meaning.
- * No lock, any thread.
+ * without the conditions that it does not need. The channel's file and the state directory have
+ * this form, so what is shown of a rule is read from the tree of its filter; a rule that was
+ * written to the channel itself is shown, too. No lock, any thread.
  */
 #ifndef TRACER_AGENT_AGENT_RULE_H
 #define TRACER_AGENT_AGENT_RULE_H
@@ -21,19 +22,22 @@
 
 struct agent_rule {
 	char logger[LOGGER_MAX + 1];    /* with stars; a literal star as \* */
-	char op[3];                     /* "": any level; ".." : a range */
+	const char *op;                 /* "<=", or ".." for a range; NULL: any level */
 	long level, level_end;          /* of a range: level <= level_end */
-	const char *filter;             /* in the rule's text; NULL: none */
-	size_t filter_size;
+	const struct filter *filter;    /* the rule's */
+	const struct filter_node *rest; /* what of it is no logger and no level; NULL: nothing */
 };
 
 /*
- * Translates one line from `at` on, which is after `!` and `~`; appends the channel's rule without
- * a newline. plain: set if the line is a logger's name alone. 0, or -errno with text and column.
+ * Parses a rule from s->at, which is after `!` and `~`, as rule_parse does; *out is a rule of the
+ * channel. 0, or -errno with text and column.
  */
-int agent_rule_write(const struct agent_kind *k, const char *line, size_t at, struct md_buf *out,
-		     bool *plain, struct tr_err *err);
-/* Translates a rule of the channel back. False: it is none on this domain's event alone. */
+int agent_rule_parse(struct scan *s, const struct agent_kind *k, const char *const *stops,
+		     struct rule *out);
+/*
+ * Reads a rule of the channel; *out is valid as long as the rule. False: it is none on this
+ * domain's event alone.
+ */
 bool agent_rule_read(const struct agent_kind *k, const struct rule *r, struct agent_rule *out);
 /* Appends the line that the user sees, without `~` and newline. */
 void agent_rule_print(const struct agent_kind *k, const struct agent_rule *r, struct md_buf *out);

@@ -7,6 +7,7 @@
  *   tree.h          the parsed expression
  *   parse.c         operators and operands
  *   parse_value.c   numbers, strings, fields and contexts
+ *   make.c          filters that the daemon makes
  *   print.c         the expression as text
  *   typecheck.c     types, constants and places of fields for one event
  *   pattern.c       string literals with stars
@@ -57,6 +58,7 @@
 #include "tracer/abi/app.h"
 #include "tracer/base/base.h"
 #include "tracer/base/err.h"
+#include "tracer/base/lexer.h"
 
 #define FILTER_TEXT_MAX 4096u   /* bytes of an expression, as written and as printed */
 #define FILTER_LEVELS_MAX 64    /* of parentheses and operators; a chain of && or || is one level */
@@ -64,13 +66,17 @@
 struct filter;                  /* a parsed expression: immutable, reference counted */
 
 /*
- * Parses line[at …] (the text after `if`) up to the line's end (newline or NUL). The domain decides
- * which contexts exist. 0; -EINVAL with text and column, also if types clash for every event;
- * -E2BIG: the expression is too long; -EOPNOTSUPP: a context that kernel events cannot have;
- * -ENOMEM.
+ * Parses what follows `if`, up to the line's end or a stop word in place of an operator; s->at is
+ * there then. The domain decides which contexts exist. 0; -EINVAL with text and column, also if
+ * types clash for every event; -E2BIG: the expression is too long; -EOPNOTSUPP: a context that
+ * kernel events cannot have; -ENOMEM.
  */
-int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out,
-		 struct tr_err *err);
+int filter_parse(struct scan *s, enum domain domain, struct filter **out);
+/*
+ * Before others have the filter: later errors show its line from byte `begin` on, where the rule
+ * begins of which it is a part.
+ */
+void filter_set_begin(struct filter *f, size_t begin);
 struct filter *filter_get(struct filter *f);
 void filter_put(struct filter *f);      /* NULL is allowed */
 

@@ -71,7 +71,7 @@ struct filter_node *filter_node(struct filter_parse *p, enum filter_node_kind ki
 
 /* ---- operators ---- */
 
-static struct filter_node *add_operand(struct filter_parse *p, struct filter_node *n,
+struct filter_node *filter_add_operand(struct filter_parse *p, struct filter_node *n,
 				       struct filter_node *operand)
 {
 	if (n->last)
@@ -87,9 +87,8 @@ static struct filter_node *add_operand(struct filter_parse *p, struct filter_nod
 	return n;
 }
 
-static struct filter_node *join_operands(struct filter_parse *p, enum filter_operator op,
-					 size_t column, struct filter_node *left,
-					 struct filter_node *right)
+struct filter_node *filter_join(struct filter_parse *p, enum filter_operator op, size_t column,
+				struct filter_node *left, struct filter_node *right)
 {
 	bool logic = op == OP_BOTH || op == OP_EITHER;
 	struct filter_node *n;
@@ -102,10 +101,15 @@ static struct filter_node *join_operands(struct filter_parse *p, enum filter_ope
 		if (!n)
 			return NULL;
 		n->op = op;
-		if (!add_operand(p, n, left))
+		if (!filter_add_operand(p, n, left))
 			return NULL;
 	}
-	return add_operand(p, n, right);
+	return filter_add_operand(p, n, right);
+}
+
+static const char *find_stop(const struct filter_parse *p)
+{
+	return scan_stop(&(struct scan){ p->line, p->at, NULL, p->stops });
 }
 
 /* Fails with a suggestion for operators of other languages, or a missing one. */
@@ -116,8 +120,8 @@ static struct filter_node *fail_operator(struct filter_parse *p)
 		{ "or", "||" }, { "AND", "&&" }, { "OR", "||" }, { "eq", "==" }, { "ne", "!=" },
 		{ "->", "." },
 	};
-	const char *s = p->line + p->at;
-	size_t i;
+	const char *s = p->line + p->at, *near;
+	size_t i, len = strcspn(s, " \t(");
 
 	for (i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
 		size_t n = strlen(mistakes[i][0]);
@@ -134,6 +138,10 @@ static struct filter_node *fail_operator(struct filter_parse *p)
 		if (!strncmp(s, before[i], n) && !filter_is_name(s[n]))
 			return filter_fail(p, p->at, "'%s' stands before 'if'", before[i]);
 	}
+	near = scan_near_stop(&(struct scan){ .stops = p->stops }, s, len);
+	if (near)
+		return filter_fail(p, p->at, "no such keyword '%.*s'; did you mean '%s'?",
+				   (int)len, s, near);
 	if (strchr("+-*/%", *s))
 		return filter_fail(p, p->at,
 				   "there is no arithmetic in filters: '%c' cannot stand here", *s);
@@ -150,7 +158,7 @@ static const struct binary *peek_operator(struct filter_parse *p)
 
 	filter_blanks(p);
 	s = p->line + p->at;
-	if (!*s || *s == ')')
+	if (!*s || *s == ')' || find_stop(p))
 		return NULL;
 	for (i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++) {
 		const char *name = filter_operator_names[binaries[i].op];
@@ -225,7 +233,7 @@ static struct filter_node *parse_unary(struct filter_parse *p, enum filter_opera
 	if (!n)
 		return NULL;
 	n->op = op;
-	return add_operand(p, n, of);
+	return filter_add_operand(p, n, of);
 }
 
 static struct filter_node *parse_operand_inside(struct filter_parse *p)
@@ -279,7 +287,7 @@ static struct filter_node *parse_expression(struct filter_parse *p, int binds)
 		column = p->at;
 		p->at += strlen(filter_operator_names[b->op]);
 		right = parse_expression(p, b->binds + 1);
-		left = right ? join_operands(p, b->op, column, left, right) : NULL;
+		left = right ? filter_join(p, b->op, column, left, right) : NULL;
 	}
 	return NULL;
 }
@@ -330,38 +338,55 @@ static int parse_filter(struct filter_parse *p, size_t end)
 		filter_fail(p, p->at, "a condition is missing here, such as 'code >= 500'");
 		return p->ret;
 	}
-	if (end - p->at > FILTER_TEXT_MAX)
+	if (!p->stops && end - p->at > FILTER_TEXT_MAX)
 		return fail_too_long(p, begin);
 	p->f->root = parse_expression(p, 0);
-	if (p->f->root && p->line[p->at])
+	if (p->f->root && p->line[p->at] && !find_stop(p))
 		filter_fail(p, p->at, "this ')' has no '('");
+	if (!p->ret && p->at - begin > FILTER_TEXT_MAX)
+		return fail_too_long(p, begin);
 	if (!p->ret)
 		p->ret = check_printed(p, begin);
 	return p->ret ? p->ret : check_types(p);
 }
 
-int filter_parse(const char *line, size_t at, enum domain domain, struct filter **out,
-		 struct tr_err *err)
+int filter_parse(struct scan *s, enum domain domain, struct filter **out)
 {
-	size_t end = at + strcspn(line + at, "\n");
+	size_t end = s->at + strcspn(s->line + s->at, "\n");
 	struct filter *f = calloc(1, sizeof(*f));
-	struct filter_parse p = { .at = at, .err = err, .f = f, .kernel = domain == DOMAIN_KERNEL };
+	struct filter_parse p = { .at = s->at, .stops = s->stops, .err = s->err, .f = f,
+				  .kernel = domain == DOMAIN_KERNEL };
 	int ret;
 
 	if (f)
-		f->line = strndup(line, end);
+		f->line = strndup(s->line, end);
 	if (!f || !f->line) {
 		free(f);
-		return tr_fail(err, -ENOMEM, "out of memory");
+		return tr_fail(s->err, -ENOMEM, "out of memory");
 	}
 	f->references = 1;
 	p.line = f->line;
 	ret = parse_filter(&p, end);
-	if (ret)
+	if (ret) {
 		filter_put(f);
-	else
-		*out = f;
-	return ret;
+		return ret;
+	}
+	s->at = p.at;
+	f->line[p.at] = '\0';
+	*out = f;
+	return 0;
+}
+
+void filter_set_begin(struct filter *f, size_t begin)
+{
+	if (!f->line[0])                /* the daemon made it: make.c */
+		return;
+	memmove(f->line, f->line + begin, strlen(f->line + begin) + 1);
+	for (struct filter_node *n = f->made; n; n = n->made) {
+		n->column -= (uint32_t)begin;
+		for (uint32_t i = 0; i < 2 && i < n->index_count; i++)
+			n->bracket[i] -= (uint32_t)begin;
+	}
 }
 
 struct filter *filter_get(struct filter *f)

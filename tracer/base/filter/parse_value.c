@@ -173,7 +173,7 @@ static bool parse_literal(struct filter_parse *p, struct md_buf *out)
 			md_buf_putc(out, '*');
 			p->at += 2;
 		} else if (s[0] == '\\') {
-			struct scan scan = { p->line, p->at + 1, p->err };
+			struct scan scan = { p->line, p->at + 1, p->err, NULL };
 
 			p->ret = scan_escape(&scan, out);
 			if (p->ret)

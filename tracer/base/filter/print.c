@@ -21,15 +21,15 @@ static void print_string(const struct filter_node *n, struct md_buf *out)
 	md_buf_putc(out, '"');
 }
 
-static void print_node(const struct filter *f, const struct filter_node *n, struct md_buf *out)
+static void print_node(const struct filter *f, const struct filter_node *n, struct md_buf *out);
+
+void filter_print_inside(const struct filter *f, const struct filter_node *n, struct md_buf *out)
 {
 	const struct filter_node *o;
 
-	if (n->parens)
-		md_buf_putc(out, '(');
 	switch (n->kind) {
 	case NODE_NUMBER:
-		md_buf_put(out, f->line + n->column, n->length);
+		md_buf_put(out, n->text ? n->text : f->line + n->column, n->length);
 		break;
 	case NODE_STRING:
 		print_string(n, out);
@@ -49,8 +49,13 @@ static void print_node(const struct filter *f, const struct filter_node *n, stru
 	default:
 		md_buf_put(out, n->text, n->text_length);
 	}
-	if (n->parens)
-		md_buf_putc(out, ')');
+}
+
+static void print_node(const struct filter *f, const struct filter_node *n, struct md_buf *out)
+{
+	md_buf_puts(out, n->parens ? "(" : "");
+	filter_print_inside(f, n, out);
+	md_buf_puts(out, n->parens ? ")" : "");
 }
 
 void filter_print(const struct filter *f, struct md_buf *out)

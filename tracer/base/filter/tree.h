@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A filter as a tree: parse.c builds it, typecheck.c and compile.c read it. Private to filter/,
- * except for kevent/kernel_filter.c.
+ * except for kevent/kernel_filter.c, and for those who make filters (make.c) and know them again.
  */
 #ifndef TRACER_FILTER_TREE_H
 #define TRACER_FILTER_TREE_H
@@ -39,7 +39,10 @@ struct filter_node {
 	struct filter_node *made;       /* list of all nodes of the filter */
 
 	struct filter_value value;      /* NUMBER */
-	/* STRING: decoded, stars are NUL; FIELD: a.b[3]; CONTEXT: $ctx.vpid */
+	/*
+	 * STRING: decoded, stars are NUL; FIELD: a.b[3]; CONTEXT: $ctx.vpid; NUMBER: its spelling
+	 * where it is not in the line
+	 */
 	char *text;
 	uint32_t text_length;
 	uint32_t name_length;           /* FIELD: of its first name */
@@ -57,6 +60,18 @@ struct filter {
 	struct filter_node *root, *made;
 	char *line;                     /* the line it was parsed from, for columns */
 };
+
+/* ---- filters that the daemon makes (make.c); NULL: no memory ---- */
+
+/* FIELD OP "PATTERN", in which `*` is any run of bytes and `\*` a star. */
+struct filter *filter_compare_text(const char *field, enum filter_operator op, const char *pattern);
+struct filter *filter_compare_number(const char *field, enum filter_operator op, int64_t number);
+/* A && B. Takes both over, which others must not have; NULL if one is NULL, too. */
+struct filter *filter_both(struct filter *a, struct filter *b);
+/* Makes a filter of the user one operand for filter_both. 0, or -EINVAL: it has too many levels. */
+int filter_enclose(const struct scan *s, size_t column, struct filter *f);
+/* Appends a part of a filter, without the parentheses around it. */
+void filter_print_inside(const struct filter *f, const struct filter_node *n, struct md_buf *out);
 
 /* A context in the user domain, whose type is known without an application. */
 struct filter_context_type {

@@ -115,7 +115,7 @@ static int set_key(struct hook_pattern *p, const char *with, struct tr_err *err)
 	md_buf_printf(&line, "%s%s%s", p->text, with ? " with " : "", with ? with : "");
 	md_buf_str(&line);
 	if (!line.failed)
-		ret = rule_parse(line.data, 0, DOMAIN_KERNEL, &r, err);
+		ret = rule_parse(SCAN(line.data, 0, err), DOMAIN_KERNEL, NULL, &r);
 	md_buf_deinit(&line);
 	if (ret)
 		return ret;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/base/base.h"
+#include "tracer/base/filter/tree.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/base/rule/hook.h"
 
@@ -55,11 +56,6 @@ bool krule_match(const char *pattern, const char *key)
 	       (slash && glob_match(pattern, slash + 1));
 }
 
-static int fail_at(struct scan *s, struct word *w, size_t at, const char *sentence)
-{
-	return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, at), "%s", sentence);
-}
-
 static int check_dynamic(struct scan *s, struct word *w)
 {
 	struct tr_err why = TR_ERR_INIT;
@@ -69,7 +65,8 @@ static int check_dynamic(struct scan *s, struct word *w)
 	dynamic_event_deinit(&d);
 	if (ret == -ENOMEM)
 		return tr_fail(s->err, ret, "out of memory");
-	return ret ? fail_at(s, w, why.column > 0 ? (size_t)why.column : 0, why.sentence) : 0;
+	return ret ? scan_fail(s, word_column(w, why.column > 0 ? (size_t)why.column : 0), "%s",
+			       why.sentence) : 0;
 }
 
 static int check_function(struct scan *s, struct word *w)
@@ -78,10 +75,12 @@ static int check_function(struct scan *s, struct word *w)
 	size_t at = strlen(KRULE_FUNCTION);
 
 	if (!text[at])
-		return fail_at(s, w, at, "the name of a function is missing; '*' matches any");
+		return scan_fail(s, word_column(w, at),
+				 "the name of a function is missing; '*' matches any");
 	at += strspn(text + at,
 		     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.$");
-	return text[at] ? fail_at(s, w, at, "not a character of a function's name") : 0;
+	return text[at] ? scan_fail(s, word_column(w, at),
+				    "not a character of a function's name") : 0;
 }
 
 static int check_syscall(struct scan *s, struct word *w)
@@ -90,10 +89,11 @@ static int check_syscall(struct scan *s, struct word *w)
 	size_t at = (size_t)(krule_syscall_name(text) - text);
 
 	if (!text[at])
-		return fail_at(s, w, at, "the name of a system call is missing; '*' matches any");
+		return scan_fail(s, word_column(w, at),
+				 "the name of a system call is missing; '*' matches any");
 	if (strchr(text + at, ':'))
-		return fail_at(s, w, at, "a system call is syscall:NAME, syscall:entry:NAME or "
-			     "syscall:exit:NAME");
+		return scan_fail(s, word_column(w, at), "a system call is syscall:NAME, "
+				 "syscall:entry:NAME or syscall:exit:NAME");
 	return 0;
 }
 
@@ -103,7 +103,7 @@ int krule_check(struct scan *s, struct word *w)
 	size_t at = strcspn(text, (char[]){ EXTRA_MARK, EVENT_NAME_MARK, '\0' });
 
 	if (text[at])
-		return fail_at(s, w, at, "a pattern has no control characters");
+		return scan_fail(s, word_column(w, at), "a pattern has no control characters");
 	if (dynamic_event_is_rule(text))
 		return check_dynamic(s, w);
 	if (krule_is_function(text))
@@ -111,35 +111,48 @@ int krule_check(struct scan *s, struct word *w)
 	if (hook_is_rule(text))
 		return hook_check(s, w);
 	if (!*text)
-		return fail_at(s, w, 0, "the pattern is empty; '*' matches any tracepoint");
+		return scan_fail(s, word_column(w, 0),
+				 "the pattern is empty; '*' matches any tracepoint");
 	at = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.:-");
 	if (text[at])
-		return fail_at(s, w, at, "not a character of a tracepoint's name");
+		return scan_fail(s, word_column(w, at), "not a character of a tracepoint's name");
 	if (begins_with(text, SYSCALL))
 		return check_syscall(s, w);
 	if (!colon)
 		return 0;
 	if (colon == text)
-		return fail_at(s, w, 0, "the system is missing; '*' matches any");
+		return scan_fail(s, word_column(w, 0), "the system is missing; '*' matches any");
 	if (!colon[1])
-		return fail_at(s, w, strlen(text), "the name is missing; '*' matches any");
+		return scan_fail(s, word_column(w, strlen(text)),
+				 "the name is missing; '*' matches any");
 	if (strchr(colon + 1, ':'))
-		return fail_at(s, w, (size_t)(colon - text),
-			     "a tracepoint of the kernel is system:name");
+		return scan_fail(s, word_column(w, (size_t)(colon - text)),
+				 "a tracepoint of the kernel is system:name");
 	return 0;
+}
+
+static bool pattern_has_file(const char *pattern)
+{
+	struct dynamic_event d = { .fd = -1 };
+	bool yes = dynamic_event_is_rule(pattern) && !dynamic_event_parse(pattern, &d, NULL) &&
+		   dynamic_event_has_file(&d);
+
+	dynamic_event_deinit(&d);
+	return yes;
+}
+
+bool rule_has_file(const struct rule *r)
+{
+	return r->kernel && pattern_has_file(r->pattern);
 }
 
 /* Whether the first word of a line is a rule with a path. The rest of the line may be invalid. */
 static bool names_file(const char *line)
 {
-	struct scan s = { line, strspn(line, "!~ \t"), NULL };
+	struct scan *s = SCAN(line, strspn(line, "!~ \t"), NULL);
 	struct word w = { 0 };
-	struct dynamic_event d = { .fd = -1 };
-	bool yes = !scan_at_end(&s) && !scan_word(&s, false, &w) &&
-		   dynamic_event_is_rule(word_text(&w)) &&
-		   !dynamic_event_parse(word_text(&w), &d, NULL) && dynamic_event_has_file(&d);
+	bool yes = !scan_at_end(s) && !scan_word(s, false, &w) && pattern_has_file(word_text(&w));
 
-	dynamic_event_deinit(&d);
 	word_deinit(&w);
 	return yes;
 }
@@ -155,14 +168,14 @@ bool events_name_files(const char *text)
 int krule_check_except(struct scan *s, struct word *w, const char *pattern)
 {
 	if (dynamic_event_is_rule(pattern))
-		return fail_at(s, w, 0, "the rule is for one event: it has no 'except'");
+		return scan_fail(s, word_column(w, 0),
+				 "the rule is for one event: it has no 'except'");
 	if (dynamic_event_is_rule(word_text(w)))
-		return fail_at(s, w, 0,
-			       "a probe is recorded only by a rule of its own: it cannot be "
-			       "excepted from another");
+		return scan_fail(s, word_column(w, 0), "a probe is recorded only by a rule of its "
+				 "own: it cannot be excepted from another");
 	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
-		return fail_at(s, w, 0,
-			     "functions can be excepted from functions only");
+		return scan_fail(s, word_column(w, 0),
+				 "functions can be excepted from functions only");
 	return 0;
 }
 
@@ -171,25 +184,23 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 	const char *p = r->pattern;
 
 	if (hook_is_rule(p))
-		return fail_at(s, with, 0,
-			       "a hook has no extra data; its tracepoint has, which "
-			       "available/kernel/groups names");
+		return scan_fail(s, word_column(with, 0), "a hook has no extra data; its "
+				 "tracepoint has, which available/kernel/groups names");
 	if (begins_with(p, SYSCALL))
-		return fail_at(s, with, 0,
-			       "only tracepoints and probes have extra data; a system call has its "
-			       "arguments as fields; text that it takes is also at a program's "
-			       "function: uprobe:PATH:FUNCTION with $arg1:string");
+		return scan_fail(s, word_column(with, 0), "only tracepoints and probes have extra "
+				 "data; a system call has its arguments as fields; text that it "
+				 "takes is also at a program's function: uprobe:PATH:FUNCTION with "
+				 "$arg1:string");
 	if (krule_is_function(p))
-		return fail_at(s, with, 0,
-			       "only tracepoints and probes have extra data; for a function write "
-			       "kprobe:, which kernels with kprobes have");
+		return scan_fail(s, word_column(with, 0), "only tracepoints and probes have extra "
+				 "data; for a function write kprobe:, which kernels with kprobes "
+				 "have");
 	if (!dynamic_event_is_rule(p) && strchr(p, '*'))
-		return fail_at(s, with, 0,
-			       "extra data is for one tracepoint: write its name in place "
-			       "of a pattern with '*'");
+		return scan_fail(s, word_column(with, 0), "extra data is for one tracepoint: write "
+				 "its name in place of a pattern with '*'");
 	if (r->except_count)
-		return fail_at(s, with, 0,
-			       "extra data is for one event: leave 'except' out of this rule");
+		return scan_fail(s, word_column(with, 0),
+				 "extra data is for one event: leave 'except' out of this rule");
 	return 0;
 }
 
@@ -202,21 +213,24 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 	int ret;
 
 	if (!dynamic_event_is_rule(r->pattern))
-		return fail_at(s, w, 0, "only probes get a name by 'as'");
+		return scan_fail(s, word_column(w, 0), "only probes get a name by 'as'");
 	if (dynamic_event_is_pattern(r->pattern))
-		return fail_at(s, w, 0, "a rule on several functions gives them no name");
+		return scan_fail(s, word_column(w, 0),
+				 "a rule on several functions gives them no name");
 	if (strlen(r->keys[0]) != strlen(r->pattern))
-		return fail_at(s, w, 0, "'as' comes once, right after the pattern");
+		return scan_fail(s, word_column(w, 0), "'as' comes once, right after the pattern");
 	scan_blanks(s);
-	ret = scan_at_end(s) ? fail_at(s, w, 2, "a name is missing") : scan_word(s, false, w);
+	ret = scan_done(s) ? scan_fail(s, word_column(w, 2), "a name is missing")
+			   : scan_word(s, false, w);
 	if (ret)
 		return ret;
 	n = strspn(word_text(w), NAME_LETTERS);
 	n += n ? strspn(word_text(w) + n, NAME_LETTERS "0123456789") : 0;
 	if (!n || word_text(w)[n])
-		return fail_at(s, w, n, "a name has letters, '_', and then also digits");
+		return scan_fail(s, word_column(w, n),
+				 "a name has letters, '_', and then also digits");
 	if (n > DYN_LABEL_MAX)
-		return fail_at(s, w, 0, "the name is too long");
+		return scan_fail(s, word_column(w, 0), "the name is too long");
 	if (asprintf(&key, "%s%c%s", r->keys[0], EVENT_NAME_MARK, word_text(w)) < 0)
 		return -ENOMEM;
 	free(r->keys[0]);
@@ -295,26 +309,16 @@ int krule_split_call(struct rule *r)
 	return r->keys[0] && r->keys[1] ? 0 : -ENOMEM;
 }
 
-int krule_add_names(struct rule *r, struct tr_err *err)
+int krule_add_names(const struct scan *s, struct rule *r)
 {
 	size_t skip = strlen(KRULE_FUNCTION);
-	struct md_buf text = MD_BUF_INIT;
-	struct filter *f = NULL;
-	int ret;
+	struct filter *f, *rest = r->filter;
 
-	md_buf_printf(&text, "func == \"%s\"", r->pattern + skip);
+	if (rest && filter_enclose(s, s->at, rest))
+		return -EINVAL;
+	f = filter_compare_text("func", OP_EQ, r->pattern + skip);
 	for (size_t i = 0; i < r->except_count; i++)
-		md_buf_printf(&text, " && func != \"%s\"", r->except[i] + skip);
-	if (r->filter) {
-		md_buf_puts(&text, " && (");
-		filter_print(r->filter, &text);
-		md_buf_putc(&text, ')');
-	}
-	ret = text.failed ? -ENOMEM : filter_parse(md_buf_str(&text), 0, DOMAIN_USER, &f, err);
-	md_buf_deinit(&text);
-	if (ret)
-		return ret;
-	filter_put(r->filter);
-	r->filter = f;
-	return 0;
+		f = filter_both(f, filter_compare_text("func", OP_NE, r->except[i] + skip));
+	r->filter = f = rest ? filter_both(f, rest) : f;
+	return f ? 0 : -ENOMEM;
 }

@@ -50,7 +50,7 @@ void krule_print_name(const struct rule *r, struct md_buf *out);
 /* For a rule on calls: makes the keys of its two events. 0 or -ENOMEM. */
 int krule_split_call(struct rule *r);
 bool krule_is_function(const char *pattern);
-/* For a rule on functions: adds their names to its filter. 0, -E2BIG, -ENOMEM. */
-int krule_add_names(struct rule *r, struct tr_err *err);
+/* For a rule on functions: adds their names to its filter. 0, -EINVAL, -ENOMEM. */
+int krule_add_names(const struct scan *s, struct rule *r);
 
 #endif

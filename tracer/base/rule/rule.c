@@ -10,6 +10,7 @@
 #include "tracer/base/hash.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/base/rule/kernel_pattern.h"
+#include "tracer/base/rule/loglevel.h"
 #include "tracer/base/base.h"
 #include "tracer/base/lexer.h"
 
@@ -25,6 +26,7 @@ void rule_deinit(struct rule *r)
 	for (i = 0; i < RULE_KEYS; i++)
 		free(r->keys[i]);
 	free(r->text);
+	free(r->source);
 	*r = (struct rule){ 0 };
 }
 
@@ -35,6 +37,7 @@ int rule_copy(const struct rule *from, struct rule *to)
 	*to = *from;
 	to->filter = from->filter ? filter_get(from->filter) : NULL;
 	to->text = strdup(from->text);
+	to->source = strdup(from->source);
 	to->pattern = strdup(from->pattern);
 	to->except = calloc(from->except_count + 1, sizeof(*to->except));
 	to->except_count = 0;
@@ -43,7 +46,7 @@ int rule_copy(const struct rule *from, struct rule *to)
 	for (i = 0; i < RULE_KEYS; i++)
 		if (!to->keys[i] != !from->keys[i])
 			goto no_memory;
-	if (!to->text || !to->pattern || !to->except)
+	if (!to->text || !to->source || !to->pattern || !to->except)
 		goto no_memory;
 	for (i = 0; i < from->except_count; i++) {
 		to->except[i] = strdup(from->except[i]);
@@ -55,11 +58,6 @@ int rule_copy(const struct rule *from, struct rule *to)
 no_memory:
 	rule_deinit(to);
 	return -ENOMEM;
-}
-
-static int fail_at(struct scan *s, int column, const char *sentence)
-{
-	return tr_fail_at(s->err, -EINVAL, s->line, column, "%s", sentence);
 }
 
 /*
@@ -92,12 +90,11 @@ static const char *check_bytes(const char *p, size_t *at)
 static int check_part(struct scan *s, struct word *w, size_t begin, size_t end, const char *what)
 {
 	if (begin == end)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
-				  "the %s is missing; '*' matches any", what);
+		return scan_fail(s, word_column(w, begin), "the %s is missing; '*' matches any",
+				 what);
 	/* Twice, because each star of a name is written with a backslash. */
 	if (end - begin > 2 * TRAIL_NAME_MAX)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, begin),
-				  "the %s is too long", what);
+		return scan_fail(s, word_column(w, begin), "the %s is too long", what);
 	return 0;
 }
 
@@ -127,19 +124,19 @@ static int check_pattern(struct scan *s, struct word *w, bool kernel)
 		return 0;
 	wrong = check_bytes(text, &at);
 	if (wrong)
-		return fail_at(s, word_column(w, at), wrong);
+		return scan_fail(s, word_column(w, at), "%s", wrong);
 	if (!*text)
-		return fail_at(s, word_column(w, 0), "the pattern is empty; '*' matches any event");
+		return scan_fail(s, word_column(w, 0),
+				 "the pattern is empty; '*' matches any event");
 	if (!colon && has_star(text))
 		return check_part(s, w, 0, strlen(text), "pattern");
 	if (!colon && *text == '@')
-		return fail_at(s, word_column(w, 0), "hooks belong in rules of kernel/events");
+		return scan_fail(s, word_column(w, 0), "hooks belong in rules of kernel/events");
 	if (!colon)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "no provider in '%.60s': events of applications are "
-				  "provider:name, so a pattern is for instance '%.60s:*'; "
-				  "tracepoints of the kernel belong in kernel/events",
-				  text, text);
+		return scan_fail(s, word_column(w, 0), "no provider in '%.60s': events of "
+				 "applications are provider:name, so a pattern is for instance "
+				 "'%.60s:*'; tracepoints of the kernel belong in kernel/events",
+				 text, text);
 	ret = check_part(s, w, 0, (size_t)(colon - text), "provider");
 	if (!ret)
 		ret = check_part(s, w, (size_t)(colon - text) + 1, strlen(text), "name");
@@ -162,12 +159,12 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	if (ret)
 		return ret;
 	if (is_keyword(w))
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "a pattern is missing before '%s'", word_text(w));
+		return scan_fail(s, word_column(w, 0), "a pattern is missing before '%s'",
+				 word_text(w));
 	comma = strchr(word_text(w), ',');
 	if (comma && !w->quoted)
-		return fail_at(s, word_column(w, (size_t)(comma - word_text(w))),
-			    "a rule has one pattern; lists with commas follow 'except'");
+		return scan_fail(s, word_column(w, (size_t)(comma - word_text(w))),
+				 "a rule has one pattern; lists with commas follow 'except'");
 	ret = check_pattern(s, w, r->kernel);
 	if (ret)
 		return ret;
@@ -201,7 +198,7 @@ static int parse_except(struct scan *s, struct word *w, struct rule *r)
 
 		scan_blanks(s);
 		if (scan_at_end(s) || s->line[s->at] == ',')
-			return fail_at(s, (int)s->at, "a pattern is missing here");
+			return scan_fail(s, s->at, "a pattern is missing here");
 		ret = scan_word(s, true, w);
 		if (!ret)
 			ret = check_except(s, w, r);
@@ -216,148 +213,28 @@ static int parse_except(struct scan *s, struct word *w, struct rule *r)
 	}
 }
 
-static bool is_level_char(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-/* A level, quoted or not. Returns 0 … 14 or -EINVAL. */
-static int parse_level(struct scan *s)
-{
-	bool quoted;
-	size_t begin, len;
-	const char *near;
-	int level;
-
-	scan_blanks(s);
-	quoted = s->line[s->at] == '"';
-	s->at += quoted;
-	begin = s->at;
-	while (is_level_char(s->line[s->at]))
-		s->at++;
-	len = s->at - begin;
-	if (quoted && s->line[s->at++] != '"')
-		return fail_at(s, (int)begin, "no such level");
-	if (!len)
-		return fail_at(s, (int)begin,
-			       "a log level is missing here: emerg (0) to debug (14)");
-	level = level_parse(s->line + begin, len);
-	if (level >= 0)
-		return level;
-	near = level_nearest(s->line + begin, len);
-	if (near)
-		return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
-				  "no such level '%.*s'; did you mean '%s'?",
-				  (int)(len < 60 ? len : 60), s->line + begin, near);
-	return tr_fail_at(s->err, -EINVAL, s->line, (int)begin,
-			  "no such level '%.*s'; levels are emerg (0) to debug (14)",
-			  (int)(len < 60 ? len : 60), s->line + begin);
-}
-
-/* OP LEVEL. Smaller numbers are more severe. */
-static int parse_compared(struct scan *s, struct rule *r, struct md_buf *spec)
-{
-	size_t begin = s->at, len = strspn(s->line + s->at, "<>=!");
-	char op[4] = "";
-	int level;
-
-	if (len < sizeof(op))
-		memcpy(op, s->line + begin, len);
-	s->at += len;
-	if (!strcmp(op, "!="))
-		return fail_at(s, (int)begin,
-			    "'!=' is not a range of levels; write two rules, with '<' and '>'");
-	if (strcmp(op, "<") && strcmp(op, "<=") && strcmp(op, ">") && strcmp(op, ">=") &&
-	    strcmp(op, "==") && strcmp(op, "="))
-		return fail_at(s, (int)begin, "no such comparison; use < <= == >= >");
-	level = parse_level(s);
-	if (level < 0)
-		return level;
-	r->level_min = op[0] == '<' ? 0 : level + !strcmp(op, ">");
-	r->level_max = op[0] == '>' ? LEVEL_COUNT - 1 : level - !strcmp(op, "<");
-	if (r->level_min > r->level_max)
-		return fail_at(s, (int)begin, "no level matches");
-	md_buf_printf(spec, "%s %s", op[0] == '=' ? "==" : op, level_name(level));
-	return 0;
-}
-
-/* LEVEL, LEVEL.. (that severe or more, as in LTTng), A..B in either order, or .. (any). */
-static int parse_range(struct scan *s, struct rule *r, struct md_buf *spec)
-{
-	int from = LEVEL_COUNT - 1, to;
-
-	if (strncmp(s->line + s->at, "..", 2)) {
-		from = parse_level(s);
-		if (from < 0)
-			return from;
-		md_buf_puts(spec, level_name(from));
-		r->level_min = r->level_max = from;
-		scan_blanks(s);
-		if (strncmp(s->line + s->at, "..", 2))
-			return 0;
-	}
-	s->at += 2;
-	md_buf_puts(spec, "..");
-	r->level_min = 0;
-	r->level_max = from;
-	scan_blanks(s);
-	if (scan_at_end(s) ||
-	    (!strncmp(s->line + s->at, "if", 2) && !is_level_char(s->line[s->at + 2])))
-		return 0;
-	if (spec->len == 2)
-		return fail_at(s, (int)s->at,
-			    "'..LEVEL' is ambiguous; write '<= LEVEL' or '>= LEVEL'");
-	to = parse_level(s);
-	if (to < 0)
-		return to;
-	md_buf_puts(spec, level_name(to));
-	r->level_min = from < to ? from : to;
-	r->level_max = from < to ? to : from;
-	return 0;
-}
-
-static int parse_loglevel(struct scan *s, struct rule *r, struct md_buf *spec)
-{
-	int ret;
-
-	scan_blanks(s);
-	ret = strchr("<>=!", s->line[s->at]) && !scan_at_end(s) ? parse_compared(s, r, spec)
-								: parse_range(s, r, spec);
-	if (ret)
-		return ret;
-	if (!scan_at_end(s) && !strchr(" \t", s->line[s->at]) && !strchr(" \t", s->line[s->at - 1]))
-		return fail_at(
-			s, (int)s->at,
-			"'loglevel' is followed by LEVEL, LEVEL.., A..B or a comparison such as "
-			"'<= warning'");
-	return 0;
-}
-
 static int fail_unexpected(struct scan *s, struct word *w)
 {
-	const char *near = nearest(word_text(w), strlen(word_text(w)), keywords, 5);
+	size_t len = strcspn(word_text(w), "(");
+	const char *near = nearest(word_text(w), len, keywords, 5);
 	int column = word_column(w, 0);
 
 	if (word_is(w, "except"))
-		return fail_at(s, column,
-			    "'except' comes once, right after the pattern; separate its patterns "
-			    "with commas");
+		return scan_fail(s, column, "'except' comes once, right after the pattern; "
+				 "separate its patterns with commas");
 	if (word_is(w, "loglevel"))
-		return fail_at(s, column, "'loglevel' comes once");
+		return scan_fail(s, column, "'loglevel' comes once");
 	if (word_is(w, "as"))
-		return fail_at(s, column, "only probes of the kernel get a name by 'as', right "
-			    "after the pattern");
+		return scan_fail(s, column, "only probes of the kernel get a name by 'as', right "
+				 "after the pattern");
+	near = near ? near : scan_near_stop(s, word_text(w), len);
 	if (near)
-		return tr_fail_at(s->err, -EINVAL, s->line, column,
-				  "no such keyword '%.60s'; did you mean '%s'?", word_text(w),
-				  near);
+		return scan_fail(s, column, "no such keyword '%.*s'; did you mean '%s'?",
+				 (int)(len < 60 ? len : 60), word_text(w), near);
 	if (!strcmp(word_text(w), "*") || strchr(word_text(w), ':'))
-		return fail_at(s, column, "a rule has one pattern");
-	return tr_fail_at(s->err, -EINVAL, s->line, column,
-			  "'%.60s' is not expected here; a pattern is followed by 'except', "
-			  "'loglevel', 'with' and 'if'",
-			  word_text(w));
+		return scan_fail(s, column, "a rule has one pattern");
+	return scan_fail(s, column, "'%.60s' is not expected here; a pattern is followed by "
+			 "'except', 'loglevel', 'with' and 'if'", word_text(w));
 }
 
 /* Extra data: EXTRA_MARK and the clause are added to the key. */
@@ -368,10 +245,11 @@ static int parse_with(struct scan *s, struct word *w, struct rule *r)
 	int ret;
 
 	if (!r->kernel)
-		return fail_at(s, word_column(w, 0), "only rules of the kernel domain have 'with'");
+		return scan_fail(s, word_column(w, 0),
+				 "only rules of the kernel domain have 'with'");
 	if (strchr(r->keys[0], EXTRA_MARK))
-		return fail_at(s, word_column(w, 0), "'with' comes once; separate its expressions "
-			       "with commas");
+		return scan_fail(s, word_column(w, 0),
+				 "'with' comes once; separate its expressions with commas");
 	ret = krule_check_with(s, w, r);
 	if (!ret)
 		ret = extra_parse(s->line, &s->at, &x, s->err);
@@ -396,7 +274,7 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		int ret;
 
 		scan_blanks(s);
-		if (scan_at_end(s))
+		if (scan_done(s))
 			return 0;
 		ret = scan_word(s, false, w);
 		if (ret)
@@ -416,13 +294,12 @@ static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct 
 		if (word_is(w, "except") && !r->except_count && !spec->len)
 			ret = parse_except(s, w, r);
 		else if (word_is(w, "loglevel") && r->kernel)
-			return fail_at(s, word_column(w, 0),
-				    "kernel events have no log levels");
+			return scan_fail(s, word_column(w, 0), "kernel events have no log levels");
 		else if (word_is(w, "loglevel") && !spec->len)
-			ret = parse_loglevel(s, r, spec);
+			ret = rule_parse_loglevel(s, r, spec);
 		else if (word_is(w, "if"))
-			return filter_parse(s->line, s->at, r->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
-					    &r->filter, s->err);
+			return filter_parse(s, r->kernel ? DOMAIN_KERNEL : DOMAIN_USER,
+					    &r->filter);
 		else
 			ret = fail_unexpected(s, w);
 		if (ret)
@@ -466,34 +343,82 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 	return 0;
 }
 
-int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out,
-	       struct tr_err *err)
+/* What the user wrote, from byte `begin` to where the scanner is. */
+static int set_source(const struct scan *s, size_t begin, struct rule *r)
 {
-	struct scan s = { line, at, err };
+	size_t end = s->at;
+
+	while (end > begin && strchr(" \t\r", s->line[end - 1]))
+		end--;
+	/* The normalized text, with a sign before it, must be accepted as a line. */
+	if (end - begin > RULE_LINE_MAX || strlen(r->text) + 2 > RULE_LINE_MAX)
+		return scan_fail(s, begin, "the rule with its escapes has more than %u bytes",
+				 RULE_LINE_MAX - 2);
+	if (r->filter)
+		filter_set_begin(r->filter, begin);
+	r->source = strndup(s->line + begin, end - begin);
+	return r->source ? 0 : -ENOMEM;
+}
+
+static int parse(struct scan *s, enum domain domain, bool pattern_only, struct rule *out)
+{
 	struct word w = { 0 };
 	struct md_buf spec = MD_BUF_INIT;
 	struct rule r = { .level_max = LEVEL_COUNT - 1, .kernel = domain == DOMAIN_KERNEL };
-	int ret = parse_pattern(&s, &w, &r);
+	size_t begin;
+	int ret;
 
-	if (!ret)
-		ret = parse_clauses(&s, &w, &r, &spec);
+	scan_blanks(s);
+	begin = s->at;
+	ret = parse_pattern(s, &w, &r);
+	if (!ret && !pattern_only)
+		ret = parse_clauses(s, &w, &r, &spec);
 	if (!ret)
 		ret = print_rule(&r, &spec);
+	if (!ret)
+		ret = set_source(s, begin, &r);
 	if (!ret && r.kernel && krule_is_function(r.pattern))
-		ret = krule_add_names(&r, err);
+		ret = krule_add_names(s, &r);
 	if (!ret && r.kernel && dynamic_event_is_call(r.pattern))
 		ret = krule_split_call(&r);
-	/* The normalized text, with a sign before it, must be accepted as a line. */
-	if (!ret && strlen(r.text) + 2 > RULE_LINE_MAX)
-		ret = tr_fail_at(err, -EINVAL, line, (int)at,
-				 "the rule with its escapes has more than %u bytes",
-				 RULE_LINE_MAX - 2);
 	word_deinit(&w);
 	md_buf_deinit(&spec);
 	if (ret) {
 		rule_deinit(&r);
-		return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
+		return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret;
 	}
 	*out = r;
 	return 0;
+}
+
+int rule_make(const struct scan *s, size_t begin, const char *pattern, struct filter *filter,
+	      struct rule *out)
+{
+	struct rule r = { .level_max = LEVEL_COUNT - 1, .filter = filter,
+			  .pattern = strdup(pattern), .keys = { strdup(pattern) } };
+	struct md_buf none = MD_BUF_INIT;
+	int ret = r.pattern && r.keys[0] ? print_rule(&r, &none) : -ENOMEM;
+
+	if (!ret)
+		ret = set_source(s, begin, &r);
+	if (ret) {
+		rule_deinit(&r);
+		return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret;
+	}
+	*out = r;
+	return 0;
+}
+
+int rule_parse(struct scan *s, enum domain domain, const char *const *stops, struct rule *out)
+{
+	struct scan own = { s->line, s->at, s->err, stops };
+	int ret = parse(&own, domain, false, out);
+
+	s->at = own.at;
+	return ret;
+}
+
+int rule_parse_pattern(struct scan *s, enum domain domain, struct rule *out)
+{
+	return parse(s, domain, true, out);
 }

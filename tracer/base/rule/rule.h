@@ -4,6 +4,7 @@
  *
  *   rule.h            (this file) rules and lists
  *   rule.c            parses one rule
+ *   loglevel.h        (private) … and its log levels
  *   rule_list.c       matches, changes and prints lists
  *   kernel_pattern.h  patterns of the kernel domain
  *   hook.h            hooks, which rules @NAME record
@@ -37,6 +38,7 @@
 #define RULE_KEYS 2u
 
 struct rule {
+	char *source;           /* as the user wrote it, without blanks around it and `~` */
 	char *text;             /* normalized: single blanks, without `~` */
 	char *pattern;
 	/*
@@ -96,12 +98,15 @@ size_t rule_list_filters(const struct rule_list *l, const char *event, int level
  */
 int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines,
 		    bool replace, struct rule_list *out, struct tr_err *err);
+/* A list of a copy of this rule alone, as a write of its line makes it. 0 or -ENOMEM. */
+int rule_list_of(const struct rule *r, struct rule_list *out);
 /* One rule per line, in the syntax of rule_list_apply. */
 void rule_list_print(const struct rule_list *l, struct md_buf *out);
 void rule_list_deinit(struct rule_list *l);
 
 /* Whether a line of the text has a rule of the kernel domain with a path (uprobe:, usdt:). */
 bool events_name_files(const char *text);
+bool rule_has_file(const struct rule *r);       /* the same for a parsed rule */
 
 /* ---- one rule (rule.c) ---- */
 
@@ -109,11 +114,21 @@ bool events_name_files(const char *text);
 #define RULE_COUNT_MAX 4096u    /* rules of a list */
 
 /*
- * Parses line[at …] up to the line's end (newline or NUL). 0, or -errno with text and column; then
- * out is not set. out->text is the normalized text: rules that differ only in blanks have the same.
+ * Parses a rule from s->at up to the line's end, or up to a word of `stops` (as struct scan has
+ * them) that stands where a clause could begin or an operator of the filter; s->at is there then.
+ * 0, or -errno with text and column; then out is not set. out->text is the normalized text: rules
+ * that differ only in blanks have the same. Errors that are found later have columns of
+ * out->source.
  */
-int rule_parse(const char *line, size_t at, enum domain domain, struct rule *out,
-	       struct tr_err *err);
+int rule_parse(struct scan *s, enum domain domain, const char *const *stops, struct rule *out);
+/* The same for one word, which is a pattern and the whole rule. */
+int rule_parse_pattern(struct scan *s, enum domain domain, struct rule *out);
+/*
+ * A rule of the user domain that was written in another form, from byte `begin` of the line to
+ * s->at. Takes the filter over (NULL: none), also if it fails. As rule_parse.
+ */
+int rule_make(const struct scan *s, size_t begin, const char *pattern, struct filter *filter,
+	      struct rule *out);
 int rule_copy(const struct rule *from, struct rule *to);
 void rule_deinit(struct rule *r);
 

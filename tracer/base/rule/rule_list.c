@@ -114,6 +114,19 @@ void rule_list_print(const struct rule_list *l, struct md_buf *out)
 	}
 }
 
+int rule_list_of(const struct rule *r, struct rule_list *out)
+{
+	*out = (struct rule_list){ .rules = calloc(1, sizeof(*out->rules)) };
+	if (!out->rules || rule_copy(r, &out->rules[0])) {
+		free(out->rules);
+		*out = (struct rule_list){ 0 };
+		return -ENOMEM;
+	}
+	out->count = 1;
+	out->rules[0].line = 1;
+	return 0;
+}
+
 static struct rule *find_rule(struct rule_list *l, const char *text)
 {
 	size_t i;
@@ -207,10 +220,10 @@ static int remove_rules(struct rule_list *l, const struct rule *removed, const c
 static int apply_line(struct rule_list *l, enum domain domain, const char *line, int number,
 		      struct tr_err *err)
 {
-	struct scan s = { line, 0, err };
+	struct scan s = { line, 0, err, NULL };
 	struct rule r;
 	bool remove, disabled;
-	size_t len = strcspn(line, "\n");
+	size_t len = strcspn(line, "\n"), at;
 	int ret;
 
 	if (line[0] == '#')
@@ -233,14 +246,15 @@ static int apply_line(struct rule_list *l, enum domain domain, const char *line,
 				  remove ? '!' : '~');
 	if (line[s.at] == '!' || line[s.at] == '~')
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a line has one '!' or '~' only");
-	ret = rule_parse(line, s.at, domain, &r, err);
+	at = s.at;
+	ret = rule_parse(&s, domain, NULL, &r);
 	if (ret)
 		return ret;
 	r.disabled = disabled;
 	r.line = number;
 	if (!remove)
 		return add_rule(l, &r, line, err);
-	ret = remove_rules(l, &r, line, s.at, err);
+	ret = remove_rules(l, &r, line, at, err);
 	rule_deinit(&r);
 	return ret;
 }

@@ -7,17 +7,17 @@
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/kevent/lttng_names.h"
 
-struct scan {
+struct label_scan {
 	const char *p, *end;
 };
 
-static void skip_blanks(struct scan *s)
+static void skip_blanks(struct label_scan *s)
 {
 	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t'))
 		s->p++;
 }
 
-static bool skip_char(struct scan *s, char c)
+static bool skip_char(struct label_scan *s, char c)
 {
 	skip_blanks(s);
 	if (s->p == s->end || *s->p != c)
@@ -35,7 +35,7 @@ static int digit_value(char c)
 }
 
 /* Parses 12, 0x0c, -3, 8UL. */
-static bool parse_literal(struct scan *s, int64_t *n)
+static bool parse_literal(struct label_scan *s, int64_t *n)
 {
 	bool negative = skip_char(s, '-');
 	int base = 10, digits = 0;
@@ -58,7 +58,7 @@ static bool parse_literal(struct scan *s, int64_t *n)
 }
 
 /* Parses a literal or (1UL << 3), with or without parentheses. */
-static bool parse_value(struct scan *s, int64_t *n)
+static bool parse_value(struct label_scan *s, int64_t *n)
 {
 	int64_t shift;
 	int open = 0;
@@ -81,7 +81,7 @@ static bool parse_value(struct scan *s, int64_t *n)
 	}
 }
 
-static bool parse_text(struct scan *s, const char **name, size_t *len)
+static bool parse_text(struct label_scan *s, const char **name, size_t *len)
 {
 	if (!skip_char(s, '"'))
 		return false;
@@ -107,7 +107,7 @@ static int add_label(struct kformat_field *f, int64_t value, const char *name, s
 }
 
 /* Parses { 1, "A" }, … , up to the closing parenthesis. */
-static int parse_labels(struct scan *s, struct kformat_field *f)
+static int parse_labels(struct label_scan *s, struct kformat_field *f)
 {
 	const char *name;
 	int64_t n;
@@ -129,7 +129,7 @@ static int parse_labels(struct scan *s, struct kformat_field *f)
 }
 
 /* Skips REC->NAME, and the delimiter of flags. */
-static bool skip_argument(struct scan *s, const char *name, bool flags)
+static bool skip_argument(struct label_scan *s, const char *name, bool flags)
 {
 	size_t n = strlen(name);
 
@@ -184,12 +184,12 @@ int klabels_known(const char *event, const char *field, struct kformat_field *f)
 int klabels_parse(const char *print, size_t len, struct kformat_field *f)
 {
 	static const char *const calls[] = { "__print_symbolic(", "__print_flags(" };
-	struct scan s;
+	struct label_scan s;
 	size_t i;
 	int ret;
 
 	for (i = 0; i < 2; i++) {
-		s = (struct scan){ print, print + len };
+		s = (struct label_scan){ print, print + len };
 		while ((s.p = memmem(s.p, (size_t)(s.end - s.p), calls[i], strlen(calls[i])))) {
 			s.p += strlen(calls[i]);
 			if (!skip_argument(&s, f->kernel_name, i == 1))

@@ -112,7 +112,7 @@ static int parse_limit(struct scan *s, struct word *w, uint64_t *out)
 /* If a tcp:// address follows, appends it to the one in `pair`. *column: where it is. */
 static int add_data_address(struct scan *s, struct md_buf *pair, int *column)
 {
-	struct scan ahead = { s->line, s->at, NULL };
+	struct scan ahead = { s->line, s->at, NULL, NULL };
 	struct word w = { 0 };
 	int ret = 0;
 
@@ -288,7 +288,7 @@ static int apply_lines(struct snapshot_target **list, const char *text,
 	int line = 0, ret = 0;
 
 	while (*text && !ret) {
-		struct scan s = { text, 0, err };
+		struct scan s = { text, 0, err, NULL };
 
 		line++;
 		ret = apply_line(list, &s, of);
@@ -364,7 +364,7 @@ void targets_save(const struct session *s, struct md_buf *out)
 
 struct snapshot_target *target_read(const char *line)
 {
-	struct scan scan = { line, 0, NULL };
+	struct scan scan = { line, 0, NULL, NULL };
 	struct snapshot_target *t = NULL;
 	struct word w = { 0 };
 
@@ -377,7 +377,7 @@ struct snapshot_target *target_read(const char *line)
 void targets_restore(struct session *s, const char *line)
 {
 	struct snapshot_target *t = target_read(line);
-	struct scan scan = { line, 0, NULL };
+	struct scan scan = { line, 0, NULL, NULL };
 
 	if (t)
 		put_target(&s->snapshot_targets, t, &scan);
@@ -419,7 +419,7 @@ static int parse_name(struct scan *s, struct word *w, struct snapshot_request *r
 int snapshot_request_parse(const char *line, size_t at, struct snapshot_request *r,
 			   struct tr_err *err)
 {
-	struct scan s = { line, at, err };
+	struct scan s = { line, at, err, NULL };
 	struct word w = { 0 };
 	bool first = true;
 	int ret = 0;

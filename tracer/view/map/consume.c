@@ -35,7 +35,7 @@ static struct source source_of(const struct map *m, uint32_t channel)
 
 	for (size_t i = 0; i < m->rules.count; i++) {
 		const struct map_rule *r = &m->rules.rules[i];
-		uint32_t own = r->events[1] ? 2 : 1;
+		uint32_t own = r->pair ? 2 : 1;
 
 		if (channel < own)
 			return (struct source){ r, &m->states[i], own == 2 && !channel };
@@ -191,7 +191,7 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 		return;
 	of.state->events++;
 	shape = shape_of(m, of.rule, class, o->event);
-	if (shape && of.rule->events[1])
+	if (shape && of.rule->pair)
 		p = pair_event(m, &of, shape, o, &latency);
 	of.state->unpaired += p == PAIR_ALONE;
 	if (shape && (p == PAIR_WAITS || p == PAIR_ALONE))
@@ -236,7 +236,7 @@ static void pass_stream(struct map *m, const struct cursor *c)
 static bool has_pairs(const struct map *m)
 {
 	for (size_t i = 0; i < m->rules.count; i++)
-		if (m->rules.rules[i].events[1])
+		if (m->rules.rules[i].pair)
 			return true;
 	return false;
 }

@@ -16,7 +16,7 @@ static uint32_t channel_count(const struct map_rules *r)
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < r->count; i++)
-		n += r->rules[i].events[1] ? 2 : 1;
+		n += r->rules[i].pair ? 2 : 1;
 	return n;
 }
 
@@ -51,11 +51,11 @@ static void add_name(struct plan *p, const struct map_field *f)
 
 static void make_plan(struct plan *p, const struct map *m, const struct map_rule *r, int event)
 {
-	bool last = !r->events[1] || event == 1;
+	bool last = event == r->pair;
 
 	*p = (struct plan){ .rule = r, .event = event };
 	p->channel = (struct hidden_channel){
-		.domain = m->domain, .rules = r->events[event], .contexts = p->contexts,
+		.domain = m->domain, .rule = &r->events[event], .contexts = p->contexts,
 		.fields = p->fields, .picks = true,
 		.loss = TRAIL_MODE_DISCARD, .subbuf_size = m->buffer_size / SUBBUF_COUNT,
 		.subbuf_count = SUBBUF_COUNT,
@@ -91,7 +91,7 @@ static struct plan *make_plans(const struct map *m, const struct map_rules *rule
 	size_t n = 0;
 
 	for (size_t i = 0; i < rules->count && plans; i++)
-		for (int event = 0; event < 2 && rules->rules[i].events[event]; event++)
+		for (int event = 0; event < 1 + rules->rules[i].pair; event++)
 			make_plan(&plans[n++], m, &rules->rules[i], event);
 	return plans;
 }

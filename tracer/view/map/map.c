@@ -253,7 +253,7 @@ int map_store_rules(struct session *s, enum domain domain, const char *name, con
 	if (!m)
 		return tr_fail(err, -ENOENT, "no map '%s'", name);
 	pthread_mutex_lock(&m->lock);
-	ret = map_rules_apply(&m->rules, text, replace, &rules, err);
+	ret = map_rules_apply(&m->rules, domain, text, replace, &rules, err);
 	if (!ret && (ret = map_check_rules(m, s, &rules, err)))
 		map_rules_deinit(&rules);
 	else if (!ret)
@@ -312,7 +312,7 @@ static void restore_rule(struct session *s, const char *line)
 	struct map_rules rules;
 	char *saved = NULL;
 
-	if (!m || map_rules_apply(&m->rules, line, false, &rules, NULL))
+	if (!m || map_rules_apply(&m->rules, m->domain, line, false, &rules, NULL))
 		return;
 	map_rules_deinit(&m->rules);
 	m->rules = rules;

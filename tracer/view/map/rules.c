@@ -11,71 +11,31 @@
 
 /* ---- the event rule ---- */
 
-/* The word at p begins what follows the event rule. */
-static bool ends_rule(const char *line, size_t at)
-{
-	static const char *const before[] = { "if", "except", "loglevel" };
-	struct token t = { line + at, strcspn(line + at, " \t,()") };
-	size_t end = at, begin;
-
-	if (!token_is(t, "by") && !token_is(t, "on") && map_find_operator(t) < 0 &&
-	    !map_foreign_operator(t))
-		return false;
-	while (end && strchr(" \t", line[end - 1]))
-		end--;
-	/* An operand of a filter, or a pattern, is complete. */
-	if (!end || end == at || (!isalnum((unsigned char)line[end - 1]) &&
-				  !strchr("_)]\"*", line[end - 1])))
-		return false;
-	for (begin = end; begin && !strchr(" \t", line[begin - 1]);)
-		begin--;
-	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
-		if (token_is((struct token){ line + begin, end - begin }, before[i]))
-			return false;
-	return true;
-}
-
-/* Where the event rule at the beginning of the line ends. */
-static size_t end_of_rule(const char *line)
-{
-	bool quoted = false;
-	size_t i;
-
-	for (i = 0; line[i]; i++) {
-		if (quoted && line[i] == '\\' && line[i + 1])
-			i++;
-		else if (line[i] == '"')
-			quoted = !quoted;
-		else if (!quoted && i && strchr(" \t", line[i - 1]) && ends_rule(line, i))
-			break;
-	}
-	while (i && strchr(" \t", line[i - 1]))
-		i--;
-	return i;
-}
-
-static int take_event(struct parse *p, struct map_rule *r, int i, size_t len)
-{
-	r->columns[i] = (int)p->at;
-	r->events[i] = strndup(p->line + p->at, len);
-	p->at += len;
-	return r->events[i] ? 0 : -ENOMEM;
-}
-
-static int take_events(struct parse *p, struct map_rule *r)
+static int parse_pair(struct scan *s, enum domain domain, struct map_rule *r)
 {
 	int ret = 0;
 
-	if (!take_if(p, "pair"))
-		return take_event(p, r, 0, end_of_rule(p->line));
+	r->pair = true;
 	for (int i = 0; i < 2 && !ret; i++) {
-		size_t len = strcspn(look(p).text, " \t");
+		struct token t = scan_look(s);
 
-		if (!len || token_is(look(p), "on"))
-			return fail(p, p->at, "pair EVENT EVENT on FIELD: an event is missing");
-		ret = take_event(p, r, i, len);
+		if (!t.len || token_is(t, "on"))
+			return scan_fail(s, s->at,
+					 "pair EVENT EVENT on FIELD: an event is missing");
+		r->columns[i] = (int)s->at;
+		ret = rule_parse_pattern(s, domain, &r->events[i]);
 	}
 	return ret;
+}
+
+static int parse_events(struct scan *s, enum domain domain, struct map_rule *r)
+{
+	if (scan_take_if(s, "pair"))
+		return parse_pair(s, domain, r);
+	if (strchr("~#", s->line[s->at]))
+		return scan_fail(s, s->at, "a rule begins with a pattern");
+	r->columns[0] = (int)s->at;
+	return rule_parse(s, domain, map_stops, &r->events[0]);
 }
 
 /* ---- fields ---- */
@@ -104,43 +64,45 @@ static bool is_path(const char *s, const char *end)
 	return s == end;
 }
 
-int map_take_field(struct parse *p, struct map_field *f)
+int map_take_field(struct scan *s, struct map_field *f)
 {
-	struct token t = look(p);
+	struct token t = scan_look(s);
 	size_t skip = t.len && *t.text == '$';
 
 	if (!t.len || !(isalpha((unsigned char)t.text[skip]) || t.text[skip] == '_'))
-		return fail(p, p->at, "expected a field, as path, $ctx.procname or $app.p:name");
+		return scan_fail(s, s->at,
+				 "expected a field, as path, $ctx.procname or $app.p:name");
 	if (skip && strncmp(t.text, "$ctx.", 5) && strncmp(t.text, "$app.", 5))
-		return fail(p, p->at, "a context is $ctx.NAME or $app.PROVIDER:NAME");
+		return scan_fail(s, s->at, "a context is $ctx.NAME or $app.PROVIDER:NAME");
 	if (memchr(t.text, '=', t.len))
-		return fail(p, p->at, "a field is one name, which both events of a pair have: "
-			    "on tid");
+		return scan_fail(s, s->at,
+				 "a field is one name, which both events of a pair have: on tid");
 	if (skip ? t.len == 5 : !is_path(t.text, t.text + t.len))
-		return fail(p, p->at, skip ? "the name of the context is missing"
-					   : "a field is NAME, with members .NAME and elements "
-					     "[NUMBER], at most 8 names and elements in all");
-	f->column = (int)p->at;
-	take(p);
-	if (token_is(look(p), "(") && map_find_operator(t) >= 0)
-		return fail(p, (size_t)f->column,
-			    "an operator follows the last field without a comma: by path topk(2)");
+		return scan_fail(s, s->at,
+				 skip ? "the name of the context is missing"
+				      : "a field is NAME, with members .NAME and elements "
+					"[NUMBER], at most 8 names and elements in all");
+	f->column = (int)s->at;
+	scan_take(s);
+	if (token_is(scan_look(s), "(") && map_find_operator(t) >= 0)
+		return scan_fail(s, (size_t)f->column, "an operator follows the last field without "
+				 "a comma: by path topk(2)");
 	f->text = strndup(t.text, t.len);
 	return f->text ? 0 : -ENOMEM;
 }
 
-static int take_fields(struct parse *p, struct map_field *f, size_t *count)
+static int take_fields(struct scan *s, struct map_field *f, size_t *count)
 {
 	int ret;
 
 	if (*count)
-		return fail(p, p->at, "there is such a list already");
+		return scan_fail(s, s->at, "there is such a list already");
 	do {
 		if (*count == MAP_FIELDS_MAX)
-			return fail(p, p->at, "too many fields");
-		ret = map_take_field(p, &f[*count]);
+			return scan_fail(s, s->at, "too many fields");
+		ret = map_take_field(s, &f[*count]);
 		*count += !ret;
-	} while (!ret && take_if(p, ","));
+	} while (!ret && scan_take_if(s, ","));
 	return ret;
 }
 
@@ -149,8 +111,8 @@ static int take_fields(struct parse *p, struct map_field *f, size_t *count)
 static void deinit_rule(struct map_rule *r)
 {
 	free(r->text);
-	free(r->events[0]);
-	free(r->events[1]);
+	for (size_t i = 0; i < 2; i++)
+		rule_deinit(&r->events[i]);
 	for (size_t i = 0; i < MAP_FIELDS_MAX; i++) {
 		free(r->on[i].text);
 		free(r->by[i].text);
@@ -161,28 +123,30 @@ static void deinit_rule(struct map_rule *r)
 	}
 }
 
-static int parse_rule(const char *line, struct map_rule *r, struct tr_err *err)
+static int parse_rule(enum domain domain, const char *line, struct map_rule *r, struct tr_err *err)
 {
-	struct parse p = { .line = line, .err = err };
+	struct scan *s = SCAN(line, 0, err);
 	int ret;
 
 	*r = (struct map_rule){ .text = strdup(line) };
-	ret = r->text ? take_events(&p, r) : -ENOMEM;
-	if (!ret && r->events[1] && !take_if(&p, "on"))
-		ret = fail(&p, p.at, "a pair needs `on FIELD`: what both events have");
-	if (!ret && r->events[1])
-		ret = take_fields(&p, r->on, &r->on_count);
-	if (!ret && take_if(&p, "by"))
-		ret = take_fields(&p, r->by, &r->by_count);
-	if (!ret && look(&p).len)
+	ret = r->text ? parse_events(s, domain, r) : -ENOMEM;
+	if (!ret && r->pair && !scan_take_if(s, "on"))
+		ret = scan_fail(s, s->at, "a pair needs `on FIELD`: what both events have");
+	if (!ret && r->pair)
+		ret = take_fields(s, r->on, &r->on_count);
+	if (!ret && scan_take_if(s, "by"))
+		ret = take_fields(s, r->by, &r->by_count);
+	if (!ret && scan_look(s).len)
 		do
-			ret = map_take_operator(&p, r);
-		while (!ret && take_if(&p, ","));
+			ret = map_take_operator(s, r);
+		while (!ret && scan_take_if(s, ","));
 	if (!ret && !r->op_count)
 		ret = map_default_operator(r);
-	if (!ret && look(&p).len)
-		ret = fail(&p, p.at, token_is(look(&p), "by") ?
-			   "'by' stands before the operators" : "expected a comma, or the end");
+	if (!ret && scan_look(s).len)
+		ret = scan_fail(s, s->at,
+				token_is(scan_look(s), "by")
+					? "'by' stands before the operators"
+					: "expected a comma, or the end");
 	if (ret)
 		deinit_rule(r);
 	return ret;
@@ -212,7 +176,8 @@ static size_t find_rule(const struct map_rules *r, const char *text)
 }
 
 /* One line without blanks around it. */
-static int apply_line(struct map_rules *r, const char *line, struct tr_err *err)
+static int apply_line(struct map_rules *r, enum domain domain, const char *line,
+		      struct tr_err *err)
 {
 	struct map_rule rule;
 	size_t i;
@@ -231,20 +196,20 @@ static int apply_line(struct map_rules *r, const char *line, struct tr_err *err)
 		return 0;
 	if (r->count == MAP_RULES_MAX)
 		return tr_fail_at(err, -ENOSPC, line, -1, "a map has at most 16 rules");
-	ret = parse_rule(line, &rule, err);
+	ret = parse_rule(domain, line, &rule, err);
 	if (!ret)
 		r->rules[r->count++] = rule;
 	return ret;
 }
 
-int map_rules_apply(const struct map_rules *old, const char *lines, bool replace,
-		    struct map_rules *out, struct tr_err *err)
+int map_rules_apply(const struct map_rules *old, enum domain domain, const char *lines,
+		    bool replace, struct map_rules *out, struct tr_err *err)
 {
 	struct map_rules new = { .rules = calloc(MAP_RULES_MAX, sizeof(*new.rules)) };
 	int ret = new.rules ? 0 : -ENOMEM, number = 0;
 
 	for (size_t i = 0; i < old->count && !replace && !ret; i++)
-		ret = apply_line(&new, old->rules[i].text, err);
+		ret = apply_line(&new, domain, old->rules[i].text, err);
 	while (*lines && !ret) {
 		size_t len = strcspn(lines, "\n"), skip = strspn(lines, " \t\r"), end = len;
 		char *line = NULL;
@@ -254,7 +219,7 @@ int map_rules_apply(const struct map_rules *old, const char *lines, bool replace
 		number++;
 		if (end > skip && lines[skip] != '#') {
 			line = strndup(lines + skip, end - skip);
-			ret = line ? apply_line(&new, line, err) : -ENOMEM;
+			ret = line ? apply_line(&new, domain, line, err) : -ENOMEM;
 		}
 		free(line);
 		lines += len + (lines[len] == '\n');

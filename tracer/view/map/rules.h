@@ -12,8 +12,9 @@
 #ifndef TRACER_MAP_RULES_H
 #define TRACER_MAP_RULES_H
 
-#include "tracer/base/base.h"
 #include "metadata/buf.h"
+#include "tracer/base/base.h"
+#include "tracer/base/rule/rule.h"
 
 #define MAP_RULES_MAX 16u
 #define MAP_FIELDS_MAX 8u               /* of `by`, and of `on` */
@@ -38,8 +39,9 @@ struct map_op {
 
 struct map_rule {
 	char *text;             /* with single blanks around it removed; owned */
-	char *events[2];        /* rules for `events`; [1] NULL: no pair; owned */
+	struct rule events[2];  /* [1] of a pair only */
 	int columns[2];         /* where these begin in the text */
+	bool pair;
 	struct map_field on[MAP_FIELDS_MAX], by[MAP_FIELDS_MAX];
 	size_t on_count, by_count;
 	struct map_op ops[MAP_OPERATORS_MAX];
@@ -57,8 +59,8 @@ struct map_rules {
  * text; lines that begin with # are skipped. 0; -EINVAL, -ENOENT, -ENOSPC (more than MAP_RULES_MAX)
  * with a sentence and the place; -ENOMEM. On an error *out is not set.
  */
-int map_rules_apply(const struct map_rules *old, const char *lines, bool replace,
-		    struct map_rules *out, struct tr_err *err);
+int map_rules_apply(const struct map_rules *old, enum domain domain, const char *lines,
+		    bool replace, struct map_rules *out, struct tr_err *err);
 void map_rules_deinit(struct map_rules *r);
 void map_rules_print(const struct map_rules *r, struct md_buf *out);    /* one per line */
 

@@ -337,7 +337,7 @@ static void print_counters(const struct map *m, const struct map_rule *r,
 	md_buf_printf(out, "left_out %" PRIu64 "\n", st->left_out);
 	map_advise(m, st, &advice);
 	print_lines("advice ", &advice, out);
-	if (r->events[1])
+	if (r->pair)
 		md_buf_printf(out, "unpaired %" PRIu64 "\n", st->unpaired);
 	if (r->shown)
 		md_buf_printf(out, "keys %" PRIu32 "\n", st->table.count);
@@ -451,7 +451,7 @@ static int json_rule(const struct map *m, const struct map_rule *r, const struct
 		md_buf_puts(out, ",\"reason\":");
 		json_text(out, st->reason);
 	}
-	if (r->events[1])
+	if (r->pair)
 		md_buf_printf(out, ",\"unpaired\":%" PRIu64, st->unpaired);
 	if (r->shown)
 		md_buf_printf(out, ",\"keys\":%" PRIu32, st->table.count);

@@ -312,7 +312,7 @@ static void add_counters(struct rule_metrics *w)
 	metric_count(w->m, METRIC_MAP_LOST, &w->rule, st->lost);
 	metric_count(w->m, METRIC_MAP_MISSING, &w->rule, st->missing);
 	metric_count(w->m, METRIC_MAP_LEFT_OUT, &w->rule, st->left_out);
-	if (w->r->events[1])
+	if (w->r->pair)
 		metric_count(w->m, METRIC_MAP_UNPAIRED, &w->rule, st->unpaired);
 }
 
