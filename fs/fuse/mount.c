@@ -252,7 +252,10 @@ struct mount *mount_take(int connection, int table, const char *options, bool al
 	/* Again: the keeper knows by that which daemon has the mount. */
 	hold(m);
 	rc = channel_resume(connection);
-	if (rc)
+	if (rc == -EINVAL)
+		say(SAY_WARNING, "the requests that the daemon before this one had end with EINTR: "
+		    "the kernel is older than 6.9 and does not send them again");
+	else if (rc)
 		say(SAY_WARNING, "requests that the daemon before this one had: %s", strerror(-rc));
 	node_recall_all(channel_unanswered);
 	file_recall_all(channel_unanswered, channel_wake, connection);
