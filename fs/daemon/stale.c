@@ -154,19 +154,24 @@ static bool is_unused(const char *state_dir)
 	return locked;
 }
 
-/* Of the two descriptors. */
-static enum stale look(int connection, int table, const char *path)
+/* Of the two descriptors. *why: why they are nothing that can be taken over. */
+static enum stale look(int connection, int table, const char *path, const char **why)
 {
 	struct pollfd p = { .fd = connection };
 	char mounted[PATH_MAX], device[24];
 	struct mount_entry top;
 	bool here, ended;
 
-	if (connection < 0 || table < 0 || !handover_look(table, mounted, device) ||
-	    strcmp(mounted, path) != 0 || poll(&p, 1, 0) < 0)
+	*why = connection < 0 || table < 0                ? "a part of it is lost"
+	       : !handover_look(table, mounted, device)   ? "its state is of another version"
+	       : strcmp(mounted, path) != 0               ? "it is of another mount point"
+	       : poll(&p, 1, 0) < 0                       ? strerror(errno)
+							  : NULL;
+	if (*why)
 		return STALE_NONE;
 	ended = p.revents & POLLERR;
 	here = mounttable_find(0, path, NULL, &top) && !strcmp(top.device, device);
+	*why = ended ? "it has ended" : "another mount is in its place";
 	return here && !ended ? STALE_ALIVE : !here && ended ? STALE_UNMOUNTED : STALE_NONE;
 }
 
@@ -174,15 +179,18 @@ enum stale stale_look(const char *state_dir, const char *path)
 {
 	struct keeper *k;
 	int found, connection, table;
+	const char *why;
 	enum stale what;
 
 	if (keeper_open(state_dir, NULL, &k, &found))
 		return STALE_NONE;
 	connection = keeper_find(k, HELD_CONNECTION);
 	table = keeper_find(k, HELD_TABLE);
-	what = look(connection, table, path);
+	what = look(connection, table, path, &why);
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
 	if (what != STALE_ALIVE && (connection >= 0 || table >= 0) && is_unused(state_dir)) {
+		say(SAY_WARNING, "the mount of the daemon before this one is not continued: %s",
+		    why);
 		keeper_drop(k, HELD_START);
 		keeper_drop(k, HELD_CONNECTION);
 		keeper_drop(k, HELD_TABLE);

@@ -20,7 +20,7 @@ free_all() {
 	: >"$control"
 	# (The number of a connection that has ended may be that of another mount's now: an abort of that
 	# would end the daemon of another test. So abort only while our daemon is stuck.)
-	[ -z "$device" ] || ! dead || echo 1 >"$fusectl/$device/abort"
+	[ -z "$device" ] || ! dead || ! waits_for_disk || echo 1 >"$fusectl/$device/abort"
 } 2>/dev/null
 end() {
 	code=$?

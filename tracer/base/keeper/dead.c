@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The FUSE connection of a daemon that was killed and cannot end. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -24,22 +25,59 @@ struct daemon {
 	unsigned int connection;        /* minor number of the device of its file system */
 };
 
-/* Its main thread has ended: a daemon whose main thread runs is alive. */
-static bool is_dead(pid_t pid)
+/* Of a thread, as /proc/PID/stat has it. 0: there is none. */
+static char thread_state(int dir, const char *stat_file)
 {
-	char path[32], text[64], *end;
+	char text[64], *end;
 	ssize_t n;
-	int fd;
+	int fd = openat(dir, stat_file, O_RDONLY | O_CLOEXEC);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;           /* then its descriptors are closed */
+		return 0;
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	end = strrchr(text, ')');
-	return end && !strncmp(end, ") Z", 3);
+	return end && end[1] == ' ' ? end[2] : 0;
+}
+
+/* A killed thread that can run ends, also if it has to wait for a CPU for long. */
+static bool has_stuck_thread(int process)
+{
+	int fd = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *d;
+	bool stuck = false;
+	char path[300];
+
+	while (tasks && !stuck && (d = readdir(tasks))) {
+		snprintf(path, sizeof(path), "%s/stat", d->d_name);
+		stuck = *d->d_name != '.' && thread_state(fd, path) == 'D';
+	}
+	if (tasks)
+		closedir(tasks);
+	else if (fd >= 0)
+		close(fd);
+	return stuck;
+}
+
+/*
+ * Its main thread has ended, and another one waits in the kernel: a daemon whose main thread runs
+ * is alive.
+ */
+static bool is_dead(pid_t pid)
+{
+	char path[32];
+	bool dead;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return false;           /* then its descriptors are closed */
+	dead = thread_state(fd, "stat") == 'Z' && has_stuck_thread(fd);
+	close(fd);
+	return dead;
 }
 
 /*

@@ -82,7 +82,7 @@ void keeper_close(struct keeper *k, int quit);
  *
  * Returns the pid of the dead daemon, *result: 0 or -errno if its connection cannot be aborted; or
  * 0 if there is no such daemon. A daemon is dead if its main thread is a zombie, and it still holds
- * the lock of the state directory.
+ * the lock of the state directory, and another thread of it waits in the kernel.
  */
 pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
 
