@@ -34,8 +34,8 @@ tail -c +1 -f ---disable-inotify -s 0.2 "$S/s/text" >"$work/tail" 2>"$work/tail.
 tail=$!
 trap 'code=$?; kill $writer $tail $pipe $late 2>/dev/null; (exit $code); clean_up' EXIT
 exec 4<"$S/s/config"
-head -c 20 <&4 >"$work/config"
-cat "$S/s/config" >"$work/config.whole"
+head -c 20 <&4 >"$work/open"
+cat "$S/s/config" >"$work/whole"
 cd "$S/s/user" || fail cd
 
 i=0
@@ -75,8 +75,8 @@ while [ $i -lt 5 ]; do
 	kill -0 $tail || fail "tail -f has ended: $(cat "$work/tail.err")"
 done
 cd /
-cat <&4 >>"$work/config" || fail "an open file"
-cmp "$work/config" "$work/config.whole" || fail "an open file has other bytes"
+cat <&4 >>"$work/open" || fail "an open file"
+cmp "$work/open" "$work/whole" || fail "an open file has other bytes"
 exec 4<&-
 kill $writer
 wait $writer
