@@ -145,6 +145,8 @@ def main():
         for line in f:
             if not line.startswith("#"):
                 words = shlex.split(line)
+                if words[0] in ("event", "process", "pair"):    # before the name: a bar
+                    assert re.fullmatch("[▏▎▍▌▋▊▉█·]{12}", words.pop(-2)), line
                 rows[words[0]].append(words[1:])
     top = len(sys.argv) > 3
     end = max(e.ts for e in events)

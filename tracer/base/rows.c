@@ -168,3 +168,30 @@ void cell_rate(struct rows *r, const char *name, bool known, double n)
 	else
 		md_buf_printf(r->out, "%*.1f", r->json ? 0 : 13, n);
 }
+
+void bar_put(struct md_buf *out, uint64_t n, uint64_t most, unsigned int columns,
+	     const char *free)
+{
+	static const char *const eighths[] = { "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	/* In eighths of a column. What is there is seen. */
+	unsigned int size = most ? (unsigned int)((long double)n * (8 * columns) /
+						  (long double)most)
+				 : 0, i;
+
+	size = size > 8 * columns ? 8 * columns : size;
+	size = n && !size ? 1 : size;
+	for (i = 0; i < size / 8; i++)
+		md_buf_puts(out, "█");
+	if (size % 8)
+		md_buf_puts(out, eighths[size % 8 - 1]);
+	for (i += size % 8 != 0; i < columns; i++)
+		md_buf_puts(out, free);
+}
+
+void cell_bar(struct rows *r, uint64_t n, uint64_t most)
+{
+	if (r->json)
+		return;
+	begin_cell(r, "");
+	bar_put(r->out, n, most, BAR_COLUMNS, "·");
+}

@@ -48,4 +48,14 @@ void cell_time(struct rows *r, const char *name, bool known, uint64_t ns);
 void cell_seconds(struct rows *r, const char *name, bool known, uint64_t ns);
 void cell_rate(struct rows *r, const char *name, bool known, double n);
 
+/*
+ * A bar of BAR_COLUMNS columns, by eighths of a column; what it leaves free is dots, so that it is
+ * one word. Of nothing in JSON.
+ */
+#define BAR_COLUMNS 12u
+void cell_bar(struct rows *r, uint64_t n, uint64_t most);
+/* Appends the bar that `n` has of `columns` columns for `most`, and `free` for what it leaves. */
+void bar_put(struct md_buf *out, uint64_t n, uint64_t most, unsigned int columns,
+	     const char *free);
+
 #endif

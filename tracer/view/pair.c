@@ -11,59 +11,7 @@
 #include "tracer/session/session.h"
 
 #define NONE PAIR_NONE
-/* A histogram has 32 intervals of 1 ns, and 32 for each power of two from there to 2^48. */
-#define FINE 5
 #define STEPS 64u               /* chosen collisions do not make a search longer */
-#define INTERVALS ((48 - FINE + 1) << FINE)
-
-/* ---- times ---- */
-
-static uint32_t interval_of(uint64_t ns)
-{
-	unsigned int power;
-
-	if (ns < 1u << FINE)
-		return (uint32_t)ns;
-	power = 63 - (unsigned int)__builtin_clzll(ns) - FINE;
-	if (power > 48 - FINE - 1)
-		return INTERVALS - 1;
-	return (uint32_t)(((power + 1) << FINE) + ((ns >> power) & ((1u << FINE) - 1)));
-}
-
-/* The longest time of the interval. */
-static uint64_t end_of_interval(uint32_t i)
-{
-	unsigned int power = i >> FINE;
-	uint64_t fine = i & ((1u << FINE) - 1);
-
-	if (!power)
-		return fine;
-	return ((((uint64_t)1 << FINE) + fine + 1) << (power - 1)) - 1;
-}
-
-uint64_t pair_percentile(const struct pair *p, unsigned int percent)
-{
-	/* The rank is rounded up. Counts are far below 2^57. */
-	uint64_t rank = (p->times.count * percent + 99) / 100, sum = 0, end;
-
-	for (uint32_t i = 0; i < INTERVALS - 1 && p->histogram; i++) {
-		sum += p->histogram[i];
-		if (sum >= rank && sum) {
-			end = end_of_interval(i);
-			return end < p->times.max ? end : p->times.max;
-		}
-	}
-	return p->times.max;
-}
-
-static void add_time(struct pair_times *t, uint64_t ns)
-{
-	t->count++;
-	if (__builtin_add_overflow(t->total, ns, &t->total))
-		t->total = UINT64_MAX;
-	if (ns > t->max)
-		t->max = ns;
-}
 
 /* ---- names ---- */
 
@@ -224,7 +172,7 @@ static void add_process_time(struct pairs *p, uint32_t pair, uint32_t process, u
 	p->process_count += !n->times.count;
 	n->pair = pair;
 	n->process = process;
-	add_time(&n->times, ns);
+	times_add(&n->times, ns);
 }
 
 static int add_pair_time(struct pairs *p, const struct tally_stream *s,
@@ -232,10 +180,10 @@ static int add_pair_time(struct pairs *p, const struct tally_stream *s,
 {
 	struct pair *n = &p->all[pair];
 
-	if (!n->histogram && !(n->histogram = calloc(INTERVALS, sizeof(*n->histogram))))
+	if (!n->histogram && !(n->histogram = calloc(TIMES_INTERVALS, sizeof(*n->histogram))))
 		return -ENOMEM;
-	n->histogram[interval_of(ns)]++;
-	add_time(&n->times, ns);
+	n->histogram[times_interval(ns)]++;
+	times_add(&n->times, ns);
 	if (e->by == PAIR_THREAD && s->process != TALLY_NO_PROCESS)
 		add_process_time(p, pair, s->process, ns);
 	return 0;

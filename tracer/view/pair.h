@@ -3,8 +3,7 @@
  * Pairs of events, and the times from one to the other: slices (slice/slice.h), by their names, and
  * the wakeups of threads, which end with a switch to the thread (pair_open.h).
  *
- * Count, total and maximum are exact. Percentiles come from a histogram whose intervals are a 32nd
- * of the time. Memory is bounded: that of PAIRS_MAX histograms, of open slices and of wakeups that
+ * Memory is bounded: that of PAIRS_MAX histograms, of open slices and of wakeups that
  * wait, and of PAIRS_PROCESSES sums. No lock: pairs belong to their caller.
  */
 #ifndef TRACER_VIEW_PAIR_H
@@ -13,6 +12,7 @@
 #include "tracer/view/function_name.h"
 #include "tracer/view/pair_open.h"
 #include "tracer/view/slice/slice.h"
+#include "tracer/view/slice/times.h"
 #include "tracer/view/tally.h"
 
 #define PAIRS_MAX 1024u
@@ -28,10 +28,6 @@ struct pair_event {             /* an event class as a part of a pair */
 	struct md_route a, b;   /* PAIR_FIELDS, and no slice: to fields; b may lead to none */
 };
 
-struct pair_times {             /* ns */
-	uint64_t count, total, max;
-};
-
 struct pair {
 	enum domain domain;
 	enum pair_by by;
@@ -39,13 +35,13 @@ struct pair {
 	bool of_threads;        /* switches said of which threads the events are */
 	char *name;             /* owned */
 	uint64_t begun, ended;  /* events; those without the other one included */
-	struct pair_times times;
-	uint64_t *histogram;    /* NULL: no times; owned */
+	struct slice_times times;
+	uint64_t *histogram;    /* slice/times.h; NULL: no times; owned */
 };
 
 struct pair_process {           /* what one process has of a pair */
 	uint32_t pair, process; /* process: index in tally.processes */
-	struct pair_times times;        /* count 0: a free slot */
+	struct slice_times times;        /* count 0: a free slot */
 };
 
 struct pairs {
@@ -75,8 +71,5 @@ int pairs_add_event(struct pairs *p, const struct tally_stream *s, struct tally_
 /* Takes the cursor's event, of e->pair, in the order of time. 0 or -ENOMEM. */
 int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
 	       const struct cursor *c);
-
-/* A time that `percent` of the times do not exceed: at most a 32nd above the exact one. ns */
-uint64_t pair_percentile(const struct pair *p, unsigned int percent);
 
 #endif

@@ -26,7 +26,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 /* ---- columns ---- */
 
 /* avg, to the next nanosecond. */
-static uint64_t average(const struct pair_times *t)
+static uint64_t average(const struct slice_times *t)
 {
 	return t->total / t->count + (t->total % t->count >= t->count - t->count / 2);
 }
@@ -145,13 +145,15 @@ static int print_events(const struct stats *st, struct rows *r)
 
 	if (!rows)
 		return -ENOMEM;
-	snprintf(heading, sizeof(heading), "event domain %12s %13s name", "count", "per_second");
+	snprintf(heading, sizeof(heading), "event domain %12s %13s %-*s name", "count",
+		 "per_second", BAR_COLUMNS, "bar");
 	table_begin(r, "event", heading);
 	for (size_t i = 0; i < count; i++) {
 		row_begin(r, "event");
 		cell_word(r, "domain", -8, domain_names[rows[i].domain]);
 		cell_number(r, "count", 12, true, rows[i].count);
 		put_rate(r, st, rows[i].count);
+		cell_bar(r, rows[i].count, rows[0].count);
 		cell_name(r, "name", rows[i].name);
 		row_end(r);
 	}
@@ -170,11 +172,16 @@ static int compare_processes(const void *a, const void *b)
 	return c ? c : compare_numbers((uintptr_t)x, (uintptr_t)y);
 }
 
-/* `others` are those that the table had no room for. */
-static void put_process(const struct process *p, bool others, struct rows *r)
+/*
+ * `others` are those that the table had no room for. The bar is of n; most 0: there is none.
+ */
+static void put_process(const struct process *p, bool others, uint64_t n, uint64_t most,
+			struct rows *r)
 {
 	cell_number(r, "pid", 8, !others && p->pid >= 0, (uint64_t)p->pid);
 	cell_number(r, "tid", 8, !others && p->tid >= 0, (uint64_t)p->tid);
+	if (most)
+		cell_bar(r, n, most);
 	cell_name(r, "procname", others ? "others" : p->named ? p->name : NULL);
 }
 
@@ -187,8 +194,8 @@ static int print_processes(const struct stats *st, struct rows *r)
 
 	if (!rows)
 		return -ENOMEM;
-	snprintf(heading, sizeof(heading), "process domain %10s %13s %8s %8s procname", "count",
-		 "per_second", "pid", "tid");
+	snprintf(heading, sizeof(heading), "process domain %10s %13s %8s %8s %-*s procname",
+		 "count", "per_second", "pid", "tid", BAR_COLUMNS, "bar");
 	table_begin(r, "process", heading);
 	for (uint32_t i = 0; i < t->process_count; i++)
 		if (t->processes[i].events)
@@ -201,7 +208,7 @@ static int print_processes(const struct stats *st, struct rows *r)
 		cell_known_word(r, "domain", -6, !others, domain_names[rows[i]->domain]);
 		cell_number(r, "count", 12, true, rows[i]->events);
 		put_rate(r, st, rows[i]->events);
-		put_process(rows[i], others, r);
+		put_process(rows[i], others, rows[i]->events, rows[0]->events, r);
 		row_end(r);
 	}
 	table_end(r);
@@ -211,7 +218,7 @@ static int print_processes(const struct stats *st, struct rows *r)
 
 /* ---- pairs ---- */
 
-static int compare_totals(const struct pair_times *x, const struct pair_times *y)
+static int compare_totals(const struct slice_times *x, const struct slice_times *y)
 {
 	int c = compare_numbers(y->total, x->total);
 
@@ -226,9 +233,10 @@ static int compare_pairs(const void *a, const void *b)
 	return c ? c : strcmp(x->name, y->name);
 }
 
-static void put_pair(const struct pair *p, struct rows *r)
+/* most: the largest total of the table. */
+static void put_pair(const struct pair *p, uint64_t most, struct rows *r)
 {
-	const struct pair_times *t = &p->times;
+	const struct slice_times *t = &p->times;
 	bool known = t->count;
 	enum pair_by by = p->of_threads && p->by != PAIR_FIELDS ? PAIR_THREAD : p->by;
 
@@ -240,9 +248,10 @@ static void put_pair(const struct pair *p, struct rows *r)
 	cell_number(r, "no_begin", 10, by != PAIR_UNKNOWN, p->ended - t->count);
 	cell_time(r, "total_ns", known, t->total);
 	cell_time(r, "avg_ns", known, known ? average(t) : 0);
-	cell_time(r, "p50_ns", known, pair_percentile(p, 50));
-	cell_time(r, "p99_ns", known, pair_percentile(p, 99));
+	cell_time(r, "p50_ns", known, times_percentile(t, p->histogram, 500));
+	cell_time(r, "p99_ns", known, times_percentile(t, p->histogram, 990));
 	cell_time(r, "max_ns", known, t->max);
+	cell_bar(r, t->total, most);
 	cell_name(r, "name", p->name);
 	row_end(r);
 }
@@ -256,15 +265,16 @@ static int print_pairs(const struct stats *st, struct rows *r)
 	if (!rows)
 		return -ENOMEM;
 	snprintf(heading, sizeof(heading),
-		 "pair domain by %8s %10s %10s %13s %13s %13s %13s %13s name", "count", "no_end",
-		 "no_begin", "total_us", "avg_us", "p50_us", "p99_us", "max_us");
+		 "pair domain by %8s %10s %10s %13s %13s %13s %13s %13s %-*s name", "count",
+		 "no_end", "no_begin", "total_us", "avg_us", "p50_us", "p99_us", "max_us",
+		 BAR_COLUMNS, "bar");
 	table_begin(r, "pair", heading);
 	for (uint32_t i = 0; i < st->pairs->count; i++)
 		if (st->pairs->all[i].begun && st->pairs->all[i].ended)
 			rows[n++] = &st->pairs->all[i];
 	qsort(rows, n, sizeof(struct pair *), compare_pairs);
 	for (uint32_t i = 0; i < n; i++)
-		put_pair(rows[i], r);
+		put_pair(rows[i], rows[0]->times.total, r);
 	table_end(r);
 	if (st->pairs->more)
 		put_remark(r, "more than %u pairs: the others are left out", PAIRS_MAX);
@@ -306,7 +316,7 @@ static int print_pair_processes(const struct stats *st, struct rows *r)
 			rows[n++] = &p->processes[i];
 	qsort(rows, n, sizeof(struct pair_process *), compare_pair_processes);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct pair_times *t = &rows[i]->times;
+		const struct slice_times *t = &rows[i]->times;
 
 		row_begin(r, "pair_process");
 		cell_word(r, "domain", -6, domain_names[p->all[rows[i]->pair].domain]);
@@ -314,7 +324,7 @@ static int print_pair_processes(const struct stats *st, struct rows *r)
 		cell_time(r, "total_ns", true, t->total);
 		cell_time(r, "avg_ns", true, average(t));
 		cell_time(r, "max_ns", true, t->max);
-		put_process(&st->tally.processes[rows[i]->process], !rows[i]->process, r);
+		put_process(&st->tally.processes[rows[i]->process], !rows[i]->process, 0, 0, r);
 		cell_name(r, "name", p->all[rows[i]->pair].name);
 		row_end(r);
 	}

@@ -22,7 +22,7 @@ try() {
 	grep -q "$3 = .*vpid = " "$work/text" || fail "$1: $(head -1 "$work/text")"
 	sed 's/.*vpid = \([0-9]*\), vtid.*procname = "\([^"]*\)".*/\1 \2/' "$work/text" | sort |
 		uniq -c | awk '{ print $1, $2, $3 }' | tr -d '"' | sort >"$work/want"
-	awk '$1 == "process" { print $3, $5, $7 }' "$work/table" | tr -d '"' | sort >"$work/have"
+	awk '$1 == "process" { print $3, $5, $8 }' "$work/table" | tr -d '"' | sort >"$work/have"
 	is "processes, $1" "$(cat "$work/want")" "$(cat "$work/have")"
 	is "pairs, $1" thread "$(awk '$1 == "pair" && $NF == "work:inner" { print $3 }' "$work/table")"
 	rmdir "$s"

@@ -9,6 +9,7 @@
 #include "metadata/json.h"
 #include "metadata/name.h"
 #include "tracer/base/lexer.h"
+#include "tracer/base/rows.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/view/map/map.h"
 
@@ -169,12 +170,22 @@ static void put_key(struct md_buf *out, const struct map *m, const struct map_ru
 
 /* ---- bars ---- */
 
-/* 0, 5, 1K, 512M: a bound of hist is a power of two, and short. */
+/*
+ * 0, 5, 1K, 512M: a bound of hist is a power of two, and short. The latency of a pair, which has no
+ * field, is a time: 1.02us.
+ */
 static void put_bound(struct md_buf *out, const struct map_op *op, long double v)
 {
 	static const char units[] = " KMGTPE";
+	static const char *const times[] = { "ns", "us", "ms", "s" };
 	unsigned int u = 0;
 
+	if (!op->field.text) {
+		for (; v >= 1000 && u < 3; u++)
+			v /= 1000;
+		md_buf_printf(out, "%.3Lg%s", v, times[u]);
+		return;
+	}
 	if (op->kind == MAP_HIST)
 		for (; v >= 1024 && units[u + 1]; u++)
 			v /= 1024;
@@ -214,12 +225,9 @@ static void put_histogram(struct md_buf *out, const struct map_op *op, const uni
 	for (uint32_t i = first; i <= last; i++)
 		most = s[i].n > most ? s[i].n : most;
 	for (uint32_t i = first; i <= last; i++) {
-		unsigned int bar = (unsigned int)((long double)s[i].n * BAR / (long double)most);
-
 		put_interval(out, op, i);
 		md_buf_printf(out, "%10" PRIu64 " |", s[i].n);
-		for (unsigned int n = 0; n < BAR; n++)
-			md_buf_putc(out, n < bar ? '@' : ' ');
+		bar_put(out, s[i].n, most, BAR, " ");
 		md_buf_puts(out, "|\n");
 	}
 }

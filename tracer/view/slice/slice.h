@@ -6,6 +6,7 @@
  *	slice.c         what an event class has to do with slices, and the slices that are open
  *	slice_track.c   which track an event is on
  *	pair_rule.c     which events are pairs, by their names
+ *	times.c         how long slices lasted: sums and percentiles
  *
  * A track is a thread; or a CPU, for events whose thread is not known; or what interrupts a CPU; or
  * one of the requests that a block device has at a time. The thread of an event is its context
