@@ -209,9 +209,10 @@ $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 
 # q, not r: files of two rooms may have the same name.
 # It has the page within it.
-$B/tracer/format/export/page.o: tracer/format/export/page.html
+$B/tracer/format/picture/page.o: tracer/format/picture/page.html
+$B/tracer/format/picture/report_page.o: tracer/format/picture/report.html
 $B/fs/tree/readme.o: docs/schema.json
-$B/tracer/format/export/flame.o: tracer/format/export/flame.js
+$B/tracer/format/picture/flame.o: tracer/format/picture/flame.js
 
 $B/libtrailcore.a: $(CORE_OBJ)
 	$(made)

@@ -54,7 +54,9 @@ static void announce_counts(void)
 /* The helper thread's work; returns when it wants to be called again. */
 static int64_t housekeep(int64_t now)
 {
-	int64_t when[] = { wait_look(), tracedir_expire(now), prune(now), trim(now) }, next = -1;
+	int64_t when[] = { wait_look(), tracedir_expire(now), export_expire(now), prune(now),
+			   trim(now) };
+	int64_t next = -1;
 
 	for (size_t i = 0; i < sizeof(when) / sizeof(when[0]); i++)
 		if (when[i] >= 0 && (next < 0 || when[i] < next))
@@ -204,6 +206,7 @@ static void close_all(void)
 {
 	file_close_all();
 	tracedir_deinit();
+	export_expire(INT64_MAX);
 	node_deinit();
 	errors_deinit();
 }

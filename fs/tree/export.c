@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/queue.h>
+#include <time.h>
 
 #include "fs/base/base.h"
 #include "fs/tree/rows.h"
@@ -13,24 +14,27 @@
 #define LASTS 2000              /* ms */
 
 /*
- * An open file. rsync and cp ask for the size after they opened it, and copy as many bytes: for a
- * while, stat(2) shows the size at the newest open.
+ * A file that was made: for an open, or by stat(2) for its size; the open that follows gets what
+ * stat(2) has seen. rsync and cp ask for the size after they opened it, and copy as many bytes: for
+ * a while, stat(2) shows the size at the newest open.
  */
 struct made {
 	LIST_ENTRY(made) link;
 	const struct session *session;  /* the view has a reference */
 	enum export_form form;
 	struct export_view *view;
-	int64_t since;                  /* helper_clock when it was made */
+	bool open;                      /* else it ends after LASTS */
+	int64_t since;                  /* helper_clock when it was made, or opened */
 	uint64_t change;                /* of the session then */
 };
 
 static struct {
-	pthread_mutex_t lock;           /* guards the list */
+	pthread_mutex_t lock;           /* guards the list, and open and since of its elements */
 	LIST_HEAD(, made) files;        /* the newest first */
 } made = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static int export_view_open(const struct node *n, void **state)
+/* Makes the file of the node. 0 or -errno. */
+static int make_file(const struct node *n, bool open, struct made **out)
 {
 	struct made *m = calloc(1, sizeof(*m));
 	int rc = -ENOMEM;
@@ -39,6 +43,7 @@ static int export_view_open(const struct node *n, void **state)
 		m->session = n->session;
 		m->form = (enum export_form)n->row->arg;
 		m->change = session_change(n);
+		m->open = open;
 		rc = export_open(n->session, m->form, &m->view);
 	}
 	if (rc) {
@@ -49,8 +54,39 @@ static int export_view_open(const struct node *n, void **state)
 	pthread_mutex_lock(&made.lock);
 	LIST_INSERT_HEAD(&made.files, m, link);
 	pthread_mutex_unlock(&made.lock);
-	*state = m;
+	*out = m;
 	return 0;
+}
+
+/* The newest file of the node, if it was made just now. Caller holds made.lock. */
+static struct made *find_made(const struct node *n, uint64_t change)
+{
+	struct made *m;
+
+	LIST_FOREACH(m, &made.files, link)
+		if (m->session == n->session && (int)m->form == n->row->arg)
+			break;
+	return m && helper_clock() - m->since < LASTS && m->change == change ? m : NULL;
+}
+
+static int export_view_open(const struct node *n, void **state)
+{
+	uint64_t change = session_change(n);
+	struct made *m;
+	int rc;
+
+	pthread_mutex_lock(&made.lock);
+	m = find_made(n, change);
+	if (m && m->open)
+		m = NULL;
+	if (m) {
+		m->open = true;
+		m->since = helper_clock();
+	}
+	pthread_mutex_unlock(&made.lock);
+	rc = m ? 0 : make_file(n, true, &m);
+	*state = m;
+	return rc;
 }
 
 static ssize_t export_view_read(void *state, uint64_t offset, void *buf, size_t size)
@@ -69,36 +105,63 @@ static void export_view_close(void *state)
 	free(m);
 }
 
-/* Whether the file was opened just now; then *size is its size. */
-static bool opened_size(const struct node *n, uint64_t *size)
+int64_t export_expire(int64_t now)
+{
+	struct made *m, *next;
+	int64_t when = -1;
+	LIST_HEAD(, made) over = LIST_HEAD_INITIALIZER(over);
+
+	pthread_mutex_lock(&made.lock);
+	for (m = LIST_FIRST(&made.files); m; m = next) {
+		next = LIST_NEXT(m, link);
+		if (m->open)
+			continue;
+		if (now - m->since >= LASTS) {
+			LIST_REMOVE(m, link);
+			LIST_INSERT_HEAD(&over, m, link);
+		} else if (when < 0 || m->since + LASTS < when) {
+			when = m->since + LASTS;
+		}
+	}
+	pthread_mutex_unlock(&made.lock);
+	for (m = LIST_FIRST(&over); m; m = next) {
+		next = LIST_NEXT(m, link);
+		export_close(m->view);
+		free(m);
+	}
+	return when;
+}
+
+/* Whether the file was made just now; then *size is its size. */
+static bool made_size(const struct node *n, uint64_t *size)
 {
 	uint64_t change = session_change(n);
-	int64_t now = helper_clock();
 	struct made *m;
 
 	pthread_mutex_lock(&made.lock);
-	LIST_FOREACH(m, &made.files, link)
-		if (m->session == n->session && (int)m->form == n->row->arg)
-			break;
-	if (m && (now - m->since >= LASTS || m->change != change))
-		m = NULL;
+	m = find_made(n, change);
 	if (m)
 		*size = export_view_size(m->view);
 	pthread_mutex_unlock(&made.lock);
 	return m;
 }
 
-/* Makes the file, if that takes no time worth mentioning. Then *size is its size. */
-static bool measure(const struct node *n, uint64_t *size)
+/*
+ * Makes the file for its size: if that takes no time worth mentioning, and always for pages,
+ * because a browser reads no more of a file than the size that it saw before it opened it.
+ */
+static void measure(const struct node *n, uint64_t *size)
 {
-	struct export_view *view;
+	struct made *m;
 
-	if (!export_is_quick(n->session) ||
-	    export_open(n->session, (enum export_form)n->row->arg, &view))
-		return false;
-	*size = export_view_size(view);
-	export_close(view);
-	return true;
+	if (!export_is_quick(n->session) && !export_is_page((enum export_form)n->row->arg))
+		return;
+	if (make_file(n, false, &m))
+		return;
+	/* The helper may have ended the file, which it does after LASTS. */
+	if (!made_size(n, size))
+		*size = export_size(n->session, (enum export_form)n->row->arg);
+	helper_kick();
 }
 
 static int export_attr(const struct node *n, const struct who *who, struct stat *st)
@@ -109,14 +172,15 @@ static int export_attr(const struct node *n, const struct who *who, struct stat 
 
 	(void)who;
 	session_info(n->session, &info);
-	/*
-	 * What a stopped session has made stays what it has. A browser reads no more of a file than
-	 * the size that it saw before it opened it.
-	 */
-	if (!info.gone && (info.active || !size) && !opened_size(n, &size) && !measure(n, &size) &&
-	    (form == EXPORT_PAGE || form == EXPORT_FLAME))
-		size = export_bound(n->session, form);
+	/* What a stopped session has made stays what it has. */
+	if (form == EXPORT_LIVE)
+		size = EXPORT_LIVE_BYTES;
+	else if (!info.gone && (info.active || !size) && !made_size(n, &size))
+		measure(n, &size);
 	st->st_size = (off_t)size;
+	/* A server may say that a page with an old time has not changed. */
+	if (form == EXPORT_LIVE)
+		clock_gettime(CLOCK_REALTIME, &st->st_mtim);
 	return 0;
 }
 
@@ -149,12 +213,14 @@ const struct row export_rows[] = {
 	  .list = tracedir_list,
 	  .arg = TRACEDIR_LKET },
 	EXPORT_ROW("lket.txt", EXPORT_LKET),
+	EXPORT_ROW("live.html", EXPORT_LIVE),
 	{ .name = "ltt",
 	  .mode = S_IFDIR | 0555,
 	  .find = tracedir_find,
 	  .list = tracedir_list,
 	  .arg = TRACEDIR_LTT },
 	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
+	EXPORT_ROW("report.html", EXPORT_REPORT),
 	EXPORT_ROW("sql", EXPORT_SQL),
 	EXPORT_ROW("timeline.html", EXPORT_PAGE),
 #ifdef EXPORT_HAS_SQLITE

@@ -128,6 +128,8 @@ static const char readme_domains[] =
 	"                          other viewers; export/perfetto: for ui.perfetto.dev\n"
 	"      export/flame.svg    a flame graph of the slices\n"
 	"      export/flame.folded  … as lines of text, for other programs\n"
+	"      export/report.html  rates, losses, latencies, the slowest slices: one page\n"
+	"      export/live.html    the newest events, a page that loads itself again\n"
 	"      export/timeline.html  slices and events as one page for a browser\n"
 	"      trace/              the session as a CTF trace directory, as it was when\n"
 	"                          your program first read it\n"

@@ -102,6 +102,11 @@ int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid);
 
 /* export.c: what is in export/. */
 extern const struct row export_rows[];
+/*
+ * Frees files that only stat(2) has made, after two seconds; returns when to be called again, or
+ * -1: never. Any thread.
+ */
+int64_t export_expire(int64_t now);
 /* text.c: `text` and `pipe`; the row's argument is the form. */
 extern const struct view text_view, pipe_view;
 int text_attr(const struct node *n, const struct who *who, struct stat *st);

@@ -240,10 +240,10 @@ def steps(b):
     same("marks of hits", True, b.run("""(() => {
       draw();
       const g = $('c').getContext('2d'), x = Math.floor(LEFT + (data.time[rows[now]] - view.from) *
-        scale()), [red, green, blue] = g.getImageData(x + 2, 20, 1, 1).data;
+        scale()), [red, green, blue] = g.getImageData(x + 2, TOP - 5, 1, 1).data;
       g.clearRect(0, 0, 1, 1);
       const hit = [...Array($('c').width).keys()].filter(x => x > LEFT).map(x =>
-        g.getImageData(x, 20, 1, 1).data).filter(p => p[0] > 150 && p[1] < 90 && p[2] > 150);
+        g.getImageData(x, TOP - 5, 1, 1).data).filter(p => p[0] > 150 && p[1] < 90 && p[2] > 150);
       return hit.length > 0;
     })()"""))
     b.run("$('q').value = ''; refresh()")

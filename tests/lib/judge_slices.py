@@ -224,11 +224,28 @@ def describe(f, d, tracks):
     tracks[uuid] = d[2][0].decode() if 8 in d else None
 
 
-def annotations(e):
+class Interned:
+    """The names of a sequence: {(field of InternedData, number): name}."""
+
+    def __init__(self):
+        self.names = {}
+
+    def add(self, data):
+        for field, entries in message(data).items():
+            for entry in map(message, entries):
+                key = field, entry[1][0]
+                assert key not in self.names, "a number that is used again: %r" % (key,)
+                self.names[key] = entry[2][0].decode()
+
+    def title(self, e):
+        return self.names[2, e[10][0]]
+
+
+def annotations(e, interned):
     values = {}
     for note in e.get(4, []):
         note = message(note)
-        name = note.pop(10)[0].decode()
+        name = interned.names[3, note.pop(1)[0]] if 1 in note else note.pop(10)[0].decode()
         (kind, value), = note.items()
         value = value[0]
         values[name] = {2: lambda: bool(value), 7: lambda: hex(value), 3: lambda: value, 4: lambda: signed(value), 5: lambda: value,
@@ -236,45 +253,74 @@ def annotations(e):
     return values
 
 
+def clocks_of(first):
+    """{id: time} of the first packet; times of packets are of CLOCK_REALTIME."""
+    clocks = {c[1][0]: c[2][0] for c in map(message, message(first[6][0])[1])}
+    assert first[13] == [1] and message(first[59][0])[58] == [1] and {1, 6} <= set(clocks), first
+    return clocks
+
+
+def order(d, seen):
+    """What orders the tracks: the root says that ranks do, and each process and thread has one."""
+    if d[1] == [0]:
+        assert d[19] == d[20] == [1], d
+        return True
+    if 3 in d or 4 in d:
+        assert seen and 12 in d, d
+    return seen
+
+
 def perfetto(path, notes):
-    f, tracks, flows = Found(), {}, {}
+    f, tracks, flows, interned, ordered = Found(), {}, {}, Interned(), False
     stacks = Stacks(f)
     with open(path, "rb") as file:
         trace = message(file.read())
-    assert list(trace) in ([1], []), list(trace)
-    for i, packet in enumerate(trace.get(1, [])):
-        p = message(packet)
-        assert p[10] == [1] and (42 in p or p.get(13, [0]) == ([1] if not i else [0])), p
-        if 60 in p:
-            describe(f, message(p[60][0]), tracks)
+    assert list(trace) == [1], list(trace)
+    packets = [message(packet) for packet in trace[1]]
+    clocks = clocks_of(packets.pop(0))
+    for p in packets:
+        sequence = p[10][0]
+        assert p[13] == [1 if 42 in p else 2] and (42 not in p or sequence == 2), p
+        if 12 in p:
+            interned.add(p[12][0])
+        elif 60 in p:
+            d = message(p[60][0])
+            ordered = order(d, ordered)
+            describe(f, d, tracks)
         elif 1 in p:
             bundle = message(p[1][0])
             e = message(bundle[2][0])
             s = message(e[4][0])
-            f.switches.append((bundle[1][0], e[1][0], s[6][0], s[5][0].decode()))
+            f.switches.append((bundle[1][0], e[1][0] - clocks[6] + clocks[1], s[6][0], s[5][0].decode()))
         else:
             e, time = message(p[11][0]), p[8][0]
             track, kind = tracks[e[11][0]], e[9][0]
             if kind == 4:
                 f.counters.append((time, track, signed(e[30][0]) if 30 in e else e[44][0]))
                 continue
-            noted = annotations(e)
+            if sequence == 2:
+                assert track >= LOSSES and p[58] == [1] and kind in (1, 2), e
+                continue
+            assert 23 not in e and 22 not in e and 58 not in p, e
+            noted = annotations(e, interned)
             notes.setdefault((time, track), []).append(noted)
             if kind == 1:
-                stacks.begin(track, time, e[23][0].decode())
+                stacks.begin(track, time, interned.title(e))
             elif kind == 2:
                 stacks.end(track, time, "no end" not in noted)
             elif 48 in e:
-                assert kind == 3 and e[23] == [b"woken"] and f.switches[-1][1:3] == (time, track), e
+                assert kind == 3 and interned.title(e) == "woken", e
+                assert f.switches[-1][1:3] == (time, track), e
                 f.flows.append((flows.pop(e[48][0]), time))
             else:
                 assert kind == 3
                 for flow in e.get(47, []):
                     assert flow not in flows, e
                     flows[flow] = time
-                f.instants.append((track, time, e[23][0].decode()))
+                f.instants.append((track, time, interned.title(e)))
+            if 3 in e:
+                assert interned.title(e).startswith(interned.names[1, e[3][0]] + ":"), e
     stacks.finish()
-    f.slices = [s for s in f.slices if s[0] < LOSSES]
     return f
 
 
@@ -296,7 +342,7 @@ def page(path):
         if head == "t":
             tid, pid, name = int(cells[1]), int(cells[2]), json.loads('"%s"' % cells[3])
             f.threads[tid] = name
-            tracks[cells[0]] = {"tid": tid, "contexts": None}
+            tracks.setdefault(cells[0], {"tid": tid, "contexts": None})
             continue
         if head == "d":
             names = [json.loads('"%s"' % name) for name in cells[1:3] + cells[5:]]

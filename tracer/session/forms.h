@@ -20,6 +20,8 @@ static inline bool text_has_symbols(enum text_form form)
 #define EXPORT_HAS_SQLITE 1     /* else no file has the form EXPORT_SQLITE */
 #endif
 
+#define EXPORT_LIVE_BYTES (2u << 20)    /* the size of a file of the form EXPORT_LIVE */
+
 enum export_form {
 	EXPORT_CSV,
 	EXPORT_SQL,
@@ -30,7 +32,15 @@ enum export_form {
 	EXPORT_FLAME,
 	EXPORT_FOLDED,
 	EXPORT_PAGE,
+	EXPORT_REPORT,
+	EXPORT_LIVE,
 	EXPORT_FORMS
 };
+
+/* Pages that browsers open. */
+static inline bool export_is_page(enum export_form form)
+{
+	return form == EXPORT_PAGE || form == EXPORT_FLAME || form == EXPORT_REPORT;
+}
 
 #endif

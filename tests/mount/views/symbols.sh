@@ -269,8 +269,11 @@ for line in open("page"):
 	if re.match("[bB][0-9]", line):
 		names.append(classes[cell[0][1:].split(" ")[0]])
 print(*sorted(names))
-found = re.findall(rb"\xba\x01.(main|branch|leaf)", open("perfetto", "rb").read())
-print(*sorted(n.decode() for n in found))
+# Entries of interned names, and begins of slices (type 1, track, category, name) with their numbers.
+trace = open("perfetto", "rb").read()
+name = dict(re.findall(rb"\x08(.)\x12[\x04-\x06](main|branch|leaf)", trace, re.S))
+found = re.findall(rb"\x48\x01\x58[\x80-\xff]*[\x00-\x7f](?:\x18.)?\x50(.)", trace, re.S)
+print(*sorted(name[n].decode() for n in found))
 END
 one="branch leaf leaf leaf main"
 is "functions of three pictures" "$one|$one|$one" "$(paste -sd '|' functions)"

@@ -26,7 +26,5 @@ void export_close(struct export_view *v);
 uint64_t export_size(struct session *s, enum export_form form);
 /* The session holds so little that a file is made in no time worth mentioning. */
 bool export_is_quick(struct session *s);
-/* More bytes than a file of EXPORT_PAGE or EXPORT_FLAME has. */
-uint64_t export_bound(struct session *s, enum export_form form);
 
 #endif

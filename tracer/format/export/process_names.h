@@ -3,7 +3,7 @@
 #ifndef TRACER_EXPORT_PROCESS_NAMES_H
 #define TRACER_EXPORT_PROCESS_NAMES_H
 
-#include "tracer/format/export/row.h"
+#include "tracer/format/maker/row.h"
 
 struct process_name {
 	uint64_t pid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/format/export/row.h"
+#include "tracer/format/maker/row.h"
 
 #include <errno.h>
 #include <inttypes.h>

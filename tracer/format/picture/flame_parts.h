@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Parts of flame.svg that are always the same. Private to flame.c. */
-#ifndef TRACER_EXPORT_FLAME_PARTS_H
-#define TRACER_EXPORT_FLAME_PARTS_H
+#ifndef TRACER_PICTURE_FLAME_PARTS_H
+#define TRACER_PICTURE_FLAME_PARTS_H
 
 static const char style[] =
 	"<style>\n"

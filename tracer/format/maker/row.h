@@ -3,8 +3,8 @@
  * One event as an export needs it: its fields as values, or as JSON too. What a form knows about an
  * event class is in the row's state, which the form makes when it sees the class first.
  */
-#ifndef TRACER_EXPORT_ROW_H
-#define TRACER_EXPORT_ROW_H
+#ifndef TRACER_MAKER_ROW_H
+#define TRACER_MAKER_ROW_H
 
 #include "metadata/buf.h"
 #include "metadata/loss.h"

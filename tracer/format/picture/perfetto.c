@@ -3,35 +3,18 @@
  * Events as a trace of Perfetto: messages of protobuf in the form of its trace.proto. A track has a
  * descriptor before its first event. Switches of CPUs are events of ftrace, from which Perfetto
  * makes its tracks of CPUs.
+ *
+ * The first packet relates the clocks: times of packets are of CLOCK_REALTIME, those of ftrace's
+ * events of CLOCK_BOOTTIME. Losses are a sequence of their own: a packet that says that others were
+ * dropped ends the validity of all names of its sequence.
  */
+#include "tracer/format/picture/perfetto.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/base/array.h"
-#include "tracer/format/export/perfetto_value.h"
-#include "tracer/format/export/track.h"
-
-#define SEQUENCE 1              /* trusted_packet_sequence_id of all packets */
-
-/* Numbers of fields, by message. */
-enum { TRACE_PACKET = 1 };
-enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11,
-       PACKET_SEQUENCE_FLAGS = 13, PACKET_DROPPED = 42, PACKET_TRACK = 60 };
-enum { TRACK_UUID = 1, TRACK_NAME, TRACK_PROCESS, TRACK_THREAD, TRACK_PARENT, TRACK_COUNTER = 8 };
-enum { PROCESS_PID = 1, PROCESS_NAME = 6, PROCESS_LABELS = 8 };
-enum { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
-enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME,
-       EVENT_COUNTER = 30, EVENT_COUNTER_DOUBLE = 44, EVENT_FLOW = 47, EVENT_FLOW_END };
-enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
-enum { BUNDLE_CPU = 1, BUNDLE_EVENT };
-enum { FTRACE_TIMESTAMP = 1, FTRACE_PID, FTRACE_SWITCH = 4 };
-enum { SWITCH_PREV_COMM = 1, SWITCH_PREV_PID, SWITCH_PREV_PRIO, SWITCH_PREV_STATE,
-       SWITCH_NEXT_COMM, SWITCH_NEXT_PID, SWITCH_NEXT_PRIO };
-enum { CLEARED = 1 };           /* SEQ_INCREMENTAL_STATE_CLEARED */
-
-/* The kinds of tracks, in the high bits of their uuids. */
-enum { UUID_PROCESS = 1, UUID_THREAD, UUID_COUNTER };
 
 /* What all events of a class have, as fields of protobuf, one after the other. */
 struct shape {
@@ -41,18 +24,8 @@ struct shape {
 	uint32_t count;         /* parts */
 };
 
-/* The parts: category and name of the event, and of its slice; the names of contexts and fields */
+/* The numbers of: category and name of the event, and of its slice; names of contexts and fields */
 enum { PART_EVENT, PART_SLICE, PART_NAMES };
-
-struct perfetto {
-	struct maker *m;
-	bool any;
-	struct shape *shapes;   /* by the number of an event's names; owned */
-	uint32_t shape_count;
-	uint64_t high;          /* what high_bytes have: a time without its lowest 35 bits */
-	char high_bytes[8];
-	size_t high_len;
-};
 
 static void put_text(struct md_buf *out, uint32_t field, struct text text)
 {
@@ -62,77 +35,49 @@ static void put_text(struct md_buf *out, uint32_t field, struct text text)
 	end_message(out, at, TEXT_LENGTH);
 }
 
-/* ---- packets ---- */
-
-static size_t begin_packet(struct perfetto *v)
-{
-	return begin_message(&v->m->out, TRACE_PACKET, PACKET_LENGTH);
-}
-
-static void end_packet(struct perfetto *v, size_t packet)
-{
-	struct md_buf *out = &v->m->out;
-
-	put_number(out, PACKET_SEQUENCE, SEQUENCE);
-	if (!v->any)
-		put_number(out, PACKET_SEQUENCE_FLAGS, CLEARED);
-	v->any = true;
-	end_message(out, packet, PACKET_LENGTH);
-}
-
-static uint64_t make_uuid(uint64_t kind, int32_t number)
-{
-	return kind << 40 | (uint32_t)number;
-}
-
-static void describe_process(void *arg, const struct track_process *p)
-{
-	struct perfetto *v = arg;
-	struct md_buf *out = &v->m->out;
-	size_t packet = begin_packet(v), track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
-	size_t process;
-
-	put_number(out, TRACK_UUID, make_uuid(UUID_PROCESS, p->pid));
-	process = begin_message(out, TRACK_PROCESS, NOTE_LENGTH);
-	put_number(out, PROCESS_PID, (uint32_t)p->pid);
-	if (p->name_len)
-		put_bytes(out, PROCESS_NAME, p->name, p->name_len);
-	if (p->group_len)
-		put_bytes(out, PROCESS_LABELS, p->group, p->group_len);
-	end_message(out, process, NOTE_LENGTH);
-	end_message(out, track, EVENT_LENGTH);
-	end_packet(v, packet);
-}
-
-static void describe(void *arg, const struct timeline *t)
-{
-	struct perfetto *v = arg;
-	struct md_buf *out = &v->m->out;
-	size_t packet, track, thread;
-
-	packet = begin_packet(v);
-	track = begin_message(out, PACKET_TRACK, EVENT_LENGTH);
-	put_number(out, TRACK_UUID, make_uuid(UUID_THREAD, t->slices.tid));
-	put_number(out, TRACK_PARENT, make_uuid(UUID_PROCESS, track_pid(t)));
-	thread = begin_message(out, TRACK_THREAD, NOTE_LENGTH);
-	put_number(out, THREAD_PID, (uint32_t)track_pid(t));
-	put_number(out, THREAD_TID, (uint32_t)t->slices.tid);
-	if (t->name_len)
-		put_bytes(out, THREAD_NAME, t->name, t->name_len);
-	end_message(out, thread, NOTE_LENGTH);
-	end_message(out, track, EVENT_LENGTH);
-	end_packet(v, packet);
-}
-
 /* ---- shapes ---- */
 
-static void put_title(struct md_buf *out, struct text name)
+static void put_title(struct perfetto *v, struct md_buf *out, struct text name)
 {
 	const char *colon = memchr(name.p, ':', name.n);
+	struct text category = { name.p, colon ? (size_t)(colon - name.p) : 0 };
 
 	if (colon)
-		put_bytes(out, EVENT_CATEGORY, name.p, (size_t)(colon - name.p));
-	put_bytes(out, EVENT_NAME, name.p, name.n);
+		put_number(out, EVENT_CATEGORY_NUMBER,
+			   perfetto_intern(&v->names, INTERNED_CATEGORY, category));
+	put_number(out, EVENT_NAME_NUMBER, perfetto_intern(&v->names, INTERNED_EVENT, name));
+}
+
+/* The name of a field, or of a context. */
+static void put_note_name(struct perfetto *v, struct md_buf *out, struct text name, bool context)
+{
+	struct md_buf text = MD_BUF_INIT;
+
+	md_buf_puts(&text, context ? "context." : "");
+	md_buf_put(&text, name.p, name.n);
+	put_number(out, NOTE_NAME_NUMBER,
+		   text.failed ? 0
+			       : perfetto_intern(&v->names, INTERNED_ANNOTATION,
+						 (struct text){ md_buf_str(&text), text.len }));
+	out->failed |= text.failed;
+	md_buf_deinit(&text);
+}
+
+/* A packet with the names that no packet has. */
+static void put_names(struct perfetto *v)
+{
+	struct md_buf *out = &v->m->out, *fresh = &v->names.fresh;
+	size_t packet, part;
+
+	out->failed |= fresh->failed;
+	if (!fresh->len)
+		return;
+	packet = begin_packet(v);
+	part = begin_message(out, PACKET_INTERNED, EVENT_LENGTH);
+	md_buf_put(out, fresh->data, fresh->len);
+	end_message(out, part, EVENT_LENGTH);
+	end_packet(v, packet);
+	md_buf_reset(fresh);
 }
 
 static void add_shape(void *arg, const struct row *r, const struct track_name *event,
@@ -154,23 +99,18 @@ static void add_shape(void *arg, const struct row *r, const struct track_name *e
 		v->m->err = -ENOMEM;
 		return;
 	}
-	put_title(&s->bytes, event->plain);
+	put_title(v, &s->bytes, event->plain);
 	s->at[PART_SLICE] = (uint32_t)s->bytes.len;
-	put_title(&s->bytes, slice->plain);
+	put_title(v, &s->bytes, slice->plain);
 	for (; i < s->count; i++) {
-		struct text name = r->names[i - PART_NAMES], prefix = { "context.", 8 };
-		size_t at;
-
 		s->shown[i - PART_NAMES] =
 			(uint8_t)row_shown(r->class, row_field(r, i - PART_NAMES));
 		s->at[i] = (uint32_t)s->bytes.len;
-		at = begin_message(&s->bytes, NOTE_NAME, TEXT_LENGTH);
-		md_buf_put(&s->bytes, prefix.p, i - PART_NAMES < contexts ? prefix.n : 0);
-		md_buf_put(&s->bytes, name.p, name.n);
-		end_message(&s->bytes, at, TEXT_LENGTH);
+		put_note_name(v, &s->bytes, r->names[i - PART_NAMES], i - PART_NAMES < contexts);
 	}
 	s->at[i] = (uint32_t)s->bytes.len;
 	v->m->out.failed |= s->bytes.failed;
+	put_names(v);
 }
 
 static void free_shapes(struct perfetto *v)
@@ -374,7 +314,7 @@ static void add_woken(struct perfetto *v, const struct cpu_switch *w)
 	struct open_event at = begin_event(v, TYPE_INSTANT, thread_uuid(w->thread),
 					   &k, TITLE_NONE);
 
-	put_bytes(&v->m->out, EVENT_NAME, "woken", 5);
+	put_number(&v->m->out, EVENT_NAME_NUMBER, v->woken);
 	put_fixed(&v->m->out, EVENT_FLOW_END, w->flow);
 	end_event(v, at);
 }
@@ -388,7 +328,7 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	bundle = begin_message(out, PACKET_FTRACE, NOTE_LENGTH);
 	put_number(out, BUNDLE_CPU, w->row->cpu);
 	event = begin_message(out, BUNDLE_EVENT, NOTE_LENGTH);
-	put_number(out, FTRACE_TIMESTAMP, w->row->time);
+	put_number(out, FTRACE_TIMESTAMP, w->row->time - v->boot);
 	put_number(out, FTRACE_PID, (uint64_t)w->prev_tid);
 	change = begin_message(out, FTRACE_SWITCH, NOTE_LENGTH);
 	if (w->prev_name.p)
@@ -408,35 +348,52 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 		add_woken(v, w);
 }
 
+/* An event of the track of a loss, in a sequence that has no names. */
+static void put_loss(struct perfetto *v, const struct timeline *t, uint64_t type, uint64_t time,
+		     const struct md_loss *loss)
+{
+	struct md_buf *out = &v->m->out;
+	size_t packet = begin_packet(v), event, name;
+
+	put_number(out, PACKET_TIMESTAMP, time);
+	put_number(out, PACKET_CLOCK, BUILTIN_REALTIME);
+	event = begin_message(out, PACKET_TRACK_EVENT, EVENT_LENGTH);
+	put_number(out, EVENT_TYPE, type);
+	put_number(out, EVENT_TRACK, make_uuid(UUID_THREAD, t->slices.tid));
+	if (loss) {
+		name = begin_message(out, EVENT_NAME, TEXT_LENGTH);
+		md_loss_title(loss, out);
+		end_message(out, name, TEXT_LENGTH);
+	}
+	end_message(out, event, EVENT_LENGTH);
+	if (loss)
+		put_number(out, PACKET_DROPPED, 1);
+	perfetto_end_any(v, packet, SEQUENCE_LOSSES, loss ? CLEARED : NEEDS_STATE);
+}
+
 /* A slice with the count as its name, whose first packet says that packets were dropped. */
 static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 {
-	struct mark k = { .track = t, .time = lost_begin(l) };
 	struct perfetto *v = arg;
-	struct md_buf *out = &v->m->out;
-	struct open_event at = begin_event(v, TYPE_BEGIN, make_uuid(UUID_THREAD, t->slices.tid), &k,
-					   TITLE_NONE);
-	size_t name = begin_message(out, EVENT_NAME, TEXT_LENGTH);
 
-	md_loss_title(&l->loss, out);
-	end_message(out, name, TEXT_LENGTH);
-	end_message(out, at.event, EVENT_LENGTH);
-	put_number(out, PACKET_DROPPED, 1);
-	v->any = false;         /* and that nothing depends on these */
-	end_packet(v, at.packet);
-	k.time = l->loss.to;
-	put_event(v, TYPE_END, &k, TITLE_NONE);
+	put_loss(v, t, TYPE_BEGIN, lost_begin(l), &l->loss);
+	put_loss(v, t, TYPE_END, l->loss.to, NULL);
 }
 
 void perfetto_make(struct maker *m)
 {
-	static const struct track_form form = { .classes = add_shape, .process = describe_process,
-						.describe = describe, .begin = add_begin,
+	static const struct track_form form = { .classes = add_shape,
+						.process = perfetto_describe_process,
+						.describe = perfetto_describe, .begin = add_begin,
 						.end = add_end, .cut = add_cut,
 						.instant = add_instant, .switched = add_switch,
 						.counter = add_counter, .lose = add_lost };
 	struct perfetto v = { .m = m };
 
+	perfetto_put_first(&v);
+	v.woken = perfetto_intern(&v.names, INTERNED_EVENT, (struct text){ "woken", 5 });
+	put_names(&v);
 	tracks_run(m, &form, &v);
 	free_shapes(&v);
+	perfetto_names_deinit(&v.names);
 }

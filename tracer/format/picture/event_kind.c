@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/format/export/event_kind.h"
+#include "tracer/format/picture/event_kind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "metadata/json.h"
 #include "metadata/number.h"
 #include "tracer/base/array.h"
-#include "tracer/format/export/track.h"
+#include "tracer/format/picture/track.h"
 #include "tracer/session/session.h"
 #include "tracer/view/stack.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Values of events as debug annotations of Perfetto. Private to perfetto.c. */
-#ifndef TRACER_EXPORT_PERFETTO_VALUE_H
-#define TRACER_EXPORT_PERFETTO_VALUE_H
+#ifndef TRACER_PICTURE_PERFETTO_VALUE_H
+#define TRACER_PICTURE_PERFETTO_VALUE_H
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,12 +9,12 @@
 
 #include "metadata/plain.h"
 #include "metadata/program.h"
-#include "tracer/format/export/protobuf.h"
-#include "tracer/format/export/row.h"
+#include "tracer/format/picture/protobuf.h"
+#include "tracer/format/maker/row.h"
 
 enum { EVENT_ANNOTATION = 4 };
-enum { NOTE_BOOL = 2, NOTE_UINT, NOTE_INT, NOTE_DOUBLE, NOTE_STRING, NOTE_POINTER, NOTE_JSON = 9,
-       NOTE_NAME };
+enum { NOTE_NAME_NUMBER = 1, NOTE_BOOL, NOTE_UINT, NOTE_INT, NOTE_DOUBLE, NOTE_STRING,
+       NOTE_POINTER, NOTE_JSON = 9, NOTE_NAME };
 /* The bytes that the lengths of most messages have */
 enum { PACKET_LENGTH = 2, EVENT_LENGTH = 2, NOTE_LENGTH = 1, TEXT_LENGTH = 1 };
 

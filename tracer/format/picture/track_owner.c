@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "metadata/json.h"
-#include "tracer/format/export/event_kind.h"
+#include "tracer/format/picture/event_kind.h"
 
 /* ---- counters ---- */
 

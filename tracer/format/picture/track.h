@@ -10,10 +10,11 @@
  *	event_kind.c    an event class, by its names
  *	track_owner.c   the counters and the processes
  */
-#ifndef TRACER_EXPORT_TRACK_H
-#define TRACER_EXPORT_TRACK_H
+#ifndef TRACER_PICTURE_TRACK_H
+#define TRACER_PICTURE_TRACK_H
 
-#include "tracer/format/export/export.h"
+#include "tracer/format/maker/maker.h"
+#include "tracer/format/picture/picture.h"
 #include "tracer/view/slice/slice.h"
 
 #define TRACK_NAME_MAX 64

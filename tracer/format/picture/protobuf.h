@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages of protobuf, written into a buffer. */
-#ifndef TRACER_EXPORT_PROTOBUF_H
-#define TRACER_EXPORT_PROTOBUF_H
+#ifndef TRACER_PICTURE_PROTOBUF_H
+#define TRACER_PICTURE_PROTOBUF_H
 
 #include <stdint.h>
 #include <string.h>

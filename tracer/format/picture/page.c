@@ -16,8 +16,9 @@
  *   v COUNTER VALUE            a value of the event before, without tabs: `v0 12`
  *   x NS TRACK                 where the innermost slice is cut, whose end is not known: `x120 0`
  *   l TRACK FROM TO TITLE      a loss on this track, NS since the first event, and what it is
- *   z START DROPPED            the last line: the time of the first event, ns since the epoch, and
- *                              how many begins are instants, as their ends were overwritten
+ *   z START DROPPED LIVE       the last line: the time of the first event, ns since the epoch; how
+ *                              many begins are instants, as their ends were overwritten; and of
+ *                              live.html after how many ms a browser loads it again, else 0
  *   y NAMES                    the names of code addresses of the event before, as JSON
  *
  * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
@@ -27,15 +28,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metadata/json.h"
 #include "metadata/number.h"
 #include "metadata/program.h"
-#include "tracer/format/export/track.h"
+#include "tracer/format/picture/html.h"
+#include "tracer/format/picture/track.h"
 #include "tracer/session/session.h"
 #include "tracer/view/stack.h"
 
 __asm__(".section .rodata\n"
-	"page_begin: .incbin \"tracer/format/export/page.html\"\n"
+	"page_begin: .incbin \"tracer/format/picture/page.html\"\n"
 	"page_end: .byte 0\n"
 	".previous\n");
 
@@ -60,34 +61,9 @@ struct last_context {
 	char text[];
 };
 
-/* Within a script element, `<` could end it: makes those from `at` on an escape of JSON. */
-static void make_safe(struct page *v, size_t at)
-{
-	struct md_buf *out = &v->m->out;
-	const char *p, *sign;
-	size_t n;
-
-	if (out->failed || out->len == at || !memchr(out->data + at, '<', out->len - at))
-		return;
-	md_buf_reset(&v->text);
-	md_buf_put(&v->text, out->data + at, out->len - at);
-	out->len = at;
-	out->failed |= v->text.failed;
-	p = md_buf_str(&v->text);
-	for (n = v->text.len; n && (sign = memchr(p, '<', n)); p = sign + 1) {
-		md_buf_put(out, p, (size_t)(sign - p));
-		md_buf_puts(out, "\\u003c");
-		n -= (size_t)(sign + 1 - p);
-	}
-	md_buf_put(out, p, n);
-}
-
 static void put_text(struct page *v, const char *s, size_t n)
 {
-	size_t at = v->m->out.len;
-
-	md_json_escape_put(s, n, &v->m->out);
-	make_safe(v, at);
+	html_put_text(&v->m->out, s, n, &v->text);
 }
 
 static void put_values(struct page *v, const struct md_value *values, uint32_t count)
@@ -113,7 +89,7 @@ static void put_values(struct page *v, const struct md_value *values, uint32_t c
 		o = values[i].type->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
 		out->len = (size_t)(o - out->data);
 	}
-	make_safe(v, at);
+	html_make_safe(out, at, &v->text);
 }
 
 /* Begins a block, and ends the one before. */
@@ -223,7 +199,7 @@ static void put_names(struct page *v, const struct row *r)
 		out->len = before;
 		return;
 	}
-	make_safe(v, at);
+	html_make_safe(out, at, &v->text);
 	md_buf_putc(out, '\n');
 }
 
@@ -308,8 +284,12 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 {
 	uint64_t begin = lost_begin(l), end = l->loss.to;
 	struct page *v = arg;
-	struct md_buf *out = begin_line(v);
+	struct md_buf *out;
 
+	/* A page of the newest events has the newest losses. */
+	if (v->m->from && end < v->m->clock_offset + v->m->from)
+		return;
+	out = begin_line(v);
 	if (!v->start)
 		v->start = v->last = begin;
 	begin = begin < v->start ? v->start : begin;
@@ -320,7 +300,7 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 	md_buf_putc(out, '\n');
 }
 
-void page_make(struct maker *m)
+void page_write(struct maker *m, unsigned int live)
 {
 	static const struct track_form form = { .classes = add_classes,
 						.process = describe_process, .describe = describe,
@@ -329,15 +309,19 @@ void page_make(struct maker *m)
 						.counted = add_counted, .counter = add_counter,
 						.lose = add_lost };
 	struct page v = { .m = m };
-	const char *here = strstr(page_begin, EVENTS_HERE);
+	const char *rest = html_begin(&m->out, page_begin, EVENTS_HERE);
 	uint64_t dropped;
 
-	md_buf_put(&m->out, page_begin, (size_t)(here - page_begin));
 	begin_block(&v);
 	maker_names(m, false);
 	dropped = tracks_run(m, &form, &v);
-	md_buf_printf(&m->out, "z\t%" PRIu64 "\t%" PRIu64 "\n" BLOCK_END, v.start, dropped);
-	here += strlen(EVENTS_HERE);
-	md_buf_put(&m->out, here, (size_t)(page_end - here));
+	md_buf_printf(&m->out, "z\t%" PRIu64 "\t%" PRIu64 "\t%u\n" BLOCK_END, v.start,
+		      dropped, live);
+	md_buf_put(&m->out, rest, (size_t)(page_end - rest));
 	md_buf_deinit(&v.text);
+}
+
+void page_make(struct maker *m)
+{
+	page_write(m, 0);
 }

@@ -4,10 +4,10 @@
  * (view/slice/slice.h), whether it switches or wakes up threads, or has counters, and where the
  * fields are that say so; and the counters and the processes. Private to track.c.
  */
-#ifndef TRACER_EXPORT_EVENT_KIND_H
-#define TRACER_EXPORT_EVENT_KIND_H
+#ifndef TRACER_PICTURE_EVENT_KIND_H
+#define TRACER_PICTURE_EVENT_KIND_H
 
-#include "tracer/format/export/track.h"
+#include "tracer/format/picture/track.h"
 
 #define KIND_COUNTERS 16        /* further numbers of an event are not counters */
 

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/format/maker/maker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/session/session.h"
+#include "tracer/view/divide.h"
+#include "tracer/view/merge.h"
+#include "tracer/view/stack.h"
+
+#define PIECE (256u << 10)
+#define EVENTS_A_SHOW 8192u     /* between two values of session.exporting */
+
+void maker_write(struct maker *m)
+{
+	uint64_t before = m->file.size;
+
+	if (m->write) {
+		m->write(m);
+		return;
+	}
+	if (m->out.failed)
+		m->err = -ENOMEM;
+	if (!m->err && m->out.len)
+		m->err = session_frozen(m->s, (int64_t)m->out.len);
+	if (m->err)
+		return;
+	m->err = memory_file_add(&m->file, m->out.data, m->out.len);
+	if (m->err) {
+		/* What was added counts already. */
+		session_frozen(m->s, -(int64_t)(before + m->out.len - m->file.size));
+		return;
+	}
+	md_buf_reset(&m->out);
+}
+
+/* Says how far the file is: the run is at `part` (0 to 1) of its events. */
+static void show_done(const struct maker *m, double part)
+{
+	unsigned int runs = m->runs ? m->runs : 1;
+
+	/* Only a number to show: no other memory depends on it. */
+	if (m->done)
+		__atomic_store_n(m->done, 1 + (uint32_t)(100 * (m->run + part) / runs),
+				 __ATOMIC_RELAXED);
+}
+
+/* How far a run is that began at the time `first`, and is at `now`. */
+static double part_of(const struct maker *m, uint64_t first, uint64_t now)
+{
+	return m->limit > first ? (double)(now - first) / (double)(m->limit - first) : 0;
+}
+
+/* A merge at the places where the events of `later` begin. */
+static struct merge *merge_later(const struct maker *m)
+{
+	struct stream_set set = { 0 };
+	struct merge *merge = NULL;
+
+	if (!session_streams(m->s, NULL, &set))
+		merge = merge_create_at(m->places, m->place_count, &set);
+	stream_set_deinit(&set);
+	return merge;
+}
+
+/* The events that are held, for a run. NULL: m->err. */
+static struct merge *begin_run(struct maker *m)
+{
+	struct merge *merge = m->places ? merge_later(m) : merge_create();
+	uint64_t now;
+
+	if (!merge) {
+		m->err = -ENOMEM;
+		return NULL;
+	}
+	m->err = merge_look_session(merge, m->s, &now);
+	/* A second run has the same events as the first. */
+	if (!m->limit)
+		m->limit = now;
+	return merge;
+}
+
+uint64_t maker_since(struct maker *m)
+{
+	struct merge *merge = begin_run(m);
+	uint64_t since = merge && !m->err ? merge_since(merge) : 0;
+
+	merge_destroy(merge);
+	return since ? m->clock_offset + since : 0;
+}
+
+static void end_run(struct maker *m, struct merge *merge)
+{
+	if (!m->err)
+		m->err = merge_failed(merge);
+	m->run++;
+	merge_destroy(merge);
+}
+
+/*
+ * Tells of the losses before the current event of a cursor, or after its last one; these ended at
+ * `last` or later.
+ */
+static void tell_losses(struct maker *m, const struct merge *merge, uint32_t number, uint64_t last,
+			void *arg)
+{
+	struct cursor *c = merge->cursors[number];
+	struct lost l = { .cursor = c, .number = number };
+
+	while (cursor_loss(c, &l.loss)) {
+		l.stream = merge_loss_stream(c);
+		l.loss.to = l.loss.to && l.loss.to < last ? last : l.loss.to;
+		l.loss.from += l.loss.from ? m->clock_offset : 0;
+		l.loss.to += l.loss.to ? m->clock_offset : 0;
+		if (m->lose && !m->err)
+			m->lose(arg, &l);
+	}
+}
+
+/* Without a later half, the run ends where the streams do. */
+static void tell_last(struct maker *m, struct merge *merge, uint64_t last, void *arg)
+{
+	if (m->later && m->limit < m->later->from)
+		return;
+	merge_end_losses(merge);
+	for (uint32_t i = 0; i < merge->count; i++)
+		if (!merge->cursors[i]->have)
+			tell_losses(m, merge, i, last, arg);
+}
+
+void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
+	       void *arg)
+{
+	uint64_t count = 0, first = 0, last = 0;
+	struct merge *merge = begin_run(m);
+	struct cursor *c;
+	struct row r;
+
+	while (!m->err && (c = merge_top(merge, m->limit))) {
+		if (c->o.ts < m->from) {
+			merge_skip(merge);
+			continue;
+		}
+		if (c->losses.pending)
+			tell_losses(m, merge, merge->heap[0].rank, 0, arg);
+		m->err = m->err ? m->err : rows_read(&m->rows, c, needs, &r);
+		if (m->err)
+			break;
+		r.time = m->clock_offset + c->o.ts;
+		first = count ? first : c->o.ts;
+		last = c->o.ts;
+		if (count++ % EVENTS_A_SHOW == 0)
+			show_done(m, part_of(m, first, c->o.ts));
+		add(arg, &r);
+		if (m->out.len >= PIECE || m->out.failed)
+			maker_write(m);
+		merge_next(merge);
+	}
+	if (!m->err)
+		tell_last(m, merge, last, arg);
+	if (merge)
+		end_run(m, merge);
+}
+
+/* ---- two halves ---- */
+
+#define HALVES_MIN (256u << 10) /* bytes of events that are worth a thread */
+
+static void free_later(struct maker *m)
+{
+	if (!m->later)
+		return;
+	md_buf_deinit(&m->later->out);
+	rows_deinit(&m->later->rows);
+	free(m->later->places);
+	free(m->later);
+	m->later = NULL;
+}
+
+/* Makes m->later, if the session's rings have events for two. 0 or -ENOMEM. */
+static int divide(struct maker *m, const struct merge *merge)
+{
+	struct division d;
+
+	if (!merge_divide(merge, HALVES_MIN, false, &d))
+		return 0;
+	m->later = calloc(1, sizeof(*m->later));
+	if (!m->later) {
+		free(d.places);
+		return -ENOMEM;
+	}
+	*m->later = (struct maker){ .s = m->s, .limit = m->limit, .from = d.from,
+				    .clock_offset = m->clock_offset, .places = d.places,
+				    .place_count = d.count };
+	return 0;
+}
+
+struct half {
+	struct maker *m;
+	void (*add)(void *arg, const struct row *r);
+	void *arg;
+};
+
+static void *run_half(void *arg)
+{
+	struct half *half = arg;
+
+	maker_run(half->m, ROW_VALUES, half->add, half->arg);
+	maker_write(half->m);
+	return NULL;
+}
+
+void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg,
+		  void *later)
+{
+	struct half half = { m->later, add, later };
+	uint64_t limit = m->limit;
+	pthread_t id;
+	bool thread;
+
+	/* Names of code addresses are looked up by one thread. */
+	if (m->stacks || !m->later) {
+		maker_run(m, ROW_VALUES, add, arg);
+		return;
+	}
+	m->later->lose = m->lose;
+	m->err = rows_lend(&m->rows, &m->later->rows);
+	if (m->err)
+		return;
+	thread = !pthread_create(&id, NULL, run_half, &half);
+	m->limit = m->later->from - 1 < limit ? m->later->from - 1 : limit;
+	maker_run(m, ROW_VALUES, add, arg);
+	m->limit = limit;
+	if (thread)
+		pthread_join(id, NULL);
+	else if (!m->err)
+		run_half(&half);
+	m->rest = m->later->file;
+	m->err = m->err ? m->err : m->later->err;
+}
+
+/* ---- event classes ---- */
+
+/* How many event classes the stream has, at most. */
+static uint32_t count_classes(const struct stream *s)
+{
+	uint32_t n;
+
+	/* An imported trace may describe more of them later. */
+	if (s->input)
+		return UINT32_MAX;
+	pthread_mutex_lock(&s->trace->lock);
+	n = s->class->event_count;
+	pthread_mutex_unlock(&s->trace->lock);
+	return n;
+}
+
+/* Whether a stream that has looked, and of which nothing was read, has losses. */
+static bool have_losses(const struct merge *merge)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < merge->count && !found; i++) {
+		const struct cursor *c = merge->cursors[i];
+		struct input_losses l = stream_losses(&c->stream);
+		struct ring_counts counts;
+
+		ring_counts(&c->stream, &counts);
+		found = counts.discarded || counts.overwritten || l.count || c->losses.pending;
+	}
+	return found;
+}
+
+/* Notes the classes of the events of stream i, which is `part` of them all. */
+static void note_stream(struct maker *m, struct cursor *c, uint32_t i, double part)
+{
+	uint32_t classes = count_classes(&c->stream), noted = 0;
+	const struct md_event *last = NULL;
+	uint64_t count = 0, first = c->o.ts;
+	bool more = c->have;
+
+	for (; more && noted < classes && c->o.ts <= m->limit && !m->err; more = cursor_next(c)) {
+		if (count++ % EVENTS_A_SHOW == 0)
+			show_done(m, part * (i + part_of(m, first, c->o.ts)));
+		if (c->o.event != last)
+			m->err = rows_note(&m->rows, c, i + 1, &noted);
+		last = c->o.event;
+		m->lossy |= c->losses.pending != 0;
+	}
+	cursor_release(c);
+}
+
+void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg)
+{
+	struct merge *merge = begin_run(m);
+
+	if (!m->err)
+		m->err = divide(m, merge);
+	/* Stream by stream: faster than in the order of time. */
+	if (!m->err)
+		m->lossy = have_losses(merge);
+	for (size_t i = 0; !m->err && i < merge->count; i++)
+		note_stream(m, merge->cursors[i], (uint32_t)i, 1 / (double)merge->count);
+	if (!m->err)
+		m->err = rows_classes(&m->rows, add, arg);
+	if (merge)
+		end_run(m, merge);
+}
+
+/* Whether the session has callstacks: 0 or 1; -errno. */
+static int have_stacks(struct session *s)
+{
+	struct stream_set set = { 0 };
+	int found = session_streams(s, NULL, &set);
+
+	for (size_t i = 0; !found && i < set.count; i++)
+		found = stacks_has(set.streams[i].class);
+	stream_set_deinit(&set);
+	return found;
+}
+
+struct stacks *maker_names(struct maker *m, bool always)
+{
+	int has = m->stacks || m->err ? 0 : always ? 1 : have_stacks(m->s);
+
+	if (has)
+		m->err = has < 0 ? has : stacks_create(m->s, &m->stacks);
+	return m->stacks;
+}
+
+void maker_begin(struct maker *m, struct stream_set *held, struct session *s)
+{
+	*m = (struct maker){ .s = session_ref(s), .clock_offset = session_clock_offset(s) };
+	*held = (struct stream_set){ 0 };
+	/* Between two runs, no event class is freed. */
+	m->err = session_streams(s, NULL, held);
+}
+
+void maker_end(struct maker *m, struct stream_set *held)
+{
+	maker_write(m);
+	stream_set_deinit(held);
+	free_later(m);
+	md_buf_deinit(&m->out);
+	rows_deinit(&m->rows);
+	stacks_destroy(m->stacks);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "tracer/format/picture/flame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/name.h"
+#include "tracer/base/hash.h"
+#include "tracer/session/session.h"
+
+#define NODES_MAX FLAME_NODES
+#define TABLE (2 * NODES_MAX)   /* a power of two */
+#define NONE FLAME_NONE
+
+/* The child of this name, a new one if there is none. NONE: there is no room. */
+static uint32_t find_child(struct flame *v, uint32_t parent, const char *name, size_t n)
+{
+	uint64_t hash = hash_bytes(hash_step(v->nodes[parent].hash, '/'), name, n);
+	uint32_t i = (uint32_t)(hash ^ hash >> 32);
+	struct flame_node *k;
+
+	for (; v->table[i & (TABLE - 1)]; i++)
+		if (v->nodes[v->table[i & (TABLE - 1)]].hash == hash)
+			return v->table[i & (TABLE - 1)];
+	if (v->count == NODES_MAX)
+		return NONE;
+	k = &v->nodes[v->count];
+	*k = (struct flame_node){ .parent = parent, .child = NONE, .hash = hash,
+			    .next = v->nodes[parent].child, .name = v->names.len, .name_len = n };
+	md_buf_put(&v->names, name, n);
+	v->nodes[parent].child = v->count;
+	v->table[i & (TABLE - 1)] = v->count;
+	return v->count++;
+}
+
+static uint32_t find_symbol(struct flame *v, uint32_t parent, const struct symbol *symbol)
+{
+	struct md_buf *name = &v->name;
+	const char *object = symbol->object ? symbol->object : "[unknown]";
+
+	/* Names of files and functions may have any bytes. */
+	md_buf_reset(name);
+	if (!symbol->name && *object != '[')
+		md_buf_putc(name, '[');
+	md_name_event(symbol->name ? symbol->name : object, name);
+	if (!symbol->name && *object != '[')
+		md_buf_putc(name, ']');
+	return name->failed ? NONE : find_child(v, parent, name->data, name->len);
+}
+
+static uint32_t find_thread(struct flame *v, const struct timeline *t)
+{
+	return t->name_len ? find_child(v, 0, t->name, t->name_len) : find_child(v, 0, "?", 1);
+}
+
+static void add_begin(void *arg, const struct mark *k)
+{
+	const struct slice *outer = track_outer(k->track, k->slice);
+	struct flame *v = arg;
+	uint32_t parent = outer ? outer->mark : find_thread(v, k->track);
+
+	k->slice->mark = parent == NONE ? NONE
+					: find_child(v, parent, k->name->plain.p, k->name->plain.n);
+}
+
+/* The slice adds this time to its frame, to the one below it and to the slice around it. */
+static void add_time(struct flame *v, const struct mark *k, uint64_t time)
+{
+	struct slice *outer = track_outer(k->track, k->slice);
+	uint32_t i = k->slice->mark, parent;
+
+	if (i == NONE)
+		return;
+	parent = v->nodes[i].parent;
+	v->nodes[i].total += time;
+	v->nodes[parent].inner += time;
+	if (outer) {
+		outer->inner += time;
+		return;
+	}
+	/* A thread's name and `all` have the time of what is on them. */
+	v->nodes[parent].total += time;
+	v->nodes[0].total += time;
+}
+
+static void add_end(void *arg, const struct mark *k)
+{
+	struct flame *v = arg;
+
+	if (k->slice->mark != NONE)
+		v->nodes[k->slice->mark].count++;
+	add_time(v, k, k->time - k->slice->begin);
+}
+
+/* How long a slice without an end lasted is not known: its frame carries those on it. */
+static void add_unended(void *arg, const struct mark *k)
+{
+	add_time(arg, k, k->slice->inner);
+}
+
+/* The frame on which the event's stack stands: its process. */
+static uint32_t find_process(struct flame *v, const struct row *r)
+{
+	int i = row_find(r->stream->context, r->stream->context_count, "procname");
+	struct text name;
+
+	if (i < 0 || !md_value_string(&r->context[i], &name.p, &name.n) || !name.n)
+		return 0;
+	md_buf_reset(&v->name);
+	md_value_put_text(name.p, name.n, &v->name);
+	return v->name.failed ? NONE : find_child(v, 0, v->name.data, v->name.len);
+}
+
+static void add_stack(void *arg, const struct row *r)
+{
+	struct flame *v = arg;
+	uint32_t parent, i = 0;
+
+	if (r->torn || !stacks_has(r->stream) ||
+	    !stacks_read(v->m->stacks, session_clock_offset(v->m->s), r->cursor, &v->stack))
+		return;
+	v->nodes[0].total++;
+	for (uint32_t n = v->stack.count + 1; n-- > 0; i = parent) {
+		parent = n == v->stack.count ? find_process(v, r)
+					     : find_symbol(v, i, &v->stack.frames[n]);
+		if (parent == NONE)
+			return;
+		if (parent == 0)        /* no process is known */
+			continue;
+		v->nodes[i].inner++;
+		v->nodes[parent].total++;
+	}
+}
+
+/* ---- the order ---- */
+
+static int compare_nodes(const void *a, const void *b, void *arg)
+{
+	const struct flame *v = arg;
+	const struct flame_node *x = &v->nodes[*(const uint32_t *)a];
+	const struct flame_node *y = &v->nodes[*(const uint32_t *)b];
+	size_t n = x->name_len < y->name_len ? x->name_len : y->name_len;
+	int order = memcmp(v->names.data + x->name, v->names.data + y->name, n);
+
+	return order ? order : (x->name_len > y->name_len) - (x->name_len < y->name_len);
+}
+
+/* Frames beside each other are in the order of their names. */
+static void sort_frames(struct flame *v)
+{
+	uint32_t *order = calloc(v->count, sizeof(*order));
+
+	if (!order || v->names.failed) {
+		v->m->err = -ENOMEM;
+		free(order);
+		return;
+	}
+	for (uint32_t i = 0; i < v->count; i++) {
+		order[i] = i;
+		v->nodes[i].child = NONE;
+	}
+	qsort_r(order + 1, v->count - 1, sizeof(*order), compare_nodes, v);
+	/* The last name is put in front first. */
+	for (uint32_t n = v->count; n-- > 1;) {
+		struct flame_node *k = &v->nodes[order[n]], *parent = &v->nodes[k->parent];
+
+		k->next = parent->child;
+		parent->child = order[n];
+	}
+	free(order);
+}
+
+uint64_t flame_self(const struct flame *v, const struct flame_node *k)
+{
+	bool own = k->count || v->by_stack;
+
+	return own && k->total > k->inner ? k->total - k->inner : 0;
+}
+
+void flame_collect(struct flame *v, struct maker *m)
+{
+	static const struct track_form form = { .begin = add_begin, .end = add_end,
+						.cut = add_unended, .leave = add_unended };
+
+	*v = (struct flame){ .m = m, .count = 1 };
+	v->nodes = calloc(NODES_MAX, sizeof(*v->nodes));
+	v->table = calloc(TABLE, sizeof(*v->table));
+	if (!v->nodes || !v->table) {
+		m->err = -ENOMEM;
+		return;
+	}
+	md_buf_puts(&v->names, "all");
+	v->nodes[0] = (struct flame_node){ .child = NONE, .next = NONE, .hash = HASH_START,
+					   .name_len = 3 };
+	v->by_stack = maker_names(m, false);
+	if (v->by_stack)
+		maker_run(m, ROW_VALUES, add_stack, v);
+	else if (!m->err)
+		v->dropped = tracks_run(m, &form, v);
+	if (!v->by_stack)
+		v->nodes[0].inner = v->nodes[0].total;
+	if (!m->err)
+		sort_frames(v);
+}
+
+void flame_deinit(struct flame *v)
+{
+	free(v->nodes);
+	free(v->table);
+	md_buf_deinit(&v->names);
+	md_buf_deinit(&v->name);
+}
