@@ -15,7 +15,8 @@ import sys
 from collections import defaultdict
 from fnmatch import fnmatchcase
 
-SIZES = {"INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "STRING": 0}
+SIZES = {"INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "UINT8": 1, "UINT16": 2, "UINT32": 4,
+         "UINT64": 8, "STRING": 0}
 
 
 def cut_string(data):
@@ -53,7 +54,8 @@ def read_file(path, names, fields, values, common):
             if not SIZES[type_name]:
                 value, body = cut_string(body)
             else:
-                value = int.from_bytes(body[:SIZES[type_name]], "little", signed=True)
+                value = int.from_bytes(body[:SIZES[type_name]], "little",
+                                       signed=type_name[0] == "I")
                 body = body[SIZES[type_name]:]
             seen = values[names[kind]]
             seen[name] = seen.get(name) or value

@@ -13,7 +13,8 @@ mount_kernel
 
 mkdir "$work/M"
 echo "0123456789" >"$work/M/f"
-hook_session "c$mark" '@* except @syscall'
+# (An exception is of events: other hooks on system calls have rules of their own.)
+hook_session "c$mark" '@* except @syscall' @iosyscall @aio @signal @process
 s=$S/c$mark
 # (Each system call of all processes is two events: these two hooks have a session of their own.)
 hook_session "y$mark" @syscall

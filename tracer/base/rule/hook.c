@@ -99,6 +99,11 @@ static bool is_named(const struct hook *h, const char *spec)
 	       glob_match(spec, h->name);
 }
 
+bool hook_is_named(const struct hook *h, const char *pattern)
+{
+	return is_named(h, pattern + 1);
+}
+
 static bool is_chosen(const struct hook *h, const struct hook_pattern *p)
 {
 	return p->way == __atomic_load_n(&h->chosen, __ATOMIC_RELAXED) && is_present(p);

@@ -109,6 +109,8 @@ void hook_refuse(const char *key);
 /* ---- rules ---- */
 
 bool hook_is_rule(const char *pattern);
+/* Whether the pattern @NAME names the hook, or its group. */
+bool hook_is_named(const struct hook *h, const char *pattern);
 /* Checks the characters of a pattern @NAME. 0 or -EINVAL. */
 int hook_check(struct scan *s, struct word *w);
 /* Whether an alternative that is chosen has the event. The key: kernel_pattern.h. */

@@ -9,6 +9,7 @@
  * channel does not have the context. Strings have the escapes of JSON.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "tracer/base/hash.h"
 #include "tracer/format/export/lket.h"
 #include "tracer/kernel/kevent/kevent.h"
+#include "tracer/session/session.h"
 
 struct lket {
 	struct maker *m;
@@ -48,21 +50,108 @@ static bool is_name_of(const char *pattern, const char *event)
 	return false;
 }
 
-const struct hook *lket_find_hook(const struct md_event *class, int *way)
-{
-	const char *event = class->name;
+/* ---- which hook an event stands for ---- */
 
+struct lket_hook_use {
+	bool named;     /* a rule @NAME of the session names the hook */
+	int first;      /* else: the first alternative with an event in the trace; INT_MAX: none */
+};
+
+static bool is_except(const struct rule *r, const struct hook *h)
+{
+	for (size_t i = 0; i < r->except_count; i++)
+		if (hook_is_rule(r->except[i]) && hook_is_named(h, r->except[i]))
+			return true;
+	return false;
+}
+
+static void note_rule(struct lket_hooks *u, const struct rule *r)
+{
+	for (size_t i = 0; hook_is_rule(r->pattern) && i < hooks_count(); i++)
+		u->list[i].named |= hook_is_named(hook_at(i), r->pattern) &&
+				    !is_except(r, hook_at(i));
+}
+
+static void note_event(struct lket_hooks *u, const struct md_event *e)
+{
+	for (size_t i = 0; e->loglevel == MD_LOGLEVEL_NONE && i < hooks_count(); i++)
+		for (size_t n = 0; n < hook_at(i)->count; n++) {
+			const struct hook_pattern *p = &hook_at(i)->patterns[n];
+
+			if (p->way < u->list[i].first && is_name_of(p->text, e->name))
+				u->list[i].first = p->way;
+		}
+}
+
+int lket_hooks_init(struct lket_hooks *u, struct session *s)
+{
+	struct stream_set set = { 0 };
+	const struct md_stream *last = NULL;
+	struct channel *c;
+	int err;
+
+	u->list = calloc(hooks_count() + 1, sizeof(*u->list));
+	err = u->list ? session_streams(s, NULL, &set) : -ENOMEM;
+	if (err)
+		return err;
+	for (size_t i = 0; i < hooks_count(); i++)
+		u->list[i].first = INT_MAX;
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (size_t i = 0; c->kernel && i < c->rules.count; i++)
+			note_rule(u, &c->rules.rules[i]);
+	pthread_mutex_unlock(&s->tracer->lock);
+	/* Streams of one class follow each other. */
+	for (size_t i = 0; i < set.count; i++) {
+		const struct md_stream *class = set.streams[i].class;
+		const struct md_event *e;
+
+		for (uint32_t id = 0; class != last && id <= MD_EVENT_ID_MAX; id++)
+			if ((e = md_stream_event(class, id)))
+				note_event(u, e);
+		last = class;
+	}
+	stream_set_deinit(&set);
+	return 0;
+}
+
+void lket_hooks_deinit(struct lket_hooks *u)
+{
+	free(u->list);
+	u->list = NULL;
+}
+
+/*
+ * Whether this alternative records the hook. With a rule @NAME it is the chosen one: another rule
+ * may record the event of another alternative, too, which is no second record of the hook.
+ */
+static bool is_used(const struct lket_hook_use *use, const struct hook *h, int way)
+{
+	int chosen = __atomic_load_n(&h->chosen, __ATOMIC_RELAXED);
+
+	return way == (use->named && chosen >= 0 ? chosen : use->first);
+}
+
+const struct hook *lket_find_hook(const struct lket_hooks *u, const struct md_event *class,
+				  int *way)
+{
 	if (class->loglevel != MD_LOGLEVEL_NONE)        /* an event of an application */
 		return NULL;
 
-	/* First without stars: @iosyscall.read is nearer than @syscall. */
-	for (int star = 0; star < 2; star++)
+	/*
+	 * First the hooks that rules name, and without stars: @iosyscall.read is nearer than
+	 * @syscall.
+	 */
+	for (int pass = 0; pass < 4; pass++)
 		for (size_t i = 0; i < hooks_count(); i++)
 			for (size_t n = 0; n < hook_at(i)->count; n++) {
-				const char *text = hook_at(i)->patterns[n].text;
+				const struct hook_pattern *p = &hook_at(i)->patterns[n];
 
-				if (!strchr(text, '*') == !star && is_name_of(text, event)) {
-					*way = hook_at(i)->patterns[n].way;
+				if (u->list[i].named == (pass < 2) &&
+				    !strchr(p->text, '*') == !(pass & 1) &&
+				    is_used(&u->list[i], hook_at(i), p->way) &&
+				    is_name_of(p->text, class->name)) {
+					*way = p->way;
 					return hook_at(i);
 				}
 			}
@@ -161,10 +250,10 @@ struct lket_entry {
 	uint64_t usec;          /* 0: it has returned */
 };
 
-struct lket_common lket_common_of(const struct row *r)
+struct lket_common lket_common_of(const struct lket_hooks *u, const struct row *r)
 {
 	int way;
-	const struct hook *h = lket_find_hook(r->class, &way);
+	const struct hook *h = lket_find_hook(u, r->class, &way);
 	struct lket_common c = { .tid = lket_find_context(r, "tid", "vtid"),
 				 .pid = lket_find_context(r, "pid", "vpid"),
 				 .ppid = lket_find_context(r, "ppid", "vppid") };
@@ -259,7 +348,9 @@ void lket_make(struct maker *m)
 {
 	struct lket l = { .m = m };
 
-	maker_run(m, ROW_VALUES, add_line, &l);
+	m->err = m->err ? m->err : lket_hooks_init(&l.kinds.hooks, m->s);
+	if (!m->err)
+		maker_run(m, ROW_VALUES, add_line, &l);
 	lket_kinds_deinit(&l.kinds);
 	md_buf_deinit(&l.text);
 }

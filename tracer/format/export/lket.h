@@ -24,8 +24,17 @@
 
 /* ---- lket.c ---- */
 
+/* How the session records each hook (rule/hook.h): what decides which hook an event stands for. */
+struct lket_hooks {
+	struct lket_hook_use *list;     /* by hook; owned */
+};
+
+/* Takes tracer.lock. 0 or -ENOMEM. Free it with lket_hooks_deinit in both cases. */
+int lket_hooks_init(struct lket_hooks *u, struct session *s);
+void lket_hooks_deinit(struct lket_hooks *u);
 /* The hook that stands for the event, and which of its alternatives; NULL. */
-const struct hook *lket_find_hook(const struct md_event *class, int *way);
+const struct hook *lket_find_hook(const struct lket_hooks *u, const struct md_event *class,
+				  int *way);
 
 /* The columns that LKET's database has for each event of a hook, with their types of SQL. */
 extern const char *const lket_columns[][2];
@@ -43,7 +52,7 @@ struct lket_entries {
 	size_t count, size;             /* size: a power of two */
 };
 
-struct lket_common lket_common_of(const struct row *r);
+struct lket_common lket_common_of(const struct lket_hooks *u, const struct row *r);
 /* Appends the values with a comma before each. False: no memory. */
 bool lket_common_put(const struct lket_common *c, const struct row *r, struct lket_entries *e,
 		     struct md_buf *out);
@@ -58,6 +67,7 @@ int lket_export_open(struct session *s, struct export_files **out);
 struct lket_column {
 	char *name;             /* without colons; owned */
 	const char *type;       /* LKET's: INT8 … INT64, UINT8 … UINT64, STRING */
+	bool filled_signed;     /* a signed value of some event fills it */
 };
 
 /* What has one number in LKET: a hook, or the events of one name without a hook. */
@@ -69,6 +79,7 @@ struct lket_kind {
 };
 
 struct lket_kinds {
+	struct lket_hooks hooks;
 	struct lket_kind **list;        /* owned */
 	size_t count;
 	unsigned int next;      /* group << 8 | hook of the last kind without a number; 0: none */

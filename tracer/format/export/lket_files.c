@@ -240,7 +240,9 @@ static void make_files(void *arg, const struct stream_set *held)
 	struct lket_files *t = arg;
 
 	(void)held;
-	maker_run(&t->m, ROW_CLASSES, count_row, t);
+	t->m.err = t->m.err ? t->m.err : lket_hooks_init(&t->kinds.hooks, t->m.s);
+	if (!t->m.err)
+		maker_run(&t->m, ROW_CLASSES, count_row, t);
 	if (t->m.err || !t->cpu_count)
 		return;
 	put_kinds(t);

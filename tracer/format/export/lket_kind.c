@@ -53,7 +53,7 @@ static int32_t add_column(struct lket_kind *k, const char *name, size_t len, con
 	}
 	for (char *p = copy; *p; p++)
 		*p = *p == ':' ? '_' : *p;
-	k->columns[k->count] = (struct lket_column){ copy, type };
+	k->columns[k->count] = (struct lket_column){ .name = copy, .type = type };
 	return (int32_t)k->count++;
 }
 
@@ -143,6 +143,7 @@ void lket_kinds_deinit(struct lket_kinds *k)
 	for (size_t i = 0; i < k->count; i++)
 		free_kind(k->list[i]);
 	free(k->list);
+	lket_hooks_deinit(&k->hooks);
 }
 
 /* ---- shapes ---- */
@@ -202,11 +203,51 @@ static struct lket_source find_source(const struct lket_shape *shape, const stru
 	return s;
 }
 
-static void fill_system(struct lket_shape *s, bool *shown, const struct hook *h, int way,
-			const struct row *r)
+/* Whether the value is one that is not negative; *bytes: its size. False: none, or it may be. */
+static bool is_unsigned(const struct lket_source *from, const struct md_type *t,
+			unsigned int *bytes)
 {
-	for (uint32_t i = 0; h && i < s->kind->system; i++) {
-		s->from[i] = find_source(s, h, way, s->kind->columns[i].name, r);
+	*bytes = 8;
+	switch (from->value) {
+	case HOOK_BITS:
+	case HOOK_MAJOR:
+	case HOOK_MINOR:
+	case HOOK_IP:
+	case HOOK_PORT:
+		return true;
+	case HOOK_FIELD:
+		*bytes = t->kind == MD_INT || t->kind == MD_ENUM ? md_int_size(t) : 8;
+		return (t->kind == MD_INT || t->kind == MD_ENUM) && !t->is_signed;
+	default:
+		return false;
+	}
+}
+
+/*
+ * LKET's INT8 … INT64 are bytes without a sign. A column that an unsigned value of at least its
+ * size fills is unsigned, or readers would show large values as negative ones.
+ */
+static void set_sign(struct lket_column *c, const struct lket_source *from, const struct row *r)
+{
+	unsigned int size = lket_type_size(c->type), bytes;
+	const struct md_type *t;
+
+	if (!size || from->from < 0)
+		return;
+	t = &row_field(r, (uint32_t)from->from)->type;
+	if (!is_unsigned(from, t, &bytes))
+		c->filled_signed = true;
+	else if (bytes < size)
+		return;
+	c->type = types[c->filled_signed][__builtin_ctz(size)];
+}
+
+static void fill_system(struct lket_kind *k, struct lket_shape *s, bool *shown,
+			const struct hook *h, int way, const struct row *r)
+{
+	for (uint32_t i = 0; h && i < k->system; i++) {
+		s->from[i] = find_source(s, h, way, k->columns[i].name, r);
+		set_sign(&k->columns[i], &s->from[i], r);
 		s->count = i + 1;
 		if (s->from[i].from >= 0 && s->from[i].value == HOOK_FIELD)
 			shown[(uint32_t)s->from[i].from - r->stream->context_count] = true;
@@ -263,7 +304,7 @@ static const char *short_name(const char *event)
 const struct lket_shape *lket_shape_of(struct lket_kinds *all, const struct row *r, int *err)
 {
 	int way = 0;
-	const struct hook *h = *r->state ? NULL : lket_find_hook(r->class, &way);
+	const struct hook *h = *r->state ? NULL : lket_find_hook(&all->hooks, r->class, &way);
 	struct lket_kind *k = *r->state ? NULL : find_kind(all, h, r->class, err);
 	uint32_t fields = r->class->field_count;
 	struct lket_shape *s;
@@ -285,7 +326,7 @@ const struct lket_shape *lket_shape_of(struct lket_kinds *all, const struct row 
 	memset(shown, 0, fields);
 	for (size_t i = 0; i < room; i++)
 		s->from[i] = (struct lket_source){ -1, HOOK_FIELD, 0 };
-	fill_system(s, shown, h, way, r);
+	fill_system(k, s, shown, h, way, r);
 	if (!fill_user(k, s, r)) {
 		free(s);
 		return NULL;

@@ -63,6 +63,7 @@ struct sql {
 	const struct table *open;       /* the INSERT that is not ended yet */
 	size_t statement;       /* its bytes */
 	struct process_names names;
+	struct lket_hooks hooks;
 	struct lket_entries entries;
 	struct md_buf text;     /* scratch */
 };
@@ -254,7 +255,7 @@ static void add_shape(void *arg, const struct row *r)
 
 	s = calloc(1, sizeof(*s) + count * sizeof(s->columns[0]));
 	if (s) {
-		s->lket = lket_common_of(r);
+		s->lket = lket_common_of(&q->hooks, r);
 		s->table = find_table(q, r->class->name, s->lket.group);
 		s->process = process_contexts_find(r->stream);
 		for (uint32_t i = 0; s->table && i < count && column >= 0; i++) {
@@ -472,7 +473,9 @@ void sql_make(struct maker *m)
 	struct sql q = { .m = m };
 
 	m->runs = 2;
-	maker_classes(m, add_shape, &q);
+	m->err = m->err ? m->err : lket_hooks_init(&q.hooks, m->s);
+	if (!m->err)
+		maker_classes(m, add_shape, &q);
 	q.cells = calloc(q.most + COLUMNS_FIRST, sizeof(const struct md_value *));
 	if (!q.cells)
 		m->err = -ENOMEM;
@@ -488,6 +491,7 @@ void sql_make(struct maker *m)
 	free(q.list);
 	free((void *)q.cells);
 	free(q.entries.list);
+	lket_hooks_deinit(&q.hooks);
 	process_names_deinit(&q.names);
 	md_buf_deinit(&q.text);
 }
