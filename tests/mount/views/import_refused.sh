@@ -163,7 +163,7 @@ awk '
 	on { text = text $0 }
 	on && /;/ {
 		on = 0
-		if (text ~ /"/ && text !~ /IN_CTF|IN_PROPOSAL|OWN_LIMIT|cannot be read|"%s"|RFC/)
+		if (text ~ /"/ && text !~ /IN_CTF|IN_EITHER|IN_PROPOSAL|OWN_LIMIT|cannot be read|"%s"|RFC/)
 			print FILENAME ":" FNR ": " text
 	}' import/ctf.c import/ctf_model.c import/ctf_stream.c import/layout*.c import/packet*.c \
 	tsdl/*.c ctf2/*.c >"$work/without"
@@ -171,7 +171,9 @@ is "sentences without a section" "" "$(cat "$work/without")"
 toc=' 1 2 3 4 4.1 4.1.1 4.1.2 4.1.3 4.1.4 4.1.5 4.1.6 4.1.7 4.1.8 4.2 4.2.1 4.2.2 4.2.3 4.2.4 4.2.5
 5 5.1 5.2 6 6.1 6.1.1 6.1.2 6.2 6.3 6.3.1 6.3.2 7 7.1 7.2 7.3 7.3.1 7.3.2 7.4 8 A B C C.1 C.1.1 C.1.2
 C.1.3 C.1.4 C.1.5 C.1.6 C.1.7 C.2 C.2.2 C.2.3 '
-for section in $(grep -ho 'IN_CTF("[^"]*")' -- */*.c | sed 's/[^"]*"//; s/".*//' | sort -u); do
+for section in $({ grep -ho 'IN_CTF("[^"]*")' -- */*.c
+	cat */*.c | tr '\n' ' ' | grep -o '"[0-9.]*",[[:space:]]*"[0-9.]*")'; } |
+	sed 's/[^"]*"//; s/".*//' | sort -u); do
 	case " $(echo $toc) " in
 	*" $section "*) ;;
 	*) fail "CTF 1.8.3 has no section $section" ;;

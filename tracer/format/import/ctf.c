@@ -106,7 +106,7 @@ static int read_metadata(struct ctf_trace *t, const struct import_file *f, struc
 		tr_fail(err, ret, "out of memory");
 	t->has_uuid = tsdl->has_uuid;
 	t->bytes = tsdl->proposal;
-	t->ctf2 = tsdl->ctf2;
+	t->ctf2 = t->layout.ctf2 = tsdl->ctf2;
 	memcpy(t->uuid, tsdl->uuid, sizeof(t->uuid));
 	free(text);
 	return ret;

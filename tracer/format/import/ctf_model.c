@@ -149,8 +149,10 @@ static int number_events(struct compiler *c, struct ctf_class *class)
 	qsort(class->events, count, sizeof(*class->events), compare_numbers);
 	for (uint32_t i = 0; i < count; i++)
 		if (i && class->events[i].number == class->events[i - 1].number)
-			return tr_fail(c->err, -EINVAL, "%s: the id %llu of an event is used twice"
-				       IN_CTF("7.4") IN_CTF2("5.9"), c->file,
+			return tr_fail(c->err, -EINVAL,
+				       IN_EITHER(c->t->ctf2,
+						 "%s: the id %llu of an event is used twice",
+						 "7.4", "5.9"), c->file,
 				       (unsigned long long)class->events[i].number);
 	for (limit = 0; limit < count && class->events[limit].number <= MD_EVENT_ID_MAX; limit++) {
 		class->events[limit].id = (uint32_t)class->events[limit].number;

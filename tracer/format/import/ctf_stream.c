@@ -82,17 +82,19 @@ static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struc
 	p->cpu = r->have & 1u << ROLE_CPU ? (uint32_t)r->roles[ROLE_CPU] : 0;
 	if (p->size > room)
 		return import_fail(t->im, err, f, offset,
-				   "expected a packet of %llu bytes, but the file ends after %llu"
-				   IN_CTF("5.2") IN_CTF2("6.1"),
+				   IN_EITHER(t->ctf2,
+					     "expected a packet of %llu bytes, but the file ends "
+					     "after %llu", "5.2", "6.1"),
 				   (unsigned long long)p->size / 8,
 				   (unsigned long long)room / 8);
 	p->compression = (unsigned int)r->roles[ROLE_COMPRESSION];
 	if ((p->content > p->size && !p->compression) || p->content < p->start || p->size % 8 ||
 	    !p->size || p->size < p->start)
 		return import_fail(t->im, err, f, offset,
-				   "expected a packet of whole bytes with its header and content, "
-				   "found packet_size %llu, content_size %llu" IN_CTF("5.2")
-				   IN_CTF2("6.1"),
+				   IN_EITHER(t->ctf2,
+					     "expected a packet of whole bytes with its header and "
+					     "content, found packet_size %llu, content_size %llu",
+					     "5.2", "6.1"),
 				   (unsigned long long)p->size, (unsigned long long)p->content);
 	if (r->roles[ROLE_ENCRYPTION])
 		return import_fail(t->im, err, f, offset,
@@ -167,8 +169,8 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 	if (ret)
 		return ret;
 	if (r->have & 1u << ROLE_MAGIC && r->roles[ROLE_MAGIC] != MD_CTF_MAGIC) {
-		r->why = "expected the magic number 0xc1fc1fc1 of a packet" IN_CTF("5")
-			 IN_CTF2("6.1");
+		r->why = IN_EITHER(t->ctf2, "expected the magic number 0xc1fc1fc1 of a packet",
+				   "5", "6.1");
 		return LAYOUT_BAD;
 	}
 	if (t->ctf2 && r->have & 1u << ROLE_UUID &&
@@ -180,8 +182,8 @@ static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 	p->class = find_class(t, r);
 	if (!p->class) {
 		r->why = r->have & 1u << ROLE_STREAM
-				 ? "the packet is of a stream that the metadata does not have"
-				   IN_CTF("5") IN_CTF2("6.1")
+				 ? IN_EITHER(t->ctf2, "the packet is of a stream that the metadata "
+					     "does not have", "5", "6.1")
 				 : "the packet does not say of which stream it is" IN_CTF("5.1");
 		return LAYOUT_BAD;
 	}
@@ -234,8 +236,8 @@ int ctf_read_header(const struct ctf_trace *t, struct tr_err *err, const struct 
 		ret = import_fail(t->im, err, f, offset, "%s", p->r.why);
 	else if (ret == LAYOUT_SHORT)
 		ret = import_fail(t->im, err, f, offset,
-				  "the file ends in the header of a packet" IN_CTF("5")
-				  IN_CTF2("6.4.3"));
+				  IN_EITHER(t->ctf2, "the file ends in the header of a packet",
+					    "5", "6.4.3"));
 	else if (ret == LAYOUT_NOMEM)
 		ret = -ENOMEM;
 	free(data);
@@ -257,6 +259,7 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 	const struct ctf_event *e;
 	struct run *r = &p->r;
 	uint64_t ns, id, begin = r->bits.at;
+	bool ctf2 = r->layout->ctf2;
 	int ret;
 
 	r->out = NULL;
@@ -271,12 +274,12 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 		return ret;
 	id = r->have & 1u << ROLE_ID ? r->roles[ROLE_ID] : 0;
 	e = ctf_event(class, id);
-	r->why = !e ? "the metadata has no event with the id of this one" IN_CTF("6.1")
-		       IN_CTF2("6.2")
+	r->why = !e ? IN_EITHER(ctf2, "the metadata has no event with the id of this one", "6.1",
+				"6.2")
 		 : !ctf_time(r, r->cycles, &ns)
 			 ? "the time of an event is before 1970 or after 2262" OWN_LIMIT
-		 : ns < *last ? "an event is earlier than the event before it" IN_CTF("8")
-			       IN_CTF2("4.2.2")
+		 : ns < *last ? IN_EITHER(ctf2, "an event is earlier than the event before it", "8",
+					  "4.2.2")
 			      : NULL;
 	if (r->why)
 		return LAYOUT_BAD;
@@ -291,10 +294,19 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 		ret = layout_run(r, e->fields);
 	/* There would be no end of such events. */
 	if (!ret && r->bits.at == begin) {
-		r->why = "an event has no bits" IN_CTF("6") IN_CTF2("4.2.2");
+		r->why = IN_EITHER(ctf2, "an event has no bits", "6", "4.2.2");
 		return LAYOUT_BAD;
 	}
 	return ret;
+}
+
+/*
+ * Whether the last bits of the packet, where no whole event is, fill its last byte. A packet whose
+ * header says where its content ends has events up to there.
+ */
+static bool is_padding(const struct ctf_packet *p, uint64_t at)
+{
+	return !(p->r.have & 1u << ROLE_CONTENT) && at % 8 && p->content - at < 8;
 }
 
 /*
@@ -315,6 +327,10 @@ static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want, ui
 			r->bits.at = at;
 			r->cycles = cycles;
 			out->len = len;
+		}
+		if (ret == LAYOUT_SHORT && is_padding(p, at)) {
+			r->bits.at = p->content;
+			ret = 0;
 		}
 	}
 	return ret;
@@ -373,8 +389,9 @@ static int fail_event(const struct ctf_stream *s, const struct import_file *f, u
 		return -ENOMEM;
 	return import_fail(s->trace->im, NULL, f, offset + p->r.bits.at / 8, "%s",
 			   ret == LAYOUT_SHORT
-				   ? "an event ends after the content of its packet" IN_CTF("5.2")
-				     IN_CTF2("6.4.3")
+				   ? IN_EITHER(s->trace->ctf2,
+					       "an event ends after the content of its packet",
+					       "5.2", "6.4.3")
 				   : p->r.why);
 }
 

@@ -67,6 +67,7 @@ struct layout {                 /* of one trace */
 	size_t range_count;
 	uint32_t slot_count;    /* the most that a program uses */
 	uint32_t header;        /* program of the packet header: index of its first step */
+	bool ctf2;              /* for sentences about what its packets have */
 };
 
 /*

@@ -408,8 +408,8 @@ static int run_variant(struct run *r, const struct step *s)
 			break;
 	r->work += (uint64_t)(g - (end - s->count));
 	if (g == end && !s->other) {
-		r->why = "a tag selects no option of its variant" IN_CTF("4.2.2")
-			 IN_CTF2("6.4.20");
+		r->why = IN_EITHER(r->layout->ctf2, "a tag selects no option of its variant",
+				   "4.2.2", "6.4.20");
 		return LAYOUT_BAD;
 	}
 	if (g == end)

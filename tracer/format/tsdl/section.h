@@ -11,8 +11,11 @@
 #define IN_CTF(section) " (CTF 1.8.3, section " section ")"
 /* A rule that only the proposal, 1.6, has. Its numbers differ from those of 1.8.3. */
 #define IN_PROPOSAL(section) " (CTF proposal 1.6, section " section ")"
-/* The rule of CTF2-SPEC-2.0. A sentence about both versions has both sections. */
+/* The rule of CTF2-SPEC-2.0. */
 #define IN_CTF2(section) " (CTF 2, section " section ")"
+/* A sentence about an input of either version, with the section of its own. */
+#define IN_EITHER(is_ctf2, text, section, section2)                                               \
+	((is_ctf2) ? text IN_CTF2(section2) : text IN_CTF(section))
 /* CTF sets no limit here; trailfs does, because an input is hostile. */
 #define OWN_LIMIT " (a limit of trailfs; CTF 1.8.3 has none)"
 #define OWN_LIMIT2 " (a limit of trailfs; CTF 2 has none)"
