@@ -14,7 +14,7 @@ function wrong(text) {
 	bad = 1
 }
 function read_all(command,    line, text) {
-	while ((command | getline line) > 0) if (!comment(line)) text = text line "\n"
+	while ((command | getline line) > 0) if (!comment(line)) text = text code(line) "\n"
 	close(command)
 	return text
 }
@@ -22,12 +22,22 @@ function read_all(command,    line, text) {
 function comment(line) {
 	return line ~ /^[ \t]*(#[^i]|\/?\*)/
 }
+# A line without the comments beside its code; what stands in quotes is code
+function code(line,    n) {
+	gsub(/[ \t]\/\*([^*]|\*+[^*\/])*\*+\//, "", line)
+	n = match(line, /[ \t](#|\/\/|\/\*) /)
+	return n && !quoted(substr(line, 1, n)) ? substr(line, 1, n) : line
+}
+function quoted(begin,    copy) {
+	copy = begin
+	return gsub(/"/, "", copy) % 2 || gsub(/\047/, "", copy) % 2
+}
 # The text of a test, without comments, read once
 function source(name,    file, line, text) {
 	if (name in sources) return sources[name]
 	file = "tests/" name
 	if (file !~ /\.sh$/) file = file ".c"
-	while ((getline line <file) > 0) if (!comment(line)) text = text line "\n"
+	while ((getline line <file) > 0) if (!comment(line)) text = text code(line) "\n"
 	close(file)
 	return sources[name] = text
 }

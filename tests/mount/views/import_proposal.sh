@@ -100,12 +100,12 @@ def x87(x):
     m, e = math.frexp(abs(x))
     return (x < 0) << 79 | (e + 16382) << 64 | int(2 * m * 2**52) << 11
 
-halves, values = [1.5, -0.1, 65504.0, math.inf, 6e-8], [1.5, -0.1, 65504.0, 1e300]
+halves, values = [1.5, -0.1, 65504.0, math.inf, 6e-8, math.nan, -math.inf], [1.5, -0.1, 65504.0, 1e300]
 floats = """
 typealias floating_point { exp_dig = 5; mant_dig = 11; } := half;
 typealias floating_point { exp_dig = 15; mant_dig = 113; } := quad;
 typealias floating_point { exp_dig = 64; mant_dig = 64; } := long double;
-event { name = ev; fields := struct { half h[5]; quad q[4]; long double l[4];
+event { name = ev; fields := struct { half h[7]; quad q[4]; long double l[4];
 integer { size = 3; } a; floating_point { exp_dig = 5; mant_dig = 11; align = 1; } odd;
 integer { size = 5; } b; floating_point { exp_dig = 11; mant_dig = 53; } d; }; };
 """
@@ -113,7 +113,7 @@ for order, mark in (("little", "<"), ("big", ">")):
     half = int.from_bytes(struct.pack(">e", 2.5), "big")
     odd = 1 | half << 3 | 9 << 19 if order == "little" else 1 << 21 | half << 5 | 9
     trace("floats_" + order, begin(mark == "<" and "le" or "be") + floats,
-          s0=struct.pack(mark + "5e", *halves) +
+          s0=struct.pack(mark + "7e", *halves) +
           b"".join(quad(v).to_bytes(16, order) for v in values) +
           b"".join(x87(v).to_bytes(16, order) for v in values) +
           odd.to_bytes(3, order) + struct.pack(mark + "d", 0.5))
@@ -198,7 +198,7 @@ for t in bases ids extended no_map no_clock no_time packet only_other \
 done
 has "$(cat "$S/packet/export/json")" '"cpu":3,.*"context":{"cpu_id":3,"other":9,'
 for o in little big; do
-	shows floats_$o 'ev: { h = [ [0] = 1.5, [1] = -0.0999756, [2] = 65504, [3] = inf, [4] = 5.96046e-08 ], q = [ [0] = 1.5, [1] = -0.1, [2] = 65504, [3] = 1e+300 ], l = [ [0] = 1.5, [1] = -0.1, [2] = 65504, [3] = 1e+300 ], a = 1, odd = 2.5, b = 9, d = 0.5 }'
+	shows floats_$o 'ev: { h = [ [0] = 1.5, [1] = -0.0999756, [2] = 65504, [3] = inf, [4] = 5.96046e-08, [5] = nan, [6] = -inf ], q = [ [0] = 1.5, [1] = -0.1, [2] = 65504, [3] = 1e+300 ], l = [ [0] = 1.5, [1] = -0.1, [2] = 65504, [3] = 1e+300 ], a = 1, odd = 2.5, b = 9, d = 0.5 }'
 done
 shows bit_fields 'ev: { first = 1, x = { a = -2, b = 7, c = 5, d = 715827882, e = -1, f = -3, g = 100, h = 2 }, pad = 0 }'
 shows examples 'ev: { p = 4660, two = [ [0] = { first_field_name = -1, second_field_name = 2 }, [1] = { first_field_name = -3, second_field_name = 4 } ], e = ( "yet_another_string" : container = 10 ), f = ( "B" : container = 1 ), g = ( "ELEVEN" : container = 11 ), bytes = [ [0] = 7, [1] = 8 ], field_name = [ [0] = -5 ], n = 2, list = [ [0] = 3, [1] = 4 ], grid = [ [0] = [ [0] = 5 ], [1] = [ ] ], field = "hi", h = 0.5, i = -1, j = 5 }'

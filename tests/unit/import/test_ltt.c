@@ -166,6 +166,9 @@ static void overwritten_load(void)
 	md_buf_deinit(&got);
 }
 
+/* Numbers of events of the facility core */
+enum { FACILITY_LOAD, FACILITY_UNLOAD, TIME_HEARTBEAT, STATE_DUMP_FACILITY_LOAD_PER_TRACE };
+
 /* A facility that was loaded before the state dump; an unload; a heartbeat before all else. */
 static void other_core_events(void)
 {
@@ -176,22 +179,26 @@ static void other_core_events(void)
 
 	add_definitions();
 	ltt_begin_block(&w);
-	ltt_event(&w, 1000, 0, 3);      /* state_dump_facility_load_per_trace */
+	ltt_event(&w, 1000, 0, STATE_DUMP_FACILITY_LOAD_PER_TRACE);
 	md_buf_put(&w.file, "fac", 4);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		ltt_value(&w, values[i], 4);
 	ltt_end_event(&w, true);
-	ltt_event(&w, 9000, 0, 1);      /* facility_unload */
+	ltt_event(&w, 9000, 0, FACILITY_UNLOAD);
 	ltt_value(&w, 5, 4);
 	ltt_end_event(&w, true);
+	/* It is read only if the size of the unload is known. */
+	ltt_load(&w, 10000, "fac", 7);
 	ltt_end_block(&w, 512);
 	ltt_add_bytes(&files, "control/facilities_0", w.file.data, w.file.len);
 	ltt_begin_block(&cpu);
 	ltt_beat(&cpu, 1500);
 	ltt_plain(&cpu, 2000, 5, 6, true);
+	ltt_plain(&cpu, 11000, 7, 8, true);
 	ltt_end_block(&cpu, 512);
 	ltt_add_bytes(&files, "cpu_0", cpu.file.data, cpu.file.len);
 	CHECK(strstr(print_files(&got), "fac:plain: { cpu_id = 0 }, { a = 6,") != NULL);
+	CHECK(strstr(md_buf_str(&got), "fac:plain: { cpu_id = 0 }, { a = 8,") != NULL);
 	ltt_close_files(&files);
 	md_buf_deinit(&w.file);
 	md_buf_deinit(&cpu.file);
