@@ -15,6 +15,7 @@
  * one that the run formats (text_window.h).
  */
 #include "tracer/view/text_view.h"
+#include "tracer/session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ int text_open(struct session *s, enum text_form form, struct text_view **out)
 	pthread_mutex_lock(&e->lock);
 	e->views++;
 	err = text_engine_advance(e, s);
+	v->imported = e->m && e->m->count && e->m->cursors[0]->stream.input;
 	v->generation = e->generation;
 	v->floor = e->floor;
 	set_mark(v);
@@ -209,6 +211,8 @@ static int format_piece(struct text_view *v)
 		return -ENOMEM;
 	}
 	v->window.next += b->len - before;
+	if (!more && b->len == before && merge_failed(v->m))
+		return merge_failed(v->m);
 	missed = merge_missed(v->m);
 	if (missed != v->missed) {
 		v->missed = missed;
@@ -301,6 +305,15 @@ static int move_mark(struct text_view *v)
 	return err;
 }
 
+/* The session shows another input: its text is not the rest of this one. */
+static int end_replaced(struct text_view *v)
+{
+	if (!v->replaced)
+		session_failed(v->s, "text: the input was replaced; open the file again");
+	v->replaced = true;
+	return -ESTALE;
+}
+
 /*
  * Reads from the engine's tail. The number of bytes; 0: at the end; -EAGAIN: format. Caller holds
  * the engine's lock.
@@ -317,6 +330,8 @@ static ssize_t read_tail(struct text_view *v, uint64_t offset, char *buf, size_t
 			return err;
 	}
 	if (v->generation != e->generation) {
+		if (v->imported)
+			return end_replaced(v);
 		end_run(v);
 		v->generation = e->generation;
 		v->exact = true;
@@ -431,7 +446,7 @@ ssize_t text_read(struct text_view *v, uint64_t offset, void *buf, size_t size)
 {
 	bool continues = text_reads_on(v, offset);
 	size_t done = 0;
-	ssize_t n = v->failed;
+	ssize_t n = v->replaced ? -ESTALE : v->failed;
 
 	v->failed = 0;
 	if (!continues)

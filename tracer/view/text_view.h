@@ -13,6 +13,8 @@ struct text_view {
 	struct session *s;              /* referenced */
 	struct text_engine *e;
 	uint32_t generation;
+	bool imported;                  /* at the open, the session had an input … */
+	bool replaced;                  /* … and has another one now: reads fail with ESTALE */
 	bool exact;
 	uint64_t shift;
 	struct merge *m;                /* the run; NULL: none */
