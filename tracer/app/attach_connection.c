@@ -162,7 +162,7 @@ static void note_unmapped(struct server *sv, const struct conn *cn, const struct
 {
 	pthread_mutex_lock(&sv->tracer->lock);
 	for (uint32_t i = 0; i < m->count && i < TROUBLES_MAX; i++)
-		trouble_unmapped(sv->tracer, cn->peer.uid, (uint32_t)cn->peer.pid, &m->regions[i]);
+		trouble_unmapped(sv->tracer, &cn->peer, cn->comm, &m->regions[i]);
 	pthread_mutex_unlock(&sv->tracer->lock);
 }
 
@@ -208,10 +208,13 @@ void connection_read(struct server *sv, struct conn *cn)
 		return;
 	}
 	cn->answered = true;
-	if (send_answer(sv, cn, &msg.hello) == 0)
+	if (send_answer(sv, cn, &msg.hello) == 0) {
 		pulse_remove(sv->pulse, cn->fd);
-	else
+		/* Of a short program, the name is gone when it has said what it could not map. */
+		app_comm((uint32_t)cn->peer.pid, cn->comm, sizeof(cn->comm));
+	} else {
 		connection_drop(sv, cn, false);
+	}
 }
 
 /*

@@ -24,6 +24,7 @@ struct conn {
 	struct cds_list_head node;
 	int fd;
 	struct ucred peer;
+	char comm[16];                  /* the peer's name when it was answered; "": not known */
 	struct user *user;
 	struct user_queue *queue;
 	int64_t since;

@@ -41,11 +41,12 @@ static struct channel *find_channel_of(struct tracer *t, uint32_t uid, uint64_t 
 	return NULL;
 }
 
-void trouble_unmapped(struct tracer *t, uint32_t uid, uint32_t pid,
+void trouble_unmapped(struct tracer *t, const struct ucred *peer, const char *comm,
 		      const struct trail_taken_region *r)
 {
+	uint32_t pid = (uint32_t)peer->pid;
 	uint64_t bytes;
-	struct channel *c = find_channel_of(t, uid, r->key, &bytes);
+	struct channel *c = find_channel_of(t, peer->uid, r->key, &bytes);
 	struct channel_trouble *to = c ? &c->trouble : NULL;
 
 	if (!c)
@@ -54,7 +55,7 @@ void trouble_unmapped(struct tracer *t, uint32_t uid, uint32_t pid,
 	to->pid = pid;
 	to->error = r->error > 0 && r->error < 4096 ? r->error : 0;
 	to->bytes = bytes;
-	app_comm(pid, to->comm, sizeof(to->comm));
+	snprintf(to->comm, sizeof(to->comm), "%s", comm);
 	if (to->unmapped == 1)
 		session_failed(c->session,
 			       "channel %s: process %" PRIu32 " cannot map its buffer of %" PRIu64

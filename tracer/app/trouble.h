@@ -6,6 +6,8 @@
 #ifndef TRACER_APP_TROUBLE_H
 #define TRACER_APP_TROUBLE_H
 
+#include <sys/socket.h>
+
 #include "tracer/base/facts.h"
 #include "tracer/session/session.h"
 
@@ -13,8 +15,8 @@
 
 /* A program of the user wrote over the header or the switches of a buffer of the channel. */
 void trouble_spoiled(struct channel *c, uint32_t uid);
-/* Process pid, of this user, could not map the region. What it says is not trusted. */
-void trouble_unmapped(struct tracer *t, uint32_t uid, uint32_t pid,
+/* The process, of this name, could not map the region. What it says is not trusted. */
+void trouble_unmapped(struct tracer *t, const struct ucred *peer, const char *comm,
 		      const struct trail_taken_region *r);
 void trouble_show(const struct session *s, struct facts *out);
 

@@ -13,14 +13,19 @@
 #define MIB (1u << 20)
 #define LOSSES_MAX 65536u       /* bytes of lines after which no other stream's are added */
 
-/* A ring that was never full discards for other reasons. (The kernel has a buffer before it.) */
+/*
+ * A ring that was never full discards for other reasons, and so does one that overwrites. (The
+ * kernel has a buffer before it.)
+ */
 static bool was_full(const struct stream *st)
 {
 	const struct region_geometry *g = &st->region->geo;
 	struct ring_mark m;
 
 	ring_mark(st, &m);
-	return st->trace->uid == KERNEL_UID || m.head >= (g->subbuf_count - 1) * g->subbuf_size;
+	return st->trace->uid == KERNEL_UID ||
+	       (g->mode != TRAIL_MODE_OVERWRITE &&
+		m.head >= (g->subbuf_count - 1) * g->subbuf_size);
 }
 
 /* One line for each channel, because a channel has many streams. */
