@@ -104,10 +104,11 @@ static void check_list(const struct rule_list *l, const char *lines)
 		    copy.rules[i].level_min < 0 || copy.rules[i].level_max > 14)
 			fail("no range of levels", lines);
 	}
-	if ((rule_list_decide(&copy, "my_app:request", 6) != 0) !=
-	    rule_list_match(&copy, "my_app:request", 6))
+	if ((rule_list_decide(&copy, EVENT_KEY("my_app:request"), 6) != 0) !=
+	    rule_list_match(&copy, EVENT_KEY("my_app:request"), 6))
 		fail("decides otherwise", lines);
-	if (rule_list_decide(&copy, "a:b", 6) != rule_list_decide(l, "a:b", 6))
+	if (rule_list_decide(&copy, EVENT_KEY("a:b"), 6) !=
+	    rule_list_decide(l, EVENT_KEY("a:b"), 6))
 		fail("the copy decides otherwise", lines);
 	if (rule_list_apply(&copy, DOMAIN_USER, "", true, &none, NULL) || none.count)
 		fail("cannot be emptied", lines);

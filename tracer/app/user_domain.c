@@ -101,7 +101,7 @@ uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, stru
 
 static bool takes_event(const struct rule *r, const struct registration_event *e)
 {
-	return !e->refused && rule_match(r, e->name, e->level);
+	return !e->refused && rule_match(r, EVENT_KEY(e->name), e->level);
 }
 
 /* ---- when rules are written ---- */
@@ -181,7 +181,7 @@ static void examine_rule(const struct session *s, const struct rule *r, size_t *
 
 	*out = (struct rule_report){ .names = MD_BUF_INIT };
 	/* Filters of the daemon's own event are not examined. */
-	out->matched = rule_match(r, LOG_EVENT, LOG_EVENT_LEVEL);
+	out->matched = rule_match(r, EVENT_KEY(LOG_EVENT), LOG_EVENT_LEVEL);
 	out->missing = r->filter && !out->matched ? UINT64_MAX : 0;
 	cds_list_for_each_entry(a, &s->tracer->apps, node) {
 		if (out->matched && !out->missing)
@@ -263,7 +263,7 @@ static int check_rules(struct session *s, const struct rule_list *l, struct rule
 static void each_match(struct session *s, const struct rule_list *rules,
 		       bool (*fn)(void *arg, const struct filter_event *fields), void *arg)
 {
-	bool done = rule_list_decide(rules, LOG_EVENT, LOG_EVENT_LEVEL) && fn(arg, NULL);
+	bool done = rule_list_decide(rules, EVENT_KEY(LOG_EVENT), LOG_EVENT_LEVEL) && fn(arg, NULL);
 	struct app *a;
 
 	cds_list_for_each_entry(a, &s->tracer->apps, node)
@@ -272,7 +272,7 @@ static void each_match(struct session *s, const struct rule_list *rules,
 			struct filter_event fields = fields_of(a, i);
 
 			if ((!s->uid || s->uid == a->file->uid) &&
-			    rule_list_decide(rules, e->name, e->level))
+			    rule_list_decide(rules, EVENT_KEY(e->name), e->level))
 				done = fn(arg, &fields);
 		}
 }
@@ -325,25 +325,24 @@ static int by_table(const void *a, const void *b)
 	return ((*x)->events > (*y)->events) - ((*x)->events < (*y)->events);
 }
 
-static void put_event(const char *name, int level, struct md_buf *out)
+static void list_event(const char *name, int level,
+		       void (*fn)(void *arg, const struct known_event *e), void *arg)
 {
-	md_buf_putc(out, (char)level);
-	md_buf_put(out, name, strlen(name) + 1);
-	md_buf_put(out, name, strlen(name) + 1);
+	fn(arg, &(struct known_event){ .key = EVENT_KEY(name), .name = name, .level = level });
 }
 
 /* Many processes of one program share the table of its tracepoints: lists each table once. */
-static void list_events(struct session *s, struct md_buf *out)
+static int list_events(struct session *s, void (*fn)(void *arg, const struct known_event *e),
+		       void *arg)
 {
 	struct tracer *t = s->tracer;
 	const struct registration **files;
 	size_t n = 0;
 	struct app *a;
 
-	put_event(LOG_EVENT, LOG_EVENT_LEVEL, out);
+	list_event(LOG_EVENT, LOG_EVENT_LEVEL, fn, arg);
 	pthread_mutex_lock(&t->lock);
 	files = malloc((t->app_count + 1) * sizeof(*files));
-	out->failed |= !files;
 	cds_list_for_each_entry(a, &t->apps, node)
 		if (files && (!s->uid || s->uid == a->file->uid) && n < t->app_count)
 			files[n++] = a->file;
@@ -353,9 +352,13 @@ static void list_events(struct session *s, struct md_buf *out)
 		for (uint32_t e = 0; e < files[i]->event_count; e++)
 			if ((!i || files[i]->events != files[i - 1]->events) &&
 			    !files[i]->events[e].refused)
-				put_event(files[i]->events[e].name, files[i]->events[e].level, out);
+				list_event(files[i]->events[e].name, files[i]->events[e].level, fn,
+					   arg);
 	pthread_mutex_unlock(&t->lock);
+	if (!files)
+		return -ENOMEM;
 	free(files);
+	return 0;
 }
 
 static void drain_ended(struct session *s)

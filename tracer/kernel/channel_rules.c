@@ -127,7 +127,7 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 	for (size_t i = 0; i < kc->on_count; i++) {
 		struct kevent *e = kernel_event(k, i);
 
-		if (!k->ops->filter || krule_is_function(e->key)) {
+		if (!k->ops->filter || krule_is_function(e->key->place)) {
 			unfiltered |= wanted[i] &&
 				      rule_list_decide(&kc->channel->rules, e->key, 0) != RULE_ALL;
 			continue;
@@ -217,7 +217,7 @@ static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *w
 static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *wanted)
 {
 	for (size_t i = 0; i < kc->on_count; i++)
-		if (wanted[i] != kc->on[i] && !krule_is_function(kernel_event(k, i)->key))
+		if (wanted[i] != kc->on[i] && !krule_is_function(kernel_event(k, i)->key->place))
 			switch_system(kc, k, wanted, kernel_event(k, i)->system);
 }
 

@@ -23,7 +23,7 @@
 struct coder {
 	struct kcode *code;             /* NULL: the format is unknown; its records count as lost */
 	struct kformat *format;         /* a reference */
-	const char *key;
+	const struct event_key *key;
 	uint32_t generation;            /* kchannel.generation of the rules used for the rest */
 	uint32_t id;                    /* in the CTF class */
 	bool known;                     /* id is valid */

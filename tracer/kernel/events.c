@@ -14,13 +14,21 @@
 #include "tracer/kernel/statedump/statedump.h"
 #include "tracer/base/base.h"
 
+static void free_key(struct kevent *e)
+{
+	if (e->key)
+		event_key_deinit(e->key);
+	free(e->key);
+	e->key = NULL;
+}
+
 static void event_free(struct kevent *e)
 {
 	if (!e)
 		return;
 	free(e->system);
 	free(e->name);
-	free(e->key);
+	free_key(e);
 	free(e->event);
 	kformat_free(e->format);
 	free(e);
@@ -46,26 +54,27 @@ static bool is_function(const char *system, const char *name)
 
 bool kevent_is_syscall(const struct kevent *e)
 {
-	return !strncmp(e->key, "syscall:", 8);
+	return !strncmp(e->key->place, "syscall:", 8);
 }
 
 bool kevent_is_tracepoint(const struct kevent *e)
 {
-	return !kevent_is_syscall(e) && !dynamic_event_is_rule(e->key) &&
-	       !krule_is_function(e->key);
+	return !kevent_is_syscall(e) && !event_key_is_probe(e->key) &&
+	       !krule_is_function(e->key->place);
 }
 
 /*
- * Prints the event's key: `syscall:entry:NAME`, or `system:name`, with `/NAME` if LTTng has another
+ * Makes the event's key: `syscall:entry:NAME`, or `system:name`, with `/NAME` if LTTng has another
  * name (rule/kernel_pattern.h).
  */
-static char *make_key(const struct kevent *e)
+static struct event_key *make_key(const struct kevent *e)
 {
 	/* Rules match the calls of 32-bit programs, too. */
 	const char *call = e->name + (strncmp(e->name, KEVENT_COMPAT, strlen(KEVENT_COMPAT))
 					      ? 0
 					      : strlen(KEVENT_COMPAT));
 	struct md_buf key = MD_BUF_INIT;
+	struct event_key *copy;
 
 	if (is_function(e->system, e->name))
 		md_buf_puts(&key, KRULE_FUNCTION);
@@ -77,12 +86,9 @@ static char *make_key(const struct kevent *e)
 		md_buf_printf(&key, "%s:%s/%s", e->system, e->name, e->event);
 	else
 		md_buf_printf(&key, "%s:%s", e->system, e->name);
-	md_buf_str(&key);
-	if (key.failed) {
-		md_buf_deinit(&key);
-		return NULL;
-	}
-	return key.data;
+	copy = key.failed ? NULL : event_key_dup(EVENT_KEY(md_buf_str(&key)));
+	md_buf_deinit(&key);
+	return copy;
 }
 
 /*
@@ -93,8 +99,7 @@ static int set_names(struct kevent *e, bool prefixed)
 	char name[KFORMAT_NAME_MAX + 1];
 
 	free(e->event);
-	free(e->key);
-	e->key = NULL;
+	free_key(e);
 	e->event = kformat_event_name(e->system, e->name, prefixed, name) ? NULL : strdup(name);
 	if (e->event)
 		e->key = make_key(e);
@@ -102,30 +107,24 @@ static int set_names(struct kevent *e, bool prefixed)
 }
 
 /*
- * A probe's name in the trace is that which its rule gives, else its pattern. A probe without a
- * rule gets a key that no pattern matches.
+ * A probe's name in the trace is that which its rule gives, else its place. A probe without a rule
+ * gets a key that no rule matches.
  */
 static int set_probe_names(const struct kernel *k, struct kevent *e)
 {
-	const char *pattern = kprobe_pattern(k, e->name), *name, *colon;
-	struct md_buf key = MD_BUF_INIT;
-	char *mark;
+	const struct event_key *key = kprobe_key(k, e->name);
+	char none[KFORMAT_NAME_MAX + 16];
+	const char *name, *colon;
 
-	if (pattern)
-		md_buf_puts(&key, pattern);
-	else
-		md_buf_printf(&key, "kprobe:/%s", e->name);
-	e->key = strdup(md_buf_str(&key));
-	name = md_buf_str(&key);
-	mark = strchr(name, EXTRA_MARK);
-	if (mark)
-		*mark = '\0';
-	mark = strchr(name, EVENT_NAME_MARK);
+	snprintf(none, sizeof(none), "kprobe:/%s", e->name);
+	e->key = event_key_dup(key ? key : EVENT_KEY(none));
+	if (!e->key)
+		return -ENOMEM;
+	name = e->key->label ? e->key->label : e->key->place;
 	/* With extra data a tracepoint keeps its name. */
-	colon = dynamic_event_is_rule(name) ? NULL : strchr(name, ':');
-	e->event = strdup(mark ? mark + 1 : colon ? colon + 1 : name);
-	md_buf_deinit(&key);
-	return e->key && e->event ? 0 : -ENOMEM;
+	colon = e->key->label || dynamic_event_is_rule(name) ? NULL : strchr(name, ':');
+	e->event = strdup(colon ? colon + 1 : name);
+	return e->event ? 0 : -ENOMEM;
 }
 
 /* Whether the system is the group of probes of a trailfs daemon. */
@@ -198,8 +197,8 @@ static int resolve_duplicates(struct kernel *k)
 	qsort(sorted, k->event_count, sizeof(*sorted), compare_event_names);
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
 		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format &&
-		    !dynamic_event_is_rule(sorted[i]->key) &&
-		    !dynamic_event_is_rule(sorted[i - 1]->key))
+		    !event_key_is_probe(sorted[i]->key) &&
+		    !event_key_is_probe(sorted[i - 1]->key))
 			ret = set_names(sorted[i], true);
 	free(sorted);
 	return ret;
@@ -240,9 +239,9 @@ static struct kevent *find_line(struct kernel *k, const char *line, size_t len, 
 /* A probe that exists again may belong to a rule now. Users of the old key may still have it. */
 static int renew_key(struct kernel *k, struct kevent *e)
 {
-	const char *pattern = strcmp(e->system, k->group) ? NULL : kprobe_pattern(k, e->name);
+	const struct event_key *key = strcmp(e->system, k->group) ? NULL : kprobe_key(k, e->name);
 
-	return pattern && strcmp(pattern, e->key) != 0 ? set_probe_names(k, e) : 0;
+	return key && event_key_compare(key, e->key) != 0 ? set_probe_names(k, e) : 0;
 }
 
 static int update_list(struct kernel *k, const char *text)

@@ -58,7 +58,7 @@ static void collect_symbols(struct choice *c)
 	c->symbols = malloc((most + 1) * sizeof(*c->symbols));
 	for (size_t i = 0; c->symbols && i < hooks_count(); i++)
 		for (size_t p = 0; p < hook_at(i)->count; p++)
-			n += get_symbol(hook_at(i)->patterns[p].text, &c->symbols[n]);
+			n += get_symbol(hook_at(i)->patterns[p].key.place, &c->symbols[n]);
 	if (n)
 		qsort(c->symbols, n, sizeof(*c->symbols), compare_symbols);
 	for (size_t i = 0; i < n; i++)
@@ -116,7 +116,8 @@ static bool has_pattern(void *choice, const char *pattern)
 	if (colon && strncmp(pattern, "syscall:", 8) && !strchr(pattern, '*'))
 		return has_event(c->k, pattern, (size_t)(colon - pattern), "", colon + 1);
 	for (size_t i = 0; i < c->k->event_count; i++)
-		if (c->k->events[i]->present && krule_match(pattern, c->k->events[i]->key))
+		if (c->k->events[i]->present &&
+		    krule_match(EVENT_KEY(pattern), c->k->events[i]->key))
 			return true;
 	return false;
 }

@@ -64,7 +64,7 @@ static void check_events(struct kchannel *kc, struct kernel *k, bool repair, str
 	}
 	for (size_t i = 0; i < kc->on_count; i++) {
 		e = kernel_event(k, i);
-		if (now[i] == kc->on[i] || !e->present || krule_is_function(e->key))
+		if (now[i] == kc->on[i] || !e->present || krule_is_function(e->key->place))
 			continue;
 		append_change(out, "events/%s/%s/enable", e->system, e->name);
 		if (repair)
@@ -87,7 +87,7 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 		struct kchannel_filter *f = &kc->filters[i];
 		const struct kevent *e = kernel_event(k, i);
 
-		if (!kc->on[i] || !e->present || krule_is_function(e->key))
+		if (!kc->on[i] || !e->present || krule_is_function(e->key->place))
 			continue;
 		/* The filter of an adopted instance is unknown until the rules are applied. */
 		if (f->data && !strcmp(f->data, FILTER_UNKNOWN))

@@ -293,7 +293,8 @@ void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *ou
 			continue;       /* exists already */
 		if (what == KERNEL_TRACEPOINTS)
 			md_buf_printf(out, "%s:%s\n", e->system, e->name);
-		else if (!strncmp(e->key, "syscall:entry:", 14) && (colon = strrchr(e->key, ':')))
+		else if (!strncmp(e->key->place, "syscall:entry:", 14) &&
+			 (colon = strrchr(e->key->place, ':')))
 			md_buf_printf(out, "%s\n", colon + 1);
 	}
 }

@@ -45,7 +45,7 @@
 
 struct kevent {                         /* freed with struct kernel; never moved */
 	char *system, *name;            /* in the kernel */
-	char *key;                      /* krule_match matches rules with it */
+	struct event_key *key;          /* what rules match; never changes, may be replaced */
 	char *event;                    /* LTTng's name, as in the trace */
 	size_t index;                   /* in kernel.events */
 	bool present;                   /* the kernel has it at present */
@@ -61,12 +61,13 @@ struct kevent {                         /* freed with struct kernel; never moved
  */
 struct kprobe {
 	char *name;                     /* in the daemon's group */
-	char *pattern;	/* of the rule; NULL: an earlier daemon's probe, and no rule has it */
+	struct event_key *key;  /* NULL: an earlier daemon's probe, and no rule has it */
 };
 
 /* The probes for the rules of one write, with their files open. */
 struct kprobe_planned {
-	char *pattern, *text;           /* of the rule */
+	struct event_key key;           /* of the rule */
+	char *text;                     /* … as the user wrote it */
 	int line;
 	bool ready;
 	bool optional;                  /* only rules on hooks need it */
@@ -235,7 +236,7 @@ bool kprobe_is_rule(const struct rule *r);      /* the rule needs a probe or a t
 /* Whether a pattern without extra data means this tracepoint, which can have some. */
 bool kprobe_is_tracepoint(const struct kevent *e, const char *pattern);
 /* The pattern of a probe's rule; NULL: no rule has it. Caller holds kernel.lock. */
-const char *kprobe_pattern(const struct kernel *k, const char *name);
+const struct event_key *kprobe_key(const struct kernel *k, const char *name);
 /* Makes the probes of one rule, or of its hooks; as kernel_check_rules. */
 int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
 		struct tr_err *err);

@@ -98,22 +98,23 @@ static void remove_unused(struct tracer *t)
 	kernel_probes_gc(t);
 }
 
-static void list_events(struct session *s, struct md_buf *out)
+static int list_events(struct session *s, void (*fn)(void *arg, const struct known_event *e),
+		       void *arg)
 {
 	struct kernel *k = s->tracer->kernel;
 
 	/* If the kernel's events cannot be listed now, those of the last time are shown. */
 	if (!k || kernel_refresh(k) == -ENOMEM)
-		return;
+		return 0;
 	pthread_mutex_lock(&k->lock);
 	for (size_t i = 0; i < k->event_count; i++) {
 		const struct kevent *e = k->events[i];
 
-		md_buf_putc(out, (char)(e->present ? 0 : KNOWN_EVENT_ABSENT));
-		md_buf_put(out, e->key, strlen(e->key) + 1);
-		md_buf_put(out, e->event, strlen(e->event) + 1);
+		fn(arg, &(struct known_event){ .key = e->key, .name = e->event,
+					       .absent = !e->present });
 	}
 	pthread_mutex_unlock(&k->lock);
+	return 0;
 }
 
 static void save_channel(const struct channel *c, struct md_buf *out)

@@ -23,16 +23,16 @@
 
 /* ---- the table of probes ---- */
 
-const char *kprobe_pattern(const struct kernel *k, const char *name)
+const struct event_key *kprobe_key(const struct kernel *k, const char *name)
 {
 	for (size_t i = 0; i < k->probe_count; i++)
 		if (!strcmp(k->probes[i].name, name))
-			return k->probes[i].pattern;
+			return k->probes[i].key;
 	return NULL;
 }
 
-/* Adds a probe to the table, or sets the pattern of a known one. pattern NULL: not known yet. */
-static int register_probe(struct kernel *k, const char *name, const char *pattern)
+/* Adds a probe to the table, or sets the key of a known one. key NULL: not known yet. */
+static int register_probe(struct kernel *k, const char *name, const struct event_key *key)
 {
 	struct kprobe *p = NULL;
 	int ret = -ENOMEM;
@@ -50,11 +50,9 @@ static int register_probe(struct kernel *k, const char *name, const char *patter
 			goto out;
 		k->probe_count++;
 	}
-	if (!p->pattern && pattern)
-		p->pattern = strdup(pattern);
-	ret = pattern && !p->pattern                        ? -ENOMEM
-	      : pattern && strcmp(p->pattern, pattern) != 0 ? -EEXIST
-							    : 0;
+	if (!p->key && key)
+		p->key = event_key_dup(key);
+	ret = !key ? 0 : !p->key ? -ENOMEM : event_key_compare(p->key, key) ? -EEXIST : 0;
 out:
 	pthread_mutex_unlock(&k->lock);
 	return ret;
@@ -64,7 +62,9 @@ void kprobe_unregister(struct kernel *k, size_t i)
 {
 	pthread_mutex_lock(&k->lock);
 	free(k->probes[i].name);
-	free(k->probes[i].pattern);
+	if (k->probes[i].key)
+		event_key_deinit(k->probes[i].key);
+	free(k->probes[i].key);
 	k->probes[i] = k->probes[--k->probe_count];
 	pthread_mutex_unlock(&k->lock);
 }
@@ -81,7 +81,7 @@ void kprobes_free(struct kernel *k)
 
 bool kprobe_is_rule(const struct rule *r)
 {
-	return dynamic_event_is_rule(r->keys[0]) || krule_is_function(r->keys[0]);
+	return event_key_is_probe(&r->keys[0]) || krule_is_function(r->pattern);
 }
 
 void kprobe_plan_deinit(struct kprobe_plan *plan)
@@ -92,7 +92,7 @@ void kprobe_plan_deinit(struct kprobe_plan *plan)
 		if (p->fd >= 0)
 			close(p->fd);
 		dynamic_events_deinit(&p->events);
-		free(p->pattern);
+		event_key_deinit(&p->key);
 		free(p->text);
 	}
 	free(plan->items);
@@ -107,19 +107,18 @@ bool kprobe_pending(const struct kprobe_plan *plan)
 	return false;
 }
 
-static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const char *pattern)
+static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const struct event_key *key)
 {
 	struct kprobe_planned *p;
 
 	if (!array_room(plan->items, plan->count + 1))
 		return -ENOMEM;
 	p = &plan->items[plan->count++];
-	*p = (struct kprobe_planned){ .pattern = strdup(pattern),
-				      .text = strdup(r->text),
+	*p = (struct kprobe_planned){ .text = strdup(r->source),
 				      .line = r->line,
 				      .optional = hook_is_rule(r->pattern),
 				      .fd = -1 };
-	return p->pattern && p->text ? -EAGAIN : -ENOMEM;
+	return !event_key_copy(key, &p->key) && p->text ? -EAGAIN : -ENOMEM;
 }
 
 static int check_function(const struct kernel *k, const char *pattern, struct tr_err *err)
@@ -144,7 +143,8 @@ static int check_function(const struct kernel *k, const char *pattern, struct tr
 
 bool kprobe_is_tracepoint(const struct kevent *e, const char *pattern)
 {
-	return e->present && e->dump < 0 && kevent_is_tracepoint(e) && krule_match(pattern, e->key);
+	return e->present && e->dump < 0 && kevent_is_tracepoint(e) &&
+	       krule_match(EVENT_KEY(pattern), e->key);
 }
 
 /* Finds the tracepoint of a rule with extra data, and its format. */
@@ -177,7 +177,7 @@ static int resolve_events(struct kernel *k, struct kprobe_planned *p, const stru
 			  struct btf_files *types, struct tr_err *err)
 {
 	struct dynamic_event d;
-	int ret = dynamic_event_parse(p->pattern, &d, err);
+	int ret = dynamic_event_make(&p->key, &d, err);
 
 	if (!ret && d.kind == DYN_EVENT)
 		ret = find_tracepoint(k, &d, err);
@@ -186,7 +186,7 @@ static int resolve_events(struct kernel *k, struct kprobe_planned *p, const stru
 		ret = d.fd < 0 ? d.fd : 0;
 	}
 	if (!ret)
-		return dynamic_events_resolve(&d, p->pattern, types, &p->events, err);
+		return dynamic_events_resolve(&d, &p->key, types, &p->events, err);
 	dynamic_event_deinit(&d);
 	return ret;
 }
@@ -212,13 +212,13 @@ static int map_errno(int ret)
 	}
 }
 
-/* Shows the rule; a column in a part of it, such as its extra data, stays at its place. */
+/* Shows the rule as the user wrote it, unless there is a place in it: that of its extra data. */
 static int fail_at_rule(struct tr_err *err, int ret, const char *text, int line)
 {
 	struct tr_err why = *err;
-	const char *part = *why.text && why.column >= 0 ? strstr(text, why.text) : NULL;
 
-	tr_fail_at(err, ret, text, part ? (int)(part - text) + why.column : 0, "%s", why.sentence);
+	if (!*why.text || why.column < 0)
+		tr_fail_at(err, ret, text, 0, "%s", why.sentence);
 	err->line = line;
 	return map_errno(ret);
 }
@@ -235,8 +235,8 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, const struct owne
 
 		if (p->ready)
 			continue;
-		ret = krule_is_function(p->pattern)
-			      ? check_function(k, p->pattern, &why)
+		ret = krule_is_function(p->key.place)
+			      ? check_function(k, p->key.place, &why)
 			      : resolve_events(k, p, owner, &types, &why);
 		if (p->optional && ret != -ENOMEM) {
 			p->refused = ret;
@@ -261,7 +261,7 @@ static int make_event(struct kernel *k, const struct dynamic_event_of *e, int *r
 
 	*refused = ret;
 	for (size_t at = 0; at < names.len && !ret; at += strlen(names.data + at) + 1) {
-		ret = register_probe(k, names.data + at, e->key);
+		ret = register_probe(k, names.data + at, &e->key);
 		if (ret)
 			tr_fail(err, ret,
 				ret == -EEXIST ? "another rule has an event of the same name"
@@ -273,17 +273,17 @@ static int make_event(struct kernel *k, const struct dynamic_event_of *e, int *r
 
 /* Makes the probes for one key, of the rule or of its hooks. As kprobe_make. */
 static int make_probes(struct kernel *k, struct kprobe_plan *plan, const struct rule *r,
-		       const char *pattern, struct tr_err *err)
+		       const struct event_key *key, struct tr_err *err)
 {
 	struct tr_err why = TR_ERR_INIT;
 	struct kprobe_planned *p = NULL;
 	int ret = 0;
 
 	for (size_t i = 0; i < plan->count && !p; i++)
-		if (!strcmp(plan->items[i].pattern, pattern))
+		if (!event_key_compare(&plan->items[i].key, key))
 			p = &plan->items[i];
 	if (!p)
-		return plan_rule(plan, r, pattern);
+		return plan_rule(plan, r, key);
 	/* It is known before the first is prepared which rules need it. */
 	p->optional = p->optional && hook_is_rule(r->pattern);
 	if (!p->ready)
@@ -293,7 +293,7 @@ static int make_probes(struct kernel *k, struct kprobe_plan *plan, const struct 
 	for (size_t i = 0; i < p->events.count && !ret; i++)
 		ret = make_event(k, &p->events.list[i], &p->refused, &why);
 	if (ret)
-		ret = fail_at_rule(&why, ret, r->text, r->line);
+		ret = fail_at_rule(&why, ret, r->source, r->line);
 	if (ret && err)
 		*err = why;
 	return ret;
@@ -304,20 +304,20 @@ static int make_hooks(struct kernel *k, struct kprobe_plan *plan, const struct r
 		      struct tr_err *err)
 {
 	bool refused = true, pending = false;
-	const char *pattern;
+	const struct event_key *key;
 
 	/* Again after a refusal, because it may have chosen another probe. */
 	while (refused) {
 		refused = false;
-		for (size_t at = 0; (pattern = hook_next_probe(r->pattern, &at));) {
+		for (size_t at = 0; (key = hook_next_probe(r->pattern, &at));) {
 			struct tr_err why = TR_ERR_INIT;
-			int ret = make_probes(k, plan, r, pattern, &why);
+			int ret = make_probes(k, plan, r, key, &why);
 
 			if (ret == -ENOMEM)
 				return tr_fail(err, ret, "out of memory");
 			pending |= ret == -EAGAIN;
 			if (ret && ret != -EAGAIN) {
-				hook_refuse(pattern);
+				hook_refuse(key);
 				refused = true;
 			}
 		}
@@ -332,8 +332,8 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 
 	if (hook_is_rule(r->pattern))
 		return make_hooks(k, plan, r, err);
-	for (size_t i = 0; i < RULE_KEYS && r->keys[i] && (!ret || ret == -EAGAIN); i++) {
-		int one = make_probes(k, plan, r, r->keys[i], err);
+	for (size_t i = 0; i < r->key_count && (!ret || ret == -EAGAIN); i++) {
+		int one = make_probes(k, plan, r, &r->keys[i], err);
 
 		ret = one ? one : ret;
 	}
@@ -363,14 +363,14 @@ int kprobe_explain(const struct kprobe_plan *plan, int ret, struct tr_err *err)
 /* ---- restart of the daemon ---- */
 
 /* The probes that an earlier daemon made for a rule's key, perhaps in another file of its path. */
-static void claim_probes(struct kernel *k, const char *key)
+static void claim_probes(struct kernel *k, const struct event_key *key)
 {
 	struct dynamic_event d;
-	int ret = dynamic_event_parse(key, &d, NULL);
+	int ret = dynamic_event_make(key, &d, NULL);
 
 	for (size_t i = 0; i < k->probe_count && !ret; i++)
-		if (!k->probes[i].pattern && dynamic_event_made(&d, k->probes[i].name))
-			k->probes[i].pattern = strdup(key);
+		if (!k->probes[i].key && dynamic_event_made(&d, k->probes[i].name))
+			k->probes[i].key = event_key_dup(key);
 	dynamic_event_deinit(&d);
 }
 
@@ -383,11 +383,11 @@ static void restore_rule(struct channel *c, const struct rule *r)
 	struct owner owner = session_owner(c->session);
 	int ret = 0;
 
-	if (!hook_is_rule(r->pattern) && !dynamic_event_is_rule(r->keys[0]))
+	if (!hook_is_rule(r->pattern) && !event_key_is_probe(&r->keys[0]))
 		return;
-	for (size_t i = 0; i < RULE_KEYS && r->keys[i]; i++)
-		if (dynamic_event_is_rule(r->keys[i]))
-			claim_probes(k, r->keys[i]);
+	for (size_t i = 0; i < r->key_count; i++)
+		if (event_key_is_probe(&r->keys[i]))
+			claim_probes(k, &r->keys[i]);
 	while (!ret && (ret = kprobe_make(k, &plan, r, &err)) == -EAGAIN && kprobe_pending(&plan))
 		ret = kprobe_prepare(k, &plan, &owner, &err);
 	kprobe_plan_deinit(&plan);

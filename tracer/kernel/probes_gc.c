@@ -12,13 +12,13 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/rule.h"
 
-static bool has_rule(const struct session *s, const char *pattern)
+static bool has_rule(const struct session *s, const struct event_key *key)
 {
 	struct channel *c;
 
 	cds_list_for_each_entry(c, &s->channels, node)
 		for (size_t i = 0; c->kernel && i < c->rules.count; i++)
-			if (rule_names(&c->rules.rules[i], pattern))
+			if (rule_names(&c->rules.rules[i], key))
 				return true;
 	return false;
 }
@@ -31,10 +31,10 @@ static bool is_used(struct tracer *t, const struct kprobe *p)
 	if (kernel_records(t, t->kernel->group, p->name))
 		return true;
 	cds_list_for_each_entry(s, &t->sessions, node)
-		if (p->pattern && has_rule(s, p->pattern))
+		if (p->key && has_rule(s, p->key))
 			return true;
 	cds_list_for_each_entry(s, &t->drafts, node)
-		if (p->pattern && has_rule(s, p->pattern))
+		if (p->key && has_rule(s, p->key))
 			return true;
 	return false;
 }

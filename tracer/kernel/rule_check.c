@@ -339,7 +339,7 @@ static int check_tracepoint(struct kernel *k, const struct rule *r, struct tr_er
 	size_t matches = 0;
 	int ret = 0;
 
-	if (dynamic_event_is_rule(r->pattern) || !dynamic_event_is_rule(r->keys[0]))
+	if (dynamic_event_is_rule(r->pattern) || !r->keys[0].extra.count)
 		return 0;
 	ret = kernel_refresh(k);
 	if (ret)

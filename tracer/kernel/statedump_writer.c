@@ -62,7 +62,7 @@ static bool wants_type(struct channel *c, enum kdump_type type, struct filter_in
 		return false;
 	snprintf(key, sizeof(key), "%s:%s", kdump_system(type), kdump_name(type));
 	kdump_filter_event(type, &fields);
-	return kernel_wanted(c, key, &fields.event, &program) &&
+	return kernel_wanted(c, EVENT_KEY(key), &fields.event, &program) &&
 	       (!program.size || !in || filter_run(program.program, program.size, in));
 }
 

@@ -239,6 +239,20 @@ static int show_list(struct session *s, enum domain domain, const char *channel,
 	return c || !channel ? 0 : -ENOENT;
 }
 
+int channel_rules(struct session *s, enum domain domain, const char *channel,
+		  struct rule_list *out)
+{
+	struct channel *c;
+	int ret;
+
+	*out = (struct rule_list){ 0 };
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, domain, channel);
+	ret = c ? rule_list_copy(&c->rules, out) : -ENOENT;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return ret;
+}
+
 int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
 {
 	return show_list(s, domain, channel, false, out);

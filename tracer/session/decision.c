@@ -40,7 +40,7 @@ struct programs {
 uint64_t channel_decides(const struct channel *c, const char *event, int level)
 {
 	uint64_t decision = !c->kernel && c->session->active && !c->session->gone && c->enabled
-				    ? rule_list_decide(&c->rules, event, level)
+				    ? rule_list_decide(&c->rules, EVENT_KEY(event), level)
 				    : 0;
 
 	return decision ? hash_step(decision, hash_step(0, c->epoch)) | 1 : 0;
@@ -79,8 +79,8 @@ static uint64_t layout_of(const struct filter_event *e)
 	return h;
 }
 
-static struct program *compile(const struct rule_list *rules, const char *event, int level,
-			       const struct filter_event *e)
+static struct program *compile(const struct rule_list *rules, const struct event_key *event,
+			       int level, const struct filter_event *e)
 {
 	size_t n = rule_list_filters(rules, event, level, NULL, 0);
 	const struct filter **filters = calloc(n + 1, sizeof(*filters));
@@ -116,8 +116,8 @@ static struct program *find(const struct programs *all, uint64_t filters, uint64
 
 /* The compiled filter from the cache, or a new one. NULL: no memory, or too large. */
 static const struct program *program_of(const struct channel *c, uint64_t filters,
-					const char *event, int level, const struct filter_event *e,
-					uid_t uid)
+					const struct event_key *event, int level,
+					const struct filter_event *e, uid_t uid)
 {
 	struct tracer *t = c->session->tracer;
 	uint64_t layout = layout_of(e);
@@ -135,7 +135,7 @@ static const struct program *program_of(const struct channel *c, uint64_t filter
 		tracer_report(
 			t, "session %s: cannot compile the filter for %s: too large, or "
 			   "out of memory",
-			c->session->name, event);
+			c->session->name, event->place);
 		return NULL;
 	}
 	p->filters = filters;
@@ -159,10 +159,10 @@ uint64_t event_wanted(struct channel *c, const char *event, int level, const str
 		*program = (struct wanted){ 0 };
 	if (!decision)
 		return 0;
-	rules = rule_list_decide(&c->rules, event, level);
+	rules = rule_list_decide(&c->rules, EVENT_KEY(event), level);
 	if (rules == RULE_ALL)
 		return decision;
-	p = program_of(c, rules, event, level, e, uid);
+	p = program_of(c, rules, EVENT_KEY(event), level, e, uid);
 	if (!p || p->result == NEVER)
 		return 0;
 	if (program && p->result == PROGRAM)
@@ -170,7 +170,7 @@ uint64_t event_wanted(struct channel *c, const char *event, int level, const str
 	return decision;
 }
 
-bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e,
+bool kernel_wanted(struct channel *c, const struct event_key *key, const struct filter_event *e,
 		   struct wanted *program)
 {
 	uint64_t rules = rule_list_decide(&c->rules, key, 0);

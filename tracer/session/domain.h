@@ -23,7 +23,12 @@
 struct channel;
 struct filter_event;
 
-#define KNOWN_EVENT_ABSENT 255  /* see domain_ops.list_events */
+struct known_event {
+	const struct event_key *key;    /* that rules match */
+	const char *name;               /* in the trace */
+	int level;                      /* of the log */
+	bool absent;                    /* it cannot be recorded now */
+};
 
 /* State of one write of rules before they can be checked; each domain has its own type. */
 struct rule_preparation;
@@ -101,11 +106,11 @@ struct domain_ops {
 	/* Unlocked. Finds out what others changed, before status() reports it. */
 	void (*check)(struct session *s);
 	/*
-	 * Unlocked. Appends for each event that the session can record now, each once: its log
-	 * level as a byte, the key that rules match and a NUL, its name in the trace and a NUL. An
-	 * event that is known but cannot be recorded now has the level KNOWN_EVENT_ABSENT.
+	 * Unlocked. Calls fn, which takes no lock, for each event that the session can record now
+	 * or could once. What *e points at is valid during the call. 0 or -ENOMEM.
 	 */
-	void (*list_events)(struct session *s, struct md_buf *out);
+	int (*list_events)(struct session *s, void (*fn)(void *arg, const struct known_event *e),
+			   void *arg);
 	/* Locked. Lines `key value` of the session's status. */
 	void (*status)(const struct session *s, struct facts *out);
 	/* Locked. Prints one line of the session's file: where the domain has the channel. */

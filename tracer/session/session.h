@@ -446,8 +446,12 @@ uint64_t event_wanted(struct channel *c, const char *event, int level, const str
 /*
  * The same for a kernel event, also of an inactive session: it decides on events recorded before.
  */
-bool kernel_wanted(struct channel *c, const char *key, const struct filter_event *e,
+bool kernel_wanted(struct channel *c, const struct event_key *key, const struct filter_event *e,
 		   struct wanted *program);
+/* channel.c. A copy of a channel's rules. Without lock. 0, -ENOENT, -ENOMEM. */
+int channel_rules(struct session *s, enum domain domain, const char *channel,
+		  struct rule_list *out);
+
 void programs_drop(struct tracer *t);           /* frees all compiled filters */
 
 /* channel_attr.c */

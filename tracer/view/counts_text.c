@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/rows.h"
 #include "tracer/session/session.h"
 #include "tracer/view/counts.h"
@@ -132,15 +133,10 @@ int counts_show(struct session *s, bool json, struct md_buf *out)
 
 /* ---- rules ---- */
 
-struct known_event {            /* as domain_ops.list_events lists it */
-	const char *key, *name;
-	int level;
-};
-
 struct known_events {
-	struct md_buf text;
-	struct known_event *all;        /* by name, each once */
+	struct known_event *all;        /* by name, each once; owned, with what they point at */
 	size_t count;
+	bool failed;                    /* no memory */
 };
 
 static int compare_known(const void *a, const void *b)
@@ -149,50 +145,64 @@ static int compare_known(const void *a, const void *b)
 	int c = strcmp(x->name, y->name);
 
 	if (!c)
-		c = strcmp(x->key, y->key);
+		c = event_key_compare(x->key, y->key);
+	if (!c)
+		c = x->absent - y->absent;
 	return c ? c : (x->level > y->level) - (x->level < y->level);
 }
 
-/* After one event of the list: a byte and two strings. */
-static const char *skip_known(const char *p)
+static void free_known(const struct known_event *e)
 {
-	p += 1 + strlen(p + 1) + 1;
-	return p + strlen(p) + 1;
+	struct event_key *key = (struct event_key *)e->key;
+
+	if (key)
+		event_key_deinit(key);
+	free(key);
+	free((char *)e->name);
+}
+
+static void add_known(void *arg, const struct known_event *e)
+{
+	struct known_events *out = arg;
+	struct known_event copy = *e;
+
+	copy.key = event_key_dup(e->key);
+	copy.name = strdup(e->name);
+	if (copy.key && copy.name && array_double(out->all, out->count)) {
+		out->all[out->count++] = copy;
+	} else {
+		free_known(&copy);
+		out->failed = true;
+	}
 }
 
 static int take_known(struct session *s, enum domain domain, struct known_events *out)
 {
 	const struct domain_ops *ops = s->tracer->domains[domain];
-	const char *p, *end;
-	size_t n = 0;
+	size_t n;
 
 	*out = (struct known_events){ 0 };
 	if (ops->list_events)
-		UNLOCKED(s->tracer, ops->list_events(s, &out->text));
-	if (out->text.failed)
+		out->failed |= UNLOCKED(s->tracer, ops->list_events(s, add_known, out)) != 0;
+	if (out->failed)
 		return -ENOMEM;
-	end = out->text.data + out->text.len;
-	for (p = out->text.data; p < end; n++)
-		p = skip_known(p);
-	out->all = malloc((n + 1) * sizeof(*out->all));
-	if (!out->all)
-		return -ENOMEM;
-	n = 0;
-	for (p = out->text.data; p < end; p = skip_known(p))
-		out->all[n++] = (struct known_event){ .level = (uint8_t)*p,
-						      .key = p + 1,
-						      .name = p + 1 + strlen(p + 1) + 1 };
-	qsort(out->all, n, sizeof(*out->all), compare_known);
+	n = out->count;
+	if (n)
+		qsort(out->all, n, sizeof(*out->all), compare_known);
+	out->count = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!i || compare_known(&out->all[i], &out->all[i - 1]))
+		if (!out->count || compare_known(&out->all[i], &out->all[out->count - 1]))
 			out->all[out->count++] = out->all[i];
+		else
+			free_known(&out->all[i]);
 	return 0;
 }
 
 static void known_deinit(struct known_events *k)
 {
+	for (size_t i = 0; i < k->count; i++)
+		free_known(&k->all[i]);
 	free(k->all);
-	md_buf_deinit(&k->text);
 }
 
 static int compare_name(const void *name, const void *known)
@@ -202,7 +212,7 @@ static int compare_name(const void *name, const void *known)
 
 /* An event of the channel that was recorded, as rules see it. */
 struct recorded_event {
-	const char *key;
+	struct event_key key;           /* owns nothing */
 	int level;
 	uint64_t recorded;
 	size_t rules;           /* enabled rules of the channel that match it */
@@ -223,7 +233,7 @@ static struct recorded_event *take_recorded(const struct counts_table *t, enum d
 
 		if (e->domain != domain || strcmp(e->channel, channel) != 0)
 			continue;
-		*r = (struct recorded_event){ e->event, e->level, e->recorded, 0 };
+		*r = (struct recorded_event){ *EVENT_KEY(e->event), e->level, e->recorded, 0 };
 		is = domain == DOMAIN_KERNEL && known->count
 			     ? bsearch(e->event, known->all, known->count, sizeof(*known->all),
 				       compare_name)
@@ -231,10 +241,10 @@ static struct recorded_event *take_recorded(const struct counts_table *t, enum d
 		if (domain == DOMAIN_KERNEL)
 			r->level = 0;
 		if (is)
-			r->key = is->key;
+			r->key = *is->key;
 		for (size_t j = 0; j < rules->count; j++)
 			r->rules += !rules->rules[j].disabled &&
-				    rule_match(&rules->rules[j], r->key, r->level);
+				    rule_match(&rules->rules[j], &r->key, r->level);
 		(*count)++;
 	}
 	return all;
@@ -259,12 +269,12 @@ static void put_rule(const char *channel, const struct rule *r, const struct kno
 	bool sure = true;
 
 	for (size_t i = 0; i < known->count; i++)
-		matched += known->all[i].level != KNOWN_EVENT_ABSENT &&
+		matched += !known->all[i].absent &&
 			   rule_match(r, known->all[i].key, known->all[i].level);
 	for (size_t i = 0; i < count; i++) {
 		const struct recorded_event *e = &events[i];
 
-		if (!rule_match(r, e->key, e->level))
+		if (!rule_match(r, &e->key, e->level))
 			continue;
 		hits = add_saturated(hits, e->recorded);
 		/* Of several rules with filters, any may have taken the event. */
@@ -283,18 +293,13 @@ static int put_channel_rules(struct session *s, enum domain domain, const char *
 			     const struct counts_table *t, const struct known_events *known,
 			     struct rows *out)
 {
-	struct rule_list rules = { 0 };
 	struct recorded_event *events;
-	struct md_buf text = MD_BUF_INIT;
+	struct rule_list rules;
 	size_t count;
-	int ret = events_show(s, domain, channel, &text);
+	int ret = channel_rules(s, domain, channel, &rules);
 
-	/* -ENOENT: the channel was removed meanwhile. */
-	if (ret) {
-		md_buf_deinit(&text);
+	if (ret)        /* -ENOENT: the channel was removed meanwhile */
 		return ret == -ENOENT ? 0 : ret;
-	}
-	ret = rule_list_apply(NULL, domain, md_buf_str(&text), true, &rules, NULL);
 	events = take_recorded(t, domain, channel, known, &rules, &count);
 	if (!events)
 		ret = -ENOMEM;
@@ -302,7 +307,6 @@ static int put_channel_rules(struct session *s, enum domain domain, const char *
 		put_rule(channel, &rules.rules[i], known, events, count, out);
 	free(events);
 	rule_list_deinit(&rules);
-	md_buf_deinit(&text);
 	return ret;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/lib/btf_types.h"
+#include "tests/lib/event_key.h"
 #include "tests/lib/test.h"
 #include "tracer/base/probe/btf_files.h"
 #include "tracer/base/probe/probe.h"
@@ -62,21 +63,21 @@ static void modules(void)
 		CHECK(f && fwrite(i ? module : blob, len, 1, f));
 		fclose(f);
 	}
-	CHECK(!dynamic_event_parse("kprobe:mod_open\tst->users,st->next->skb->dev->name as n,"
+	CHECK(!event_of("kprobe:mod_open\tst->users,st->next->skb->dev->name as n,"
 				   "label:string",
 				   &d, &err) &&
 	      !resolve_by(&d, files[0], &err) && !dynamic_event_define(&d, 0, "g", "e", &b, &err));
 	CHECK(strstr(md_buf_str(&b), " users=+4($arg1):u32 n=+0(+8(+8(+16($arg1)))):string "
 				     "label=+0($arg2):string"));
 	dynamic_event_deinit(&d);
-	CHECK(!dynamic_event_parse("kprobe:mod_open\tst->user", &d, &err) &&
+	CHECK(!event_of("kprobe:mod_open\tst->user", &d, &err) &&
 	      resolve_by(&d, files[0], &err) == -EINVAL);
 	CHECK(strstr(err.sentence, "did you mean 'users'"));
 	dynamic_event_deinit(&d);
-	CHECK(!dynamic_event_parse("kprobe:xmit\tskb->dev->index", &d, &err) &&
+	CHECK(!event_of("kprobe:xmit\tskb->dev->index", &d, &err) &&
 	      !resolve_by(&d, files[0], &err));
 	dynamic_event_deinit(&d);
-	CHECK(!dynamic_event_parse("kprobe:mod_close\tst->users", &d, &err) &&
+	CHECK(!event_of("kprobe:mod_close\tst->users", &d, &err) &&
 	      resolve_by(&d, files[0], &err) == -EINVAL);
 	dynamic_event_deinit(&d);
 	md_buf_deinit(&b);

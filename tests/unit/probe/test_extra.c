@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/lib/btf_types.h"
+#include "tests/lib/event_key.h"
 #include "tests/lib/test.h"
 #include "tracer/base/probe/btf_files.h"
 #include "tracer/base/probe/probe.h"
@@ -34,8 +35,8 @@ static int resolve(const char *rule, const char *clause, struct dynamic_event *d
 {
 	char text[2048];
 
-	snprintf(text, sizeof(text), "%s%c%s", rule, EXTRA_MARK, clause);
-	if (dynamic_event_parse(text, d, err))
+	snprintf(text, sizeof(text), "%s%c%s", rule, '\t', clause);
+	if (event_of(text, d, err))
 		return -1;
 	return resolve_by(d, path, err);
 }
@@ -138,8 +139,8 @@ static void fields(void)
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct md_buf b = MD_BUF_INIT;
 
-		snprintf(text, sizeof(text), "net:xmit%c%s", EXTRA_MARK, good[i].clause);
-		CHECK(!dynamic_event_parse(text, &d, NULL) && d.kind == DYN_EVENT &&
+		snprintf(text, sizeof(text), "net:xmit%c%s", '\t', good[i].clause);
+		CHECK(!event_of(text, &d, NULL) && d.kind == DYN_EVENT &&
 		      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
 		      !resolve_by(&d, path, NULL) &&
 		      !dynamic_event_define(&d, 0, "g", "e", &b, NULL));
@@ -153,8 +154,8 @@ static void fields(void)
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		err = (struct tr_err)TR_ERR_INIT;
-		snprintf(text, sizeof(text), "net:xmit%c%s", EXTRA_MARK, bad[i]);
-		CHECK(!dynamic_event_parse(text, &d, NULL) &&
+		snprintf(text, sizeof(text), "net:xmit%c%s", '\t', bad[i]);
+		CHECK(!event_of(text, &d, NULL) &&
 		      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
 		      resolve_by(&d, path, &err) == -EINVAL && err.column >= 0);
 		dynamic_event_deinit(&d);
@@ -170,8 +171,8 @@ static void arguments(void)
 	struct md_buf b = MD_BUF_INIT;
 	char text[200];
 
-	snprintf(text, sizeof(text), "net:xmit%cskb->mac, label->index, n, $comm", EXTRA_MARK);
-	CHECK(!dynamic_event_parse(text, &d, NULL) &&
+	snprintf(text, sizeof(text), "net:xmit%cskb->mac, label->index, n, $comm", '\t');
+	CHECK(!event_of(text, &d, NULL) &&
 	      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
 	      !resolve_by(&d, path, NULL) && d.kind == DYN_ARGUMENTS && d.lacking == 1 &&
 	      !dynamic_event_define(&d, 0, "g", "e", &b, NULL));
@@ -181,8 +182,8 @@ static void arguments(void)
 	md_buf_deinit(&b);
 	dynamic_event_deinit(&d);
 	/* A field of the record is no argument. */
-	snprintf(text, sizeof(text), "net:xmit%clabel->index, len", EXTRA_MARK);
-	CHECK(!dynamic_event_parse(text, &d, NULL) &&
+	snprintf(text, sizeof(text), "net:xmit%clabel->index, len", '\t');
+	CHECK(!event_of(text, &d, NULL) &&
 	      !dynamic_event_set_tracepoint(&d, "net", "xmit", format) &&
 	      resolve_by(&d, path, NULL) == -EINVAL);
 	dynamic_event_deinit(&d);
@@ -219,11 +220,11 @@ static void no_types(void)
 	struct dynamic_event d;
 	struct tr_err err = TR_ERR_INIT;
 
-	CHECK(!dynamic_event_parse("kprobe:xmit\tskb->mac", &d, &err) &&
+	CHECK(!event_of("kprobe:xmit\tskb->mac", &d, &err) &&
 	      resolve_by(&d, "/no/such/file", &err) == -EOPNOTSUPP && err.column == 0);
 	CHECK(strstr(err.sentence, "types are not known"));
 	dynamic_event_deinit(&d);
-	CHECK(!dynamic_event_parse("kprobe:xmit\t$arg1,+8(%di) as b", &d, &err) &&
+	CHECK(!event_of("kprobe:xmit\t$arg1,+8(%di) as b", &d, &err) &&
 	      !resolve_by(&d, "/no/such/file", &err));
 	dynamic_event_deinit(&d);
 }
@@ -278,22 +279,24 @@ static void random_expressions(void)
 		struct extra x, again;
 		struct tr_err err = TR_ERR_INIT;
 		struct md_buf a = MD_BUF_INIT;
-		size_t at = 0, n = 0;
+		size_t n = 0;
 
 		for (uint32_t k = 1 + random_below(7); k; k--)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
 					      pieces[random_below(23)]);
-		if (extra_parse(text, &at, &x, &err)) {
+		if (extra_parse(SCAN(text, 0, &err), &x)) {
 			CHECK(err.sentence[0] && err.column >= 0 && err.column <= (int)n);
 			continue;
 		}
 		taken++;
 		defined += is_defined(taken % 2 ? "kprobe:xmit" : "kretprobe:xmit", text);
 		if (i % 16 == 0) {
+			struct scan *s;
+
 			extra_print(&x, &a);
-			at = 0;
-			CHECK(!extra_parse(md_buf_str(&a), &at, &again, NULL) && at == a.len &&
-			      again.count == x.count);
+			s = SCAN(md_buf_str(&a), 0, NULL);
+			CHECK(!extra_parse(s, &again) && s->at == a.len &&
+			      !extra_compare(&again, &x));
 			extra_deinit(&again);
 			md_buf_deinit(&a);
 		}

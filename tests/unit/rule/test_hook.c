@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tests/lib/event_key.h"
 #include "tests/lib/test.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
@@ -29,6 +30,23 @@ static bool has(void *arg, const char *pattern)
 	return at && strchr(" ", at[strlen(pattern)]);
 }
 
+static bool matches(const char *pattern, const char *key)
+{
+	struct event_key *k = key_of(key);
+	bool is = krule_match(EVENT_KEY(pattern), k);
+
+	key_free(k);
+	return is;
+}
+
+static void refuse(const char *key)
+{
+	struct event_key *k = key_of(key);
+
+	hook_refuse(k);
+	key_free(k);
+}
+
 static void choose(const char *what)
 {
 	kernel_has = what;
@@ -50,7 +68,7 @@ static void choices(void)
 {
 	struct hook_section s = { .result = "INT8" };
 	struct md_buf list = MD_BUF_INIT;
-	const char *probe;
+	const struct event_key *probe;
 	size_t at = 0;
 
 	fill(&s);
@@ -66,24 +84,24 @@ static void choices(void)
 		  "disk.data 20.0 - this kernel does not have kprobe:do_a, kprobe:do_b, "
 		  "kprobe:do_c\n");
 	md_buf_deinit(&list);
-	CHECK(krule_match("@disk", "blk:begin"));
-	CHECK(krule_match("@disk.read.entry", "blk:begin/other"));
-	CHECK(krule_match("@*", "kretprobe:do_read"));
-	CHECK(krule_match("@*.return", "kretprobe:do_read"));
-	CHECK(!krule_match("@disk.read.return", "blk:begin"));
-	CHECK(!krule_match("@disk", "kprobe:do_read"));
-	CHECK(!krule_match("@disk", "blk:beginning"));
-	CHECK(!krule_match("@dis", "blk:begin"));
-	CHECK(!krule_match("*", "kretprobe:do_read"));
+	CHECK(matches("@disk", "blk:begin"));
+	CHECK(matches("@disk.read.entry", "blk:begin/other"));
+	CHECK(matches("@*", "kretprobe:do_read"));
+	CHECK(matches("@*.return", "kretprobe:do_read"));
+	CHECK(!matches("@disk.read.return", "blk:begin"));
+	CHECK(!matches("@disk", "kprobe:do_read"));
+	CHECK(!matches("@disk", "blk:beginning"));
+	CHECK(!matches("@dis", "blk:begin"));
+	CHECK(!matches("*", "kretprobe:do_read"));
 	probe = hook_next_probe("@disk", &at);
-	CHECK_STR(probe ? probe : "", "kretprobe:do_read");
+	CHECK_STR(probe ? key_text(probe) : "", "kretprobe:do_read");
 	CHECK(!hook_next_probe("@disk", &at));
 	/* The next alternative; and none, where the kernel refuses the only one. */
 	choose("kprobe:do_read kretprobe:do_read");
-	CHECK(krule_match("@disk.read.entry", "kprobe:do_read"));
-	hook_refuse("kprobe:do_read");
-	CHECK(!krule_match("@disk.read.entry", "kprobe:do_read"));
-	CHECK(krule_match("@disk", "kretprobe:do_read"));
+	CHECK(matches("@disk.read.entry", "kprobe:do_read"));
+	refuse("kprobe:do_read");
+	CHECK(!matches("@disk.read.entry", "kprobe:do_read"));
+	CHECK(matches("@disk", "kretprobe:do_read"));
 }
 
 /* Probes with extra data; if the kernel has no such data, others; at last without. */
@@ -92,7 +110,7 @@ static void extra_data(void)
 	static const char data[] = "\tfile->f_flags as flags, $arg2:s32 as n";
 	struct md_buf list = MD_BUF_INIT;
 	char a[100], b[100];
-	const char *probe;
+	const struct event_key *probe;
 	size_t at = 0;
 
 	snprintf(a, sizeof(a), "kprobe:do_a%s", data);
@@ -103,17 +121,17 @@ static void extra_data(void)
 					"file->f_flags as flags, $arg2:s32 as n\n"));
 	md_buf_deinit(&list);
 	probe = hook_next_probe("@disk.data", &at);
-	CHECK_STR(probe ? probe : "", a);
+	CHECK_STR(probe ? key_text(probe) : "", a);
 	probe = hook_next_probe("@disk.data", &at);
-	CHECK_STR(probe ? probe : "", b);
+	CHECK_STR(probe ? key_text(probe) : "", b);
 	CHECK(!hook_next_probe("@disk.data", &at));
-	CHECK(krule_match("@disk.data", a) && !krule_match("@disk.data", "kprobe:do_a"));
-	hook_refuse(a);
-	CHECK(!krule_match("@disk.data", a) && krule_match("@disk.data", b));
-	hook_refuse(b);
-	CHECK(krule_match("@disk.data", "kprobe:do_c"));
-	hook_refuse("kprobe:do_c");
-	CHECK(krule_match("@disk.data", "kprobe:do_a") && krule_match("@disk.data", "kprobe:do_b"));
+	CHECK(matches("@disk.data", a) && !matches("@disk.data", "kprobe:do_a"));
+	refuse(a);
+	CHECK(!matches("@disk.data", a) && matches("@disk.data", b));
+	refuse(b);
+	CHECK(matches("@disk.data", "kprobe:do_c"));
+	refuse("kprobe:do_c");
+	CHECK(matches("@disk.data", "kprobe:do_a") && matches("@disk.data", "kprobe:do_b"));
 }
 
 static const struct hook *find_hook(const char *name)
@@ -161,10 +179,10 @@ static void sources(void)
 	CHECK(h && h->count == 10 && h->source_count == 11);
 	for (int i = 4; h && i < 10; i++) {
 		CHECK(h->patterns[i].way == (i < 7 ? 4 : 5) && h->patterns[i].bare == (i >= 7));
-		CHECK(!strchr(h->patterns[i].key, '\t') == (i >= 7));
+		CHECK(!h->patterns[i].key.extra.count == (i >= 7));
 	}
-	CHECK(h && strstr(h->patterns[4].key, "c\t$arg1"));
-	CHECK(h && strstr(h->patterns[6].key, "e\t$arg2"));
+	CHECK(h && strstr(key_text(&h->patterns[4].key), "c\t$arg1"));
+	CHECK(h && strstr(key_text(&h->patterns[6].key), "e\t$arg2"));
 	CHECK(h && h->sources[10].first == 4 && h->sources[10].last == 5);
 	CHECK(h && h->patterns[3].way == 3);
 	for (size_t i = 0; h && i < sizeof(want) / sizeof(want[0]); i++) {
@@ -176,7 +194,8 @@ static void sources(void)
 		      is->last == want[i].last);
 		CHECK(is->value == HOOK_FIELD || is->number == want[i].number);
 	}
-	CHECK(h && !strcmp(h->patterns[1].key, "kprobe:do_b\t$arg1:s32 as tid, $arg2 as dev"));
+	CHECK(h && !strcmp(key_text(&h->patterns[1].key),
+			   "kprobe:do_b\t$arg1:s32 as tid, $arg2 as dev"));
 }
 
 static void mistakes(void)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "tests/lib/event_key.h"
 #include "tests/lib/test.h"
 #include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/base/rule/rule.h"
@@ -50,7 +51,8 @@ static void patterns(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		if (krule_match(cases[i].pattern, cases[i].key) != cases[i].matches) {
+		if (krule_match(EVENT_KEY(cases[i].pattern), EVENT_KEY(cases[i].key)) !=
+		    cases[i].matches) {
 			printf("# pattern %s key %s\n", cases[i].pattern, cases[i].key);
 			CHECK(false);
 		}
@@ -120,8 +122,10 @@ static const char *keys(const char *line)
 
 	if (rule_list_apply(NULL, DOMAIN_KERNEL, line, true, &l, NULL))
 		return "refused";
-	snprintf(out, sizeof(out), "%s|%s", l.rules[0].keys[0],
-		 l.rules[0].keys[1] ? l.rules[0].keys[1] : "");
+	snprintf(out, sizeof(out), "%s|", key_text(&l.rules[0].keys[0]));
+	if (l.rules[0].key_count > 1)
+		snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s",
+			 key_text(&l.rules[0].keys[1]));
 	for (char *p = out; *p; p++)
 		*p = *p == '\v' ? '=' : *p == '\t' ? ' ' : *p;
 	rule_list_deinit(&l);
@@ -163,7 +167,7 @@ static void functions(void)
 
 	for (size_t i = 0; i < 4; i++) {
 		CHECK(rule_list_apply(NULL, DOMAIN_KERNEL, texts[i], true, &l[i], NULL) == 0);
-		seen[i] = rule_list_decide(&l[i], KRULE_FUNCTION, 0);
+		seen[i] = rule_list_decide(&l[i], EVENT_KEY(KRULE_FUNCTION), 0);
 		CHECK(seen[i] > RULE_ALL);
 		for (size_t j = 0; j < i; j++)
 			CHECK(seen[i] != seen[j]);
@@ -213,10 +217,10 @@ static void excepted(void)
 	CHECK(rule_list_apply(NULL, DOMAIN_KERNEL,
 			      "sched:* except sched_switch\nsyscall:* except syscall:exit:*\n",
 			      true, &l, NULL) == 0);
-	CHECK(rule_list_match(&l, "sched:sched_waking", 0));
-	CHECK(!rule_list_match(&l, "sched:sched_switch", 0));
-	CHECK(rule_list_match(&l, "syscall:entry:read", 0));
-	CHECK(!rule_list_match(&l, "syscall:exit:read", 0));
+	CHECK(rule_list_match(&l, EVENT_KEY("sched:sched_waking"), 0));
+	CHECK(!rule_list_match(&l, EVENT_KEY("sched:sched_switch"), 0));
+	CHECK(rule_list_match(&l, EVENT_KEY("syscall:entry:read"), 0));
+	CHECK(!rule_list_match(&l, EVENT_KEY("syscall:exit:read"), 0));
 	rule_list_deinit(&l);
 }
 

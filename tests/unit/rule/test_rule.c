@@ -160,7 +160,7 @@ static bool takes(const char *rules, const char *event, int level)
 {
 	struct rule_list l = { 0 };
 	bool r = !rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL) &&
-		 rule_list_match(&l, event, level);
+		 rule_list_match(&l, EVENT_KEY(event), level);
 
 	rule_list_deinit(&l);
 	return r;
@@ -184,7 +184,7 @@ static uint64_t decide(const char *rules)
 	struct rule_list l = { 0 };
 	uint64_t r = rule_list_apply(NULL, DOMAIN_USER, rules, false, &l, NULL)
 			     ? 99
-			     : rule_list_decide(&l, "a:b", 6);
+			     : rule_list_decide(&l, EVENT_KEY("a:b"), 6);
 
 	rule_list_deinit(&l);
 	return r;
@@ -213,7 +213,8 @@ static void filters_decide(void)
 	CHECK(a.rules[0].line == 1 && a.rules[1].line == 2);
 	CHECK(rule_list_apply(&a, DOMAIN_USER, "\na:b if z", false, &b, NULL) == 0);
 	CHECK(b.rules[0].line == 0 && b.rules[1].line == 0 && b.rules[2].line == 2);
-	CHECK(rule_list_filters(&b, "a:b", 0, filters, 4) == 2 && filters[0] == a.rules[0].filter);
+	CHECK(rule_list_filters(&b, EVENT_KEY("a:b"), 0, filters, 4) == 2 &&
+	      filters[0] == a.rules[0].filter);
 	rule_list_deinit(&a);
 	rule_list_deinit(&b);
 }

@@ -42,7 +42,12 @@ bool dynamic_event_is_call(const char *text)
 
 bool dynamic_event_is_rule(const char *text)
 {
-	return find_word(text) >= 0 || strchr(text, EXTRA_MARK);
+	return find_word(text) >= 0;
+}
+
+bool event_key_is_probe(const struct event_key *k)
+{
+	return k->extra.count || dynamic_event_is_rule(k->place);
 }
 
 bool dynamic_event_has_file(const struct dynamic_event *d)
@@ -183,47 +188,19 @@ static int parse_usdt(const struct input *in, struct dynamic_event *d)
 	return d->provider && d->name ? 0 : -ENOMEM;
 }
 
-/* The extra data after the rule's EXTRA_MARK. */
-static int parse_extra(const struct input *in, struct dynamic_event *d)
-{
-	size_t at = 0;
-	int ret = extra_parse(in->end + 1, &at, &d->extra, in->err);
-
-	return ret || !in->end[1 + at] ? ret : fail_at(in, in->end, "not expected here");
-}
-
-/* The event's name after EVENT_NAME_MARK, and the extra data after it. */
-static int parse_rest(struct input *in, struct dynamic_event *d)
-{
-	const char *extra = strchrnul(in->end, EXTRA_MARK);
-
-	if (*in->end == EVENT_NAME_MARK) {
-		d->label = strndup(in->end + 1, (size_t)(extra - in->end - 1));
-		if (!d->label)
-			return -ENOMEM;
-	}
-	in->end = extra;
-	return *extra ? parse_extra(in, d) : 0;
-}
-
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err)
 {
 	int word = find_word(text), ret;
-	bool is_event = word < 0 && strchr(text, EXTRA_MARK);
-	struct input in = { .text = text, .begin = text, .err = err };
+	struct input in = { .text = text, .begin = text, .end = text + strlen(text), .err = err };
 	const char *colon;
 
-	in.end = text + strcspn(text, (char[]){ EVENT_NAME_MARK, EXTRA_MARK, '\0' });
 	*out = (struct dynamic_event){ .fd = -1 };
-	if (word < 0 && !is_event)
+	if (word < 0)
 		return fail_at(&in, in.begin, "not a rule of a dynamic event (kprobe:, kretprobe:, "
 			     "uprobe:, uretprobe:, usdt:, kcall:, ucall:)");
-	out->kind = is_event ? DYN_EVENT : words[word].kind;
-	in.begin += is_event ? 0 : words[word].len;
-	if (is_event) {
-		out->symbol = strndup(text, (size_t)(in.end - text));
-		ret = out->symbol ? 0 : -ENOMEM;
-	} else if (out->kind == DYN_USDT) {
+	out->kind = words[word].kind;
+	in.begin += words[word].len;
+	if (out->kind == DYN_USDT) {
 		ret = parse_usdt(&in, out);
 	} else if (out->kind == DYN_KPROBE || out->kind == DYN_KRETPROBE) {
 		ret = parse_symbol(&in, in.begin, true, out->kind == DYN_KRETPROBE, out);
@@ -237,13 +214,31 @@ int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_e
 			ret = parse_symbol(&in, colon + 1, false, out->kind == DYN_URETPROBE,
 					   out);
 	}
-	if (!ret)
-		ret = parse_rest(&in, out);
 	if (ret) {
 		dynamic_event_deinit(out);
 		return ret == -ENOMEM ? tr_fail(err, ret, "no memory for the rule") : ret;
 	}
 	return 0;
+}
+
+int dynamic_event_make(const struct event_key *key, struct dynamic_event *out, struct tr_err *err)
+{
+	int ret;
+
+	if (key->extra.count && find_word(key->place) < 0) {
+		*out = (struct dynamic_event){ .kind = DYN_EVENT, .fd = -1,
+					       .symbol = strdup(key->place) };
+	} else {
+		ret = dynamic_event_parse(key->place, out, err);
+		if (ret)
+			return ret;
+	}
+	out->label = key->label ? strdup(key->label) : NULL;
+	if ((out->symbol || out->kind != DYN_EVENT) && !out->label == !key->label &&
+	    !extra_copy(&key->extra, &out->extra))
+		return 0;
+	dynamic_event_deinit(out);
+	return tr_fail(err, -ENOMEM, "no memory for the rule");
 }
 
 int dynamic_event_set_tracepoint(struct dynamic_event *d, const char *system, const char *name,

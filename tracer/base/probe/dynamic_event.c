@@ -50,7 +50,7 @@ static uint64_t hash_rule(const struct dynamic_event *d)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		h = hash_step(hash_string(h, parts[i] ? parts[i] : ""), 0xff);
 	if (d->label)
-		h = hash_string(hash_step(h, EVENT_NAME_MARK), d->label);
+		h = hash_string(hash_step(h, '\v'), d->label);
 	extra_print(&d->extra, &text);
 	if (text.len)
 		h = hash_bytes(h, text.data, text.len);

@@ -29,10 +29,56 @@ void extra_deinit(struct extra *x)
 		free(x->items[i].from);
 	}
 	free(x->items);
+	free(x->line);
 	*x = (struct extra){ 0 };
 }
 
-void extra_print_item(const struct extra_item *i, struct md_buf *out)
+int extra_add(struct extra *x, const struct extra_item *i)
+{
+	struct extra_item *to;
+
+	if (!array_room(x->items, x->count + 1))
+		return -ENOMEM;
+	to = &x->items[x->count];
+	*to = *i;
+	to->text = strdup(i->text);
+	to->before = to->from = NULL;
+	to->closers = 0;
+	to->as[0] = '\0';
+	x->count += to->text != NULL;
+	return to->text ? 0 : -ENOMEM;
+}
+
+int extra_copy(const struct extra *from, struct extra *to)
+{
+	int ret = 0;
+
+	*to = (struct extra){ .line = from->line ? strdup(from->line) : NULL };
+	if (from->line && !to->line)
+		ret = -ENOMEM;
+	for (size_t i = 0; i < from->count && !ret; i++)
+		ret = extra_add(to, &from->items[i]);
+	if (ret)
+		extra_deinit(to);
+	return ret;
+}
+
+int extra_compare(const struct extra *a, const struct extra *b)
+{
+	int c = (a->count > b->count) - (a->count < b->count);
+
+	for (size_t i = 0; i < a->count && !c; i++) {
+		const struct extra_item *x = &a->items[i], *y = &b->items[i];
+
+		c = strcmp(x->text, y->text);
+		c = c ? c : strcmp(x->type, y->type);
+		c = c ? c : x->named - y->named;
+		c = c ? c : strcmp(x->name, y->name);
+	}
+	return c;
+}
+
+static void print_item(const struct extra_item *i, struct md_buf *out)
 {
 	md_buf_printf(out, "%s%s%s", i->text, *i->type ? ":" : "", i->type);
 	if (i->named)
@@ -43,7 +89,7 @@ void extra_print(const struct extra *x, struct md_buf *out)
 {
 	for (size_t i = 0; i < x->count; i++) {
 		md_buf_puts(out, i ? ", " : "");
-		extra_print_item(&x->items[i], out);
+		print_item(&x->items[i], out);
 	}
 }
 
@@ -66,17 +112,13 @@ const struct extra_item *extra_find(const struct extra *x, const char *name, siz
 int extra_fail(const struct extra *x, const struct extra_item *i, size_t at, int code,
 	       struct tr_err *err, const char *fmt, ...)
 {
-	struct md_buf text = MD_BUF_INIT;
 	char sentence[200];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	extra_print(x, &text);
-	code = tr_fail_at(err, code, md_buf_str(&text), (int)(i->column + at), "%s", sentence);
-	md_buf_deinit(&text);
-	return code;
+	return tr_fail_at(err, code, x->line, (int)(i->column + at), "%s", sentence);
 }
 
 /* ---- one expression ---- */
@@ -209,6 +251,7 @@ static int parse_expression(struct input *in, struct extra_item *item)
 	if (in->at - begin > TEXT_MAX)
 		return fail_at(in, begin, "the expression is too long");
 	item->root -= begin;
+	item->column = begin;
 	item->text = strndup(in->line + begin, in->at - begin);
 	return item->text ? 0 : -ENOMEM;
 }
@@ -319,43 +362,39 @@ static int parse_item(struct input *in, struct extra *x)
 	return ret;
 }
 
-/* The columns of the items in the text of extra_print. */
-static void set_columns(struct extra *x)
+void extra_set_begin(struct extra *x, size_t begin)
 {
-	size_t at = 0;
-
-	for (size_t i = 0; i < x->count; i++) {
-		struct extra_item *e = &x->items[i];
-
-		e->column = at;
-		at += strlen(e->text) + (*e->type ? 1 + strlen(e->type) : 0) +
-		      (e->named ? 4 + strlen(e->name) : 0) + 2;
-	}
+	if (!x->line)
+		return;
+	memmove(x->line, x->line + begin, strlen(x->line + begin) + 1);
+	for (size_t i = 0; i < x->count; i++)
+		x->items[i].column -= begin;
 }
 
-int extra_parse(const char *line, size_t *at, struct extra *out, struct tr_err *err)
+int extra_parse(struct scan *s, struct extra *out)
 {
-	struct input in = { line, *at, *at, err };
+	struct input in = { s->line, s->at, s->at, s->err };
 	struct extra x = { 0 };
 	int ret = 0;
 	bool more = true;
 
 	while (more && !ret) {
-		in.at = skip_blanks(line, in.at);
+		in.at = skip_blanks(s->line, in.at);
 		if (x.count >= EXTRA_MAX)
 			ret = fail_at(&in, in.at, "a rule has at most 32 expressions");
 		else
 			ret = parse_item(&in, &x);
-		in.at = ret ? in.at : skip_blanks(line, in.at);
-		more = !ret && line[in.at] == ',';
+		in.at = ret ? in.at : skip_blanks(s->line, in.at);
+		more = !ret && s->line[in.at] == ',';
 		in.at += more;
 	}
+	if (!ret && !(x.line = strndup(s->line, in.at)))
+		ret = -ENOMEM;
 	if (ret) {
 		extra_deinit(&x);
-		return ret == -ENOMEM ? tr_fail(err, ret, "out of memory") : ret;
+		return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret;
 	}
-	set_columns(&x);
-	*at = in.at;
+	s->at = in.at;
 	*out = x;
 	return 0;
 }

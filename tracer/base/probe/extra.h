@@ -36,9 +36,8 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/base/lexer.h"
 
-/* In keys of events (rule/kernel_pattern.h) between the pattern and its extra data. */
-#define EXTRA_MARK '\t'
 #define EXTRA_MAX 32u           /* of a rule */
 #define EXTRA_STEPS_MAX 16u     /* pointers and members of an expression */
 #define EXTRA_NAME_MAX 32u      /* of a field in tracefs, with the NUL */
@@ -47,7 +46,7 @@
 
 struct extra_item {
 	char *text;             /* the expression; owned */
-	size_t column;          /* of the expression in the clause that extra_print writes */
+	size_t column;          /* of the expression in extra.line */
 	unsigned int wraps;     /* of +OFF( before the place */
 	size_t root, root_len;  /* the place, in text; after it are members or closing brackets */
 	bool members;
@@ -63,24 +62,31 @@ struct extra_item {
 };
 
 struct extra {
-	struct extra_item *items;
+	struct extra_item *items;       /* owned */
 	size_t count;
+	char *line;             /* from which it was parsed, for columns; owned; NULL: no items */
 };
 
 /*
- * Parses the clause after `with` from line[*at] up to the end of the line or the word `if`; *at:
- * where it ended. 0, -ENOMEM, or -EINVAL with the text and the column.
+ * Parses the clause after `with` from s->at up to a word that no comma precedes; s->at is there
+ * then. 0, -ENOMEM, or -EINVAL with the text and the column.
  */
-int extra_parse(const char *line, size_t *at, struct extra *out, struct tr_err *err);
+int extra_parse(struct scan *s, struct extra *out);
+/* Later errors show the line from byte `begin` on, where the rule begins. */
+void extra_set_begin(struct extra *x, size_t begin);
+/* Copies what was parsed, without what extra_resolve has set. 0, or -ENOMEM; *to is empty then. */
+int extra_copy(const struct extra *from, struct extra *to);
+/* Appends a copy of one item. 0 or -ENOMEM. */
+int extra_add(struct extra *x, const struct extra_item *i);
+/* An order of the data, whatever its resolution and its columns; 0: equal. */
+int extra_compare(const struct extra *a, const struct extra *b);
 void extra_deinit(struct extra *x);
 /* Appends the clause without `with`; extra_parse reads it back. */
 void extra_print(const struct extra *x, struct md_buf *out);
-/* Appends one item of it. */
-void extra_print_item(const struct extra_item *i, struct md_buf *out);
 /* The item of that field; NULL. */
 const struct extra_item *extra_find(const struct extra *x, const char *name, size_t len);
 
-/* Sets a sentence, with byte `at` of the item's expression as the column in extra_print's text. */
+/* Sets a sentence, with byte `at` of the item's expression as the column in the line. */
 int extra_fail(const struct extra *x, const struct extra_item *i, size_t at, int code,
 	       struct tr_err *err, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 

@@ -12,43 +12,19 @@
 #include "tracer/base/probe/elf_symbol.h"
 #include "tracer/base/probe/probe.h"
 
-/* KIND:PATH:SYMBOL, EVENT_NAME_MARK and a name, EXTRA_MARK and extra data */
-struct key {
-	const char *text;
-	size_t prefix;                  /* KIND:PATH: */
-	const char *symbol, *label, *extra;     /* label NULL: none; extra: with its mark, or "" */
-	size_t symbol_len, label_len;
-};
-
-static void cut_key(const char *text, struct key *k)
+/* The symbol of KIND:PATH:SYMBOL. */
+static const char *find_symbol(const char *place)
 {
-	const char *end = text + strcspn(text, (char[]){ EVENT_NAME_MARK, EXTRA_MARK, '\0' });
+	const char *colon = strrchr(place, ':');
 
-	*k = (struct key){ .text = text, .symbol = text, .extra = strchrnul(end, EXTRA_MARK) };
-	for (const char *p = text; p < end; p++)
-		if (*p == ':')
-			k->symbol = p + 1;
-	k->prefix = (size_t)(k->symbol - text);
-	k->symbol_len = (size_t)(end - k->symbol);
-	if (*end == EVENT_NAME_MARK) {
-		k->label = end + 1;
-		k->label_len = (size_t)(k->extra - k->label);
-	}
+	return colon ? colon + 1 : place;
 }
 
-static bool has_star(const struct key *k)
+bool dynamic_event_is_pattern(const char *place)
 {
-	return memchr(k->symbol, '*', k->symbol_len) &&
-	       (begins_with(k->text, "uprobe:") || begins_with(k->text, "uretprobe:") ||
-		begins_with(k->text, "ucall:"));
-}
-
-bool dynamic_event_is_pattern(const char *text)
-{
-	struct key k;
-
-	cut_key(text, &k);
-	return has_star(&k);
+	return strchr(find_symbol(place), '*') &&
+	       (begins_with(place, "uprobe:") || begins_with(place, "uretprobe:") ||
+		begins_with(place, "ucall:"));
 }
 
 static bool skip(const char **p, size_t *left, const char *text, size_t len)
@@ -61,16 +37,16 @@ static bool skip(const char **p, size_t *left, const char *text, size_t len)
 }
 
 /* Whether the event's name is one that make_key gives. */
-static bool match_label(const struct key *pattern, const struct key *k)
+static bool match_label(const struct event_key *pattern, const struct event_key *k)
 {
-	const char *p = k->label, *ending = pattern->label ? pattern->label + 1 : "";
-	size_t left = k->label_len, ending_len = pattern->label ? pattern->label_len - 1 : 0, hex;
-	size_t name_len = k->symbol_len < DYN_LABEL_MAX ? k->symbol_len : DYN_LABEL_MAX;
+	const char *p = k->label, *symbol = find_symbol(k->place),
+		   *ending = pattern->label ? pattern->label + 1 : "";
+	size_t left = p ? strlen(p) : 0, ending_len = strlen(ending), hex;
 
 	if (!p)
 		return !pattern->label;
-	if (pattern->label ? !skip(&p, &left, k->symbol, name_len)
-			   : !skip(&p, &left, k->text, k->prefix + k->symbol_len))
+	if (pattern->label ? !skip(&p, &left, symbol, strnlen(symbol, DYN_LABEL_MAX))
+			   : !skip(&p, &left, k->place, strlen(k->place)))
 		return false;
 	if (left > ending_len && *p == '_') {
 		hex = strspn(p + 1, "0123456789abcdef");
@@ -82,65 +58,58 @@ static bool match_label(const struct key *pattern, const struct key *k)
 	return left == ending_len && !memcmp(p, ending, ending_len);
 }
 
-bool dynamic_event_match(const char *pattern, const char *key)
+bool dynamic_event_match(const struct event_key *pattern, const struct event_key *key)
 {
-	char symbol[DYN_SYMBOL_MAX + 1], glob[DYN_SYMBOL_MAX + 1];
-	struct key p, k;
+	const char *glob = find_symbol(pattern->place), *symbol = find_symbol(key->place);
+	size_t prefix = (size_t)(glob - pattern->place);
 
-	if (!strcmp(pattern, key))
+	if (!event_key_compare(pattern, key))
 		return true;
-	cut_key(pattern, &p);
-	if (!has_star(&p))
-		return false;
-	cut_key(key, &k);
-	if (p.prefix != k.prefix || memcmp(p.text, k.text, p.prefix) != 0 ||
-	    strcmp(p.extra, k.extra) != 0 || k.symbol_len > DYN_SYMBOL_MAX ||
-	    p.symbol_len > DYN_SYMBOL_MAX)
-		return false;
-	memcpy(symbol, k.symbol, k.symbol_len);
-	symbol[k.symbol_len] = '\0';
-	memcpy(glob, p.symbol, p.symbol_len);
-	glob[p.symbol_len] = '\0';
-	return glob_match(glob, symbol) && match_label(&p, &k);
+	return dynamic_event_is_pattern(pattern->place) &&
+	       prefix == (size_t)(symbol - key->place) &&
+	       !memcmp(pattern->place, key->place, prefix) &&
+	       !extra_compare(&pattern->extra, &key->extra) && glob_match(glob, symbol) &&
+	       match_label(pattern, key);
 }
 
 /* The key of one function. Of a call's events the label is `*_entry` or `*_exit`. */
-static char *make_key(const struct key *pattern, const struct elfsym_function *f)
+static int make_key(const struct event_key *pattern, const struct elfsym_function *f,
+		    struct event_key *out)
 {
-	struct md_buf key = MD_BUF_INIT;
+	int prefix = (int)(find_symbol(pattern->place) - pattern->place);
+	struct md_buf place = MD_BUF_INIT, label = MD_BUF_INIT;
 
-	md_buf_put(&key, pattern->text, pattern->prefix);
-	md_buf_puts(&key, f->name);
-	if (pattern->label || f->shared)
-		md_buf_putc(&key, EVENT_NAME_MARK);
+	md_buf_printf(&place, "%.*s%s", prefix, pattern->place, f->name);
 	if (pattern->label)
-		md_buf_printf(&key, "%.*s", DYN_LABEL_MAX, f->name);
+		md_buf_printf(&label, "%.*s", DYN_LABEL_MAX, f->name);
 	else if (f->shared)
-		md_buf_printf(&key, "%.*s%s", (int)pattern->prefix, pattern->text, f->name);
+		md_buf_puts(&label, md_buf_str(&place));
 	if (f->shared)
-		md_buf_printf(&key, "_%llx", (unsigned long long)f->address);
+		md_buf_printf(&label, "_%llx", (unsigned long long)f->address);
 	if (pattern->label)
-		md_buf_put(&key, pattern->label + 1, pattern->label_len - 1);
-	md_buf_puts(&key, pattern->extra);
-	md_buf_str(&key);
-	if (key.failed) {
-		md_buf_deinit(&key);
-		return NULL;
+		md_buf_puts(&label, pattern->label + 1);
+	md_buf_str(&place);
+	*out = (struct event_key){ .place = place.data };
+	if (label.len) {
+		md_buf_str(&label);
+		out->label = label.data;
 	}
-	return key.data;
+	if (!place.failed && !label.failed && !extra_copy(&pattern->extra, &out->extra))
+		return 0;
+	event_key_deinit(out);
+	return -ENOMEM;
 }
 
-static int add_function(const struct key *pattern, int fd, const struct elfsym_function *f,
+static int add_function(const struct event_key *pattern, int fd, const struct elfsym_function *f,
 			struct btf_files *types, struct dynamic_events *out, struct tr_err *err)
 {
 	struct dynamic_event_of *e = &out->list[out->count++];
 	int ret;
 
 	e->event.fd = -1;
-	e->key = make_key(pattern, f);
-	if (!e->key)
+	if (make_key(pattern, f, &e->key))
 		return tr_fail(err, -ENOMEM, "no memory for the rule's functions");
-	ret = dynamic_event_parse(e->key, &e->event, err);
+	ret = dynamic_event_make(&e->key, &e->event, err);
 	if (ret)
 		return ret;
 	e->event.fd = fd;
@@ -151,33 +120,32 @@ static int add_function(const struct key *pattern, int fd, const struct elfsym_f
 	return dynamic_event_resolve(&e->event, types, err);
 }
 
-static int expand(const struct dynamic_event *d, const char *key, struct btf_files *types,
-		  struct dynamic_events *out, struct tr_err *err)
+static int expand(const struct dynamic_event *d, const struct event_key *key,
+		  struct btf_files *types, struct dynamic_events *out, struct tr_err *err)
 {
 	struct elfsym_functions all;
-	struct key pattern;
 	int ret = elfsym_functions(d->fd, d->symbol, d->kind == DYN_URETPROBE, DYN_FUNCTIONS_MAX,
 				   &all, err);
 
 	if (ret)
 		return ret;
-	cut_key(key, &pattern);
 	out->list = calloc(all.count, sizeof(*out->list));
 	if (!out->list)
 		ret = tr_fail(err, -ENOMEM, "no memory for the rule's functions");
 	for (size_t i = 0; i < all.count && !ret; i++)
-		ret = add_function(&pattern, d->fd, &all.list[i], types, out, err);
+		ret = add_function(key, d->fd, &all.list[i], types, out, err);
 	elfsym_functions_deinit(&all);
 	return ret;
 }
 
-int dynamic_events_resolve(struct dynamic_event *d, const char *key, struct btf_files *types,
-			   struct dynamic_events *out, struct tr_err *err)
+int dynamic_events_resolve(struct dynamic_event *d, const struct event_key *key,
+			   struct btf_files *types, struct dynamic_events *out,
+			   struct tr_err *err)
 {
 	int ret;
 
 	*out = (struct dynamic_events){ 0 };
-	if (dynamic_event_is_pattern(key)) {
+	if (dynamic_event_is_pattern(key->place)) {
 		ret = expand(d, key, types, out, err);
 		dynamic_event_deinit(d);
 	} else {
@@ -185,10 +153,10 @@ int dynamic_events_resolve(struct dynamic_event *d, const char *key, struct btf_
 		out->list = ret ? NULL : calloc(1, sizeof(*out->list));
 		out->count = out->list != NULL;
 		if (out->list)
-			out->list[0] = (struct dynamic_event_of){ strdup(key), *d };
+			out->list[0].event = *d;
 		else
 			dynamic_event_deinit(d);
-		if (!ret && (!out->list || !out->list[0].key))
+		if (!ret && (!out->list || event_key_copy(key, &out->list[0].key)))
 			ret = tr_fail(err, -ENOMEM, "no memory for the rule");
 	}
 	if (ret)
@@ -199,7 +167,7 @@ int dynamic_events_resolve(struct dynamic_event *d, const char *key, struct btf_
 void dynamic_events_deinit(struct dynamic_events *e)
 {
 	for (size_t i = 0; i < e->count; i++) {
-		free(e->list[i].key);
+		event_key_deinit(&e->list[i].key);
 		dynamic_event_deinit(&e->list[i].event);
 	}
 	free(e->list);

@@ -6,12 +6,12 @@
  *   uprobe:PATH:SYMBOL[+OFF]  uretprobe:PATH:SYMBOL  usdt:PATH:PROVIDER:NAME
  *   uprobe:PATH:PATTERN  uretprobe:PATH:PATTERN
  *
- * becomes definitions in kprobe_events and uprobe_events of tracefs. EVENT_NAME_MARK and a name of
- * the event may follow. A rule may have extra data (extra.h) after EXTRA_MARK; then it may also be
- * for a tracepoint, and becomes an event probe in dynamic_events, which has the fields of the
- * tracepoint as well.
+ * becomes definitions in kprobe_events and uprobe_events of tracefs. It may give the event a name,
+ * and extra data (extra.h): event_key.h. With extra data it may also be for a tracepoint, and
+ * becomes an event probe in dynamic_events, which has the fields of the tracepoint as well.
  *
  *   probe.h          (this file) rules and their events
+ *   event_key.h      what identifies an event
  *   dynamic_event.c  creates, lists and removes events in tracefs
  *   definition.c     rules and definitions
  *   function_pattern.c  rules on several functions
@@ -42,6 +42,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/base/probe/event_key.h"
 #include "tracer/base/probe/extra.h"
 
 enum dynamic_event_kind {
@@ -54,7 +55,6 @@ enum dynamic_event_kind {
 	DYN_ARGUMENTS,
 };
 
-#define EVENT_NAME_MARK '\v'    /* in a rule's key, between the pattern and the event's name */
 #define DYN_EVENT_NAME "event"  /* names of the events of DYN_EVENT begin with it and _ */
 #define DYN_PLACES_MAX 256      /* places of one usdt probe */
 #define DYN_NAME_MAX 64         /* of an event or a group in tracefs, with the NUL */
@@ -89,6 +89,8 @@ struct dynamic_event {
 
 /* True if the text begins like one of these rules, or is a call. */
 bool dynamic_event_is_rule(const char *text);
+/* True also for a tracepoint with extra data. */
+bool event_key_is_probe(const struct event_key *k);
 /*
  * True for kcall:SYMBOL and ucall:PATH:SYMBOL: the entry and the return of a function, two events.
  * dynamic_event_parse takes it for the return.
@@ -96,10 +98,12 @@ bool dynamic_event_is_rule(const char *text);
 bool dynamic_event_is_call(const char *text);
 #define DYN_CALL_LEN 6          /* of `kcall:` and `ucall:` */
 /*
- * Parses a rule. -EINVAL and a sentence with text and column; -ENOMEM. Call dynamic_event_deinit
- * afterwards.
+ * Parses the place of a probe. -EINVAL and a sentence with text and column; -ENOMEM. Call
+ * dynamic_event_deinit afterwards.
  */
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err);
+/* The same with the name and the extra data of the key. */
+int dynamic_event_make(const struct event_key *key, struct dynamic_event *out, struct tr_err *err);
 void dynamic_event_deinit(struct dynamic_event *d);
 bool dynamic_event_has_file(const struct dynamic_event *d);
 /* Whether it is a tracepoint with extra data. */
@@ -116,13 +120,13 @@ int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, stru
 
 /* ---- rules on several functions of a file: function_pattern.c ---- */
 
-/* Whether a rule, or its key, names its functions with `*`. */
-bool dynamic_event_is_pattern(const char *text);
+/* Whether a rule names its functions with `*`. */
+bool dynamic_event_is_pattern(const char *place);
 /* Whether the event of this key is one of the rule's: they are equal, or its pattern matches. */
-bool dynamic_event_match(const char *pattern, const char *key);
+bool dynamic_event_match(const struct event_key *pattern, const struct event_key *key);
 
 struct dynamic_event_of {
-	char *key;                      /* owned */
+	struct event_key key;
 	struct dynamic_event event;     /* its fd is the rule's */
 };
 
@@ -136,8 +140,9 @@ struct dynamic_events {                 /* of one rule */
  * the rule's. d becomes a part of out, or is freed; its file stays open. Errors of
  * dynamic_event_resolve; -E2BIG: more than DYN_FUNCTIONS_MAX functions.
  */
-int dynamic_events_resolve(struct dynamic_event *d, const char *key, struct btf_files *types,
-			   struct dynamic_events *out, struct tr_err *err);
+int dynamic_events_resolve(struct dynamic_event *d, const struct event_key *key,
+			   struct btf_files *types, struct dynamic_events *out,
+			   struct tr_err *err);
 void dynamic_events_deinit(struct dynamic_events *e);
 
 /* ---- definitions and events ---- */

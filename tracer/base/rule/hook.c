@@ -68,19 +68,19 @@ void hooks_choose(bool (*has)(void *arg, const char *pattern), void *arg)
 		struct hook *h = &hook_table.hooks[i];
 
 		for (size_t n = 0; n < h->count; n++)
-			__atomic_store_n(&h->patterns[n].present, has(arg, h->patterns[n].text),
-					 __ATOMIC_RELAXED);
+			__atomic_store_n(&h->patterns[n].present,
+					 has(arg, h->patterns[n].key.place), __ATOMIC_RELAXED);
 		choose(h);
 	}
 }
 
-void hook_refuse(const char *key)
+void hook_refuse(const struct event_key *key)
 {
 	for (size_t i = 0; i < hook_table.count; i++) {
 		struct hook *h = &hook_table.hooks[i];
 
 		for (size_t n = 0; n < h->count; n++) {
-			if (strcmp(h->patterns[n].key, key) != 0)
+			if (event_key_compare(&h->patterns[n].key, key) != 0)
 				continue;
 			__atomic_store_n(&h->patterns[n].refused, true, __ATOMIC_RELAXED);
 			choose(h);
@@ -109,17 +109,18 @@ static bool is_chosen(const struct hook *h, const struct hook_pattern *p)
 	return p->way == __atomic_load_n(&h->chosen, __ATOMIC_RELAXED) && is_present(p);
 }
 
-static bool pattern_match(const struct hook_pattern *p, const char *key)
+static bool pattern_match(const struct hook_pattern *p, const struct event_key *key)
 {
-	size_t n;
+	size_t n = strlen(p->key.place);
 
 	if (!p->exact)
-		return krule_match(p->text, key);
-	n = strlen(p->key);
-	return !strncmp(p->key, key, n) && (!key[n] || key[n] == '/');
+		return krule_match(EVENT_KEY(p->key.place), key);
+	if (p->key.extra.count || event_key_is_probe(key))
+		return !event_key_compare(&p->key, key);
+	return !strncmp(p->key.place, key->place, n) && (!key->place[n] || key->place[n] == '/');
 }
 
-bool hook_match(const char *pattern, const char *key)
+bool hook_match(const char *pattern, const struct event_key *key)
 {
 	for (size_t i = 0; i < hook_table.count; i++) {
 		const struct hook *h = &hook_table.hooks[i];
@@ -133,7 +134,7 @@ bool hook_match(const char *pattern, const char *key)
 	return false;
 }
 
-const char *hook_next_probe(const char *pattern, size_t *at)
+const struct event_key *hook_next_probe(const char *pattern, size_t *at)
 {
 	size_t seen = 0;
 
@@ -146,9 +147,9 @@ const char *hook_next_probe(const char *pattern, size_t *at)
 		}
 		for (size_t n = 0; n < h->count; n++, seen++)
 			if (seen >= *at && is_chosen(h, &h->patterns[n]) &&
-			    dynamic_event_is_rule(h->patterns[n].text)) {
+			    dynamic_event_is_rule(h->patterns[n].key.place)) {
 				*at = seen + 1;
-				return h->patterns[n].key;
+				return &h->patterns[n].key;
 			}
 	}
 	return NULL;
@@ -193,7 +194,8 @@ static void print_patterns(const struct hook *h, struct md_buf *out)
 {
 	for (size_t i = 0, some = 0; i < h->count; i++)
 		if (!h->patterns[i].bare)
-			md_buf_printf(out, "%s%s", some++ ? ", " : "", h->patterns[i].text);
+			md_buf_printf(out, "%s%s", some++ ? ", " : "",
+				      h->patterns[i].key.place);
 }
 
 /* Why nothing records the hook. */
@@ -247,32 +249,34 @@ int hook_explain(const char *pattern, const char *text, struct tr_err *err)
 	return ret;
 }
 
-/* with: the extra data of the pattern before, which has the same or other data; returns its own. */
-static const char *print_chosen(const struct hook_pattern *p, const char *with, struct md_buf *out)
+static void print_with(const struct extra *with, struct md_buf *out)
 {
-	const char *own = strchr(p->key, EXTRA_MARK);
-
-	own = own ? own + 1 : NULL;
-	if (with && (!own || strcmp(own, with) != 0))
-		md_buf_printf(out, " with %s and", with);
-	md_buf_printf(out, " %s", p->text);
-	return own;
+	md_buf_puts(out, with->count ? " with " : "");
+	extra_print(with, out);
 }
 
 void hooks_print(struct md_buf *out)
 {
-	const char *with;
+	static const struct extra none;
 
 	for (size_t i = 0; i < hook_table.count; i++) {
 		const struct hook *h = &hook_table.hooks[i];
+		const struct extra *with = &none;       /* of the pattern before */
 
 		md_buf_printf(out, "%s %u.%u", h->name, h->group, h->id);
-		with = NULL;
-		for (size_t n = 0; n < h->count; n++)
-			if (is_chosen(h, &h->patterns[n]))
-				with = print_chosen(&h->patterns[n], with, out);
-		if (with)
-			md_buf_printf(out, " with %s", with);
+		for (size_t n = 0; n < h->count; n++) {
+			const struct event_key *key = &h->patterns[n].key;
+
+			if (!is_chosen(h, &h->patterns[n]))
+				continue;
+			if (with->count && extra_compare(with, &key->extra)) {
+				print_with(with, out);
+				md_buf_puts(out, " and");
+			}
+			md_buf_printf(out, " %s", key->place);
+			with = &key->extra;
+		}
+		print_with(with, out);
 		if (h->chosen < 0) {
 			md_buf_puts(out, " - ");
 			print_reason(h, out);

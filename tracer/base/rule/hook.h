@@ -26,10 +26,10 @@
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 #include "tracer/base/lexer.h"
+#include "tracer/base/probe/event_key.h"
 
 struct hook_pattern {
-	char *text;             /* without extra data */
-	char *key;              /* of its rule: the text, or with extra data after EXTRA_MARK */
+	struct event_key key;   /* as of a rule with its pattern and extra data */
 	int way;                /* the alternative that it belongs to, 0 … */
 	bool exact;             /* it is spelled as the keys of its events */
 	bool bare;              /* another alternative is the same with extra data */
@@ -104,7 +104,7 @@ void hooks_want(void);
 /* Chooses the alternative of each hook; has: whether the kernel has the pattern. One thread. */
 void hooks_choose(bool (*has)(void *arg, const char *pattern), void *arg);
 /* The kernel refuses the probe with this key: chooses other alternatives. */
-void hook_refuse(const char *key);
+void hook_refuse(const struct event_key *key);
 
 /* ---- rules ---- */
 
@@ -114,9 +114,9 @@ bool hook_is_named(const struct hook *h, const char *pattern);
 /* Checks the characters of a pattern @NAME. 0 or -EINVAL. */
 int hook_check(struct scan *s, struct word *w);
 /* Whether an alternative that is chosen has the event. The key: kernel_pattern.h. */
-bool hook_match(const char *pattern, const char *key);
+bool hook_match(const char *pattern, const struct event_key *key);
 /* The key of the next probe (from *at on, first 0) that the rule's hooks need; NULL: no more. */
-const char *hook_next_probe(const char *pattern, size_t *at);
+const struct event_key *hook_next_probe(const char *pattern, size_t *at);
 /* Sets a sentence that says why the rule matches nothing. text: the rule. -ENOENT. */
 int hook_explain(const char *pattern, const char *text, struct tr_err *err);
 

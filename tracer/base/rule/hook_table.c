@@ -27,11 +27,8 @@ const struct hook *hook_at(size_t i)
 
 static void empty(struct hook *h)
 {
-	for (size_t i = 0; i < h->count; i++) {
-		if (h->patterns[i].key != h->patterns[i].text)
-			free(h->patterns[i].key);
-		free(h->patterns[i].text);
-	}
+	for (size_t i = 0; i < h->count; i++)
+		event_key_deinit(&h->patterns[i].key);
 	free(h->patterns);
 	hook_sources_free(h);
 	free(h->fields);
@@ -106,23 +103,22 @@ static bool is_exact(const char *pattern)
 }
 
 /* Checks the pattern as a rule, with the extra data; with NULL: none. Sets the key. */
-static int set_key(struct hook_pattern *p, const char *with, struct tr_err *err)
+static int set_key(struct hook_pattern *p, const char *text, size_t len, const char *with,
+		   struct tr_err *err)
 {
 	struct md_buf line = MD_BUF_INIT;
 	struct rule r;
 	int ret = -ENOMEM;
 
-	md_buf_printf(&line, "%s%s%s", p->text, with ? " with " : "", with ? with : "");
+	md_buf_printf(&line, "%.*s%s%s", (int)len, text, with ? " with " : "", with ? with : "");
 	md_buf_str(&line);
 	if (!line.failed)
 		ret = rule_parse(SCAN(line.data, 0, err), DOMAIN_KERNEL, NULL, &r);
 	md_buf_deinit(&line);
 	if (ret)
 		return ret;
-	if (with) {
-		p->key = r.keys[0];
-		r.keys[0] = NULL;
-	}
+	p->key = r.keys[0];
+	r.keys[0] = (struct event_key){ 0 };
 	rule_deinit(&r);
 	return 0;
 }
@@ -130,28 +126,28 @@ static int set_key(struct hook_pattern *p, const char *with, struct tr_err *err)
 static int add_pattern(struct hook *h, const char *text, size_t len, const char *with, int way,
 		       bool bare, struct tr_err *err)
 {
-	struct hook_pattern *p;
+	/* What no hook stands for. */
+	static const char *const others[] = { "@", "uprobe:", "uretprobe:", "usdt:", "kcall:",
+					      "ucall:", "function:" };
+	struct hook_pattern p = { .way = way, .bare = bare };
+	int ret;
 
 	if (!array_room(h->patterns, h->count + 1))
 		return -ENOMEM;
-	p = &h->patterns[h->count];
-	*p = (struct hook_pattern){ .text = strndup(text, len), .way = way, .bare = bare };
-	if (!p->text)
-		return -ENOMEM;
-	p->key = p->text;
-	p->exact = is_exact(p->text);
-	h->count++;
-	if (with && !dynamic_event_is_rule(p->text))
-		return tr_fail_at(err, -EINVAL, p->text, 0,
+	if (with && !dynamic_event_is_rule(text))
+		return tr_fail_at(err, -EINVAL, text, 0,
 				  "only probes of a hook have extra data");
-	if (hook_is_rule(p->text) || !strncmp(p->text, "uprobe:", 7) ||
-	    !strncmp(p->text, "uretprobe:", 10) || !strncmp(p->text, "usdt:", 5) ||
-	    dynamic_event_is_call(p->text) ||
-	    !strncmp(p->text, "function:", 9))
-		return tr_fail_at(err, -EINVAL, p->text, 0,
-				  "a hook stands for tracepoints, system calls and probes of the "
-				  "kernel");
-	return set_key(p, with, err);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(text, others[i], strlen(others[i])))
+			return tr_fail_at(err, -EINVAL, text, 0,
+					  "a hook stands for tracepoints, system calls and probes "
+					  "of the kernel");
+	ret = set_key(&p, text, len, with, err);
+	if (ret)
+		return ret;
+	p.exact = is_exact(p.key.place);
+	h->patterns[h->count++] = p;
+	return 0;
 }
 
 static int last_way(const struct hook *h)

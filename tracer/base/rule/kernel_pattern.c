@@ -12,7 +12,7 @@
 #include "tracer/base/rule/hook.h"
 
 #define SYSCALL "syscall:"
-#define KEY_MAX 1024
+#define NAME_MAX_BYTES 1024
 
 const char *krule_syscall_name(const char *pattern)
 {
@@ -26,34 +26,42 @@ bool krule_is_function(const char *pattern)
 	return begins_with(pattern, KRULE_FUNCTION);
 }
 
-bool krule_match(const char *pattern, const char *key)
+/* The name may have another one, LTTng's, after a slash. */
+static bool match_tracepoint(const char *pattern, const char *name)
 {
-	char plain[KEY_MAX];
-	const char *slash = strchr(key, '/'), *colon;
-	size_t n = slash ? (size_t)(slash - key) : strlen(key);
+	char plain[NAME_MAX_BYTES];
+	const char *slash = strchr(name, '/'), *colon;
+	size_t n = slash ? (size_t)(slash - name) : strlen(name);
 
-	if (hook_is_rule(pattern))
-		return hook_match(pattern, key);
-	if (dynamic_event_is_rule(pattern) || dynamic_event_is_rule(key))
-		return dynamic_event_match(pattern, key);
-	if (krule_is_function(pattern) || krule_is_function(key))
-		return krule_is_function(pattern) && krule_is_function(key);
-	if (begins_with(key, SYSCALL)) {
-		if (!begins_with(pattern, SYSCALL))
-			return false;
-		if (krule_syscall_name(pattern) == pattern + strlen(SYSCALL))
-			return glob_match(pattern + strlen(SYSCALL), krule_syscall_name(key));
-		return glob_match(pattern, key);
-	}
-	if (n >= sizeof(plain) || begins_with(pattern, SYSCALL))
+	if (n >= sizeof(plain))
 		return false;
-	memcpy(plain, key, n);
+	memcpy(plain, name, n);
 	plain[n] = 0;
 	if (strchr(pattern, ':'))
 		return glob_match(pattern, plain);
 	colon = strchr(plain, ':');
 	return glob_match(pattern, colon ? colon + 1 : plain) ||
 	       (slash && glob_match(pattern, slash + 1));
+}
+
+bool krule_match(const struct event_key *rule, const struct event_key *key)
+{
+	const char *pattern = rule->place, *name = key->place;
+
+	if (hook_is_rule(pattern))
+		return hook_match(pattern, key);
+	if (event_key_is_probe(rule) || event_key_is_probe(key))
+		return dynamic_event_match(rule, key);
+	if (krule_is_function(pattern) || krule_is_function(name))
+		return krule_is_function(pattern) && krule_is_function(name);
+	if (begins_with(name, SYSCALL)) {
+		if (!begins_with(pattern, SYSCALL))
+			return false;
+		if (krule_syscall_name(pattern) == pattern + strlen(SYSCALL))
+			return glob_match(pattern + strlen(SYSCALL), krule_syscall_name(name));
+		return glob_match(pattern, name);
+	}
+	return !begins_with(pattern, SYSCALL) && match_tracepoint(pattern, name);
 }
 
 static int check_dynamic(struct scan *s, struct word *w)
@@ -100,10 +108,8 @@ static int check_syscall(struct scan *s, struct word *w)
 int krule_check(struct scan *s, struct word *w)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':');
-	size_t at = strcspn(text, (char[]){ EXTRA_MARK, EVENT_NAME_MARK, '\0' });
+	size_t at;
 
-	if (text[at])
-		return scan_fail(s, word_column(w, at), "a pattern has no control characters");
 	if (dynamic_event_is_rule(text))
 		return check_dynamic(s, w);
 	if (krule_is_function(text))
@@ -208,7 +214,6 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 
 int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 {
-	char *key;
 	size_t n;
 	int ret;
 
@@ -217,7 +222,7 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 	if (dynamic_event_is_pattern(r->pattern))
 		return scan_fail(s, word_column(w, 0),
 				 "a rule on several functions gives them no name");
-	if (strlen(r->keys[0]) != strlen(r->pattern))
+	if (r->keys[0].label || r->keys[0].extra.count)
 		return scan_fail(s, word_column(w, 0), "'as' comes once, right after the pattern");
 	scan_blanks(s);
 	ret = scan_done(s) ? scan_fail(s, word_column(w, 2), "a name is missing")
@@ -231,82 +236,53 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 				 "a name has letters, '_', and then also digits");
 	if (n > DYN_LABEL_MAX)
 		return scan_fail(s, word_column(w, 0), "the name is too long");
-	if (asprintf(&key, "%s%c%s", r->keys[0], EVENT_NAME_MARK, word_text(w)) < 0)
-		return -ENOMEM;
-	free(r->keys[0]);
-	r->keys[0] = key;
-	return 0;
-}
-
-/* The name in a key; NULL: it has none. */
-static const char *find_name(const char *key, int *len)
-{
-	const char *name = strchr(key, EVENT_NAME_MARK);
-
-	*len = name ? (int)strcspn(name + 1, (char[]){ EXTRA_MARK, '\0' }) : 0;
-	return name ? name + 1 : NULL;
-}
-
-void krule_print_name(const struct rule *r, struct md_buf *out)
-{
-	int len;
-	const char *name = find_name(r->keys[0], &len);
-
-	if (name)
-		md_buf_printf(out, " as %.*s", len, name);
+	r->keys[0].label = strdup(word_text(w));
+	return r->keys[0].label ? 0 : -ENOMEM;
 }
 
 /* The key of one of a call's events. $retval belongs to the return, other data to the entry. */
-static char *make_half(const struct rule *r, const struct extra *x, bool is_return)
+static int make_half(const struct rule *r, bool is_return, struct event_key *out)
 {
-	const char *place = r->pattern + DYN_CALL_LEN, *name;
-	struct md_buf key = MD_BUF_INIT;
-	size_t count = 0;
-	int len;
+	const char *place = r->pattern + DYN_CALL_LEN, *label = r->keys[0].label;
+	const struct extra *x = &r->keys[0].extra;
+	int ret = 0;
 
-	name = find_name(r->keys[0], &len);
-	if (!name) {
-		/* Of a pattern the star stands for the function's name. */
-		name = dynamic_event_is_pattern(r->pattern) ? "*" : strrchr(r->pattern, ':') + 1;
-		len = (int)strnlen(name, DYN_LABEL_MAX);
-	}
-	md_buf_printf(&key, "%c%sprobe:%s%c%.*s%s", *r->pattern, is_return ? "ret" : "", place,
-		      EVENT_NAME_MARK, len, name, is_return ? "_exit" : "_entry");
-	for (size_t i = 0; i < x->count; i++) {
-		const struct extra_item *e = &x->items[i];
-
-		if (begins_with(e->text + e->root, "$retval") != is_return)
-			continue;
-		if (count++)
-			md_buf_puts(&key, ", ");
-		else
-			md_buf_putc(&key, EXTRA_MARK);
-		extra_print_item(e, &key);
-	}
-	md_buf_str(&key);
-	if (key.failed) {
-		md_buf_deinit(&key);
-		return NULL;
-	}
-	return key.data;
+	*out = (struct event_key){ 0 };
+	/* Of a pattern the star stands for the function's name. */
+	if (!label)
+		label = dynamic_event_is_pattern(r->pattern) ? "*" : strrchr(r->pattern, ':') + 1;
+	if (asprintf(&out->place, "%c%sprobe:%s", *r->pattern, is_return ? "ret" : "", place) < 0)
+		out->place = NULL;
+	if (asprintf(&out->label, "%.*s%s", DYN_LABEL_MAX, label,
+		     is_return ? "_exit" : "_entry") < 0)
+		out->label = NULL;
+	if (x->line && !(out->extra.line = strdup(x->line)))
+		ret = -ENOMEM;
+	for (size_t i = 0; i < x->count && !ret; i++)
+		if (begins_with(x->items[i].text + x->items[i].root, "$retval") == is_return)
+			ret = extra_add(&out->extra, &x->items[i]);
+	if (!out->place || !out->label)
+		ret = -ENOMEM;
+	if (ret)
+		event_key_deinit(out);
+	return ret;
 }
 
 int krule_split_call(struct rule *r)
 {
-	const char *mark = strchr(r->keys[0], EXTRA_MARK);
-	char *halves[RULE_KEYS];
-	struct extra x = { 0 };
-	size_t at = 0;
-	int ret = mark ? extra_parse(mark + 1, &at, &x, NULL) : 0;
+	struct event_key halves[RULE_KEYS];
 
-	if (ret)
-		return ret;
-	for (size_t i = 0; i < RULE_KEYS; i++)
-		halves[i] = make_half(r, &x, i == 1);
-	extra_deinit(&x);
-	free(r->keys[0]);
+	for (size_t i = 0; i < RULE_KEYS; i++) {
+		if (!make_half(r, i == 1, &halves[i]))
+			continue;
+		while (i)
+			event_key_deinit(&halves[--i]);
+		return -ENOMEM;
+	}
+	event_key_deinit(&r->keys[0]);
 	memcpy(r->keys, halves, sizeof(halves));
-	return r->keys[0] && r->keys[1] ? 0 : -ENOMEM;
+	r->key_count = RULE_KEYS;
+	return 0;
 }
 
 int krule_add_names(const struct scan *s, struct rule *r)

@@ -12,8 +12,8 @@
  *	function:NAME                   kernel functions, by function tracing
  *	@NAME                           the events of hooks: hook.h
  *
- * A rule with extra data (probe/extra.h) is for one event of its own: its key has EXTRA_MARK. A
- * probe may have a name of its own: its key has EVENT_NAME_MARK. A call has two keys.
+ * A rule with extra data (probe/extra.h) is for one event of its own. A probe may have a name of
+ * its own. A call has two keys.
  *
  * NAME and SYSTEM may have `*`. Patterns are matched with the key of an event: `system:name`,
  * `system:name/lttng_name`, `syscall:entry:name`, for probes the rule itself, or of a rule on
@@ -31,7 +31,7 @@
 
 #define KRULE_FUNCTION "function:"
 
-bool krule_match(const char *pattern, const char *key);
+bool krule_match(const struct event_key *rule, const struct event_key *key);
 /* The part after `syscall:`, `syscall:entry:` or `syscall:exit:`. */
 const char *krule_syscall_name(const char *pattern);
 /* Checks a pattern. 0 or -EINVAL. */
@@ -43,10 +43,8 @@ int krule_check(struct scan *s, struct word *w);
 int krule_check_except(struct scan *s, struct word *excepted, const char *pattern);
 /* -EINVAL if rules of this kind have no extra data. with: the word that was parsed. */
 int krule_check_with(struct scan *s, struct word *with, const struct rule *r);
-/* The NAME of `PATTERN as NAME`: adds it to the rule's key. 0, -EINVAL, -ENOMEM. w: `as`. */
+/* The NAME of `PATTERN as NAME`: sets the key's label. 0, -EINVAL, -ENOMEM. w: `as`. */
 int krule_parse_name(struct scan *s, struct word *w, struct rule *r);
-/* Appends ` as NAME`, if the rule has one. */
-void krule_print_name(const struct rule *r, struct md_buf *out);
 /* For a rule on calls: makes the keys of its two events. 0 or -ENOMEM. */
 int krule_split_call(struct rule *r);
 bool krule_is_function(const char *pattern);

@@ -23,8 +23,8 @@ void rule_deinit(struct rule *r)
 	free(r->except);
 	filter_put(r->filter);
 	free(r->pattern);
-	for (i = 0; i < RULE_KEYS; i++)
-		free(r->keys[i]);
+	for (i = 0; i < r->key_count; i++)
+		event_key_deinit(&r->keys[i]);
 	free(r->text);
 	free(r->source);
 	*r = (struct rule){ 0 };
@@ -41,10 +41,8 @@ int rule_copy(const struct rule *from, struct rule *to)
 	to->pattern = strdup(from->pattern);
 	to->except = calloc(from->except_count + 1, sizeof(*to->except));
 	to->except_count = 0;
-	for (i = 0; i < RULE_KEYS; i++)
-		to->keys[i] = from->keys[i] ? strdup(from->keys[i]) : NULL;
-	for (i = 0; i < RULE_KEYS; i++)
-		if (!to->keys[i] != !from->keys[i])
+	for (to->key_count = 0; to->key_count < from->key_count; to->key_count++)
+		if (event_key_copy(&from->keys[to->key_count], &to->keys[to->key_count]))
 			goto no_memory;
 	if (!to->text || !to->source || !to->pattern || !to->except)
 		goto no_memory;
@@ -169,8 +167,9 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	if (ret)
 		return ret;
 	r->pattern = strdup(word_text(w));
-	r->keys[0] = strdup(word_text(w));
-	return r->pattern && r->keys[0] ? 0 : -ENOMEM;
+	r->keys[0].place = strdup(word_text(w));
+	r->key_count = 1;
+	return r->pattern && r->keys[0].place ? 0 : -ENOMEM;
 }
 
 static int check_except(struct scan *s, struct word *w, const struct rule *r)
@@ -237,35 +236,18 @@ static int fail_unexpected(struct scan *s, struct word *w)
 			 "'except', 'loglevel', 'with' and 'if'", word_text(w));
 }
 
-/* Extra data: EXTRA_MARK and the clause are added to the key. */
 static int parse_with(struct scan *s, struct word *w, struct rule *r)
 {
-	struct md_buf key = MD_BUF_INIT;
-	struct extra x;
 	int ret;
 
 	if (!r->kernel)
 		return scan_fail(s, word_column(w, 0),
 				 "only rules of the kernel domain have 'with'");
-	if (strchr(r->keys[0], EXTRA_MARK))
+	if (r->keys[0].extra.count)
 		return scan_fail(s, word_column(w, 0),
 				 "'with' comes once; separate its expressions with commas");
 	ret = krule_check_with(s, w, r);
-	if (!ret)
-		ret = extra_parse(s->line, &s->at, &x, s->err);
-	if (ret)
-		return ret;
-	md_buf_printf(&key, "%s%c", r->keys[0], EXTRA_MARK);
-	extra_print(&x, &key);
-	extra_deinit(&x);
-	md_buf_str(&key);
-	if (key.failed) {
-		md_buf_deinit(&key);
-		return -ENOMEM;
-	}
-	free(r->keys[0]);
-	r->keys[0] = key.data;
-	return 0;
+	return ret ? ret : extra_parse(s, &r->keys[0].extra);
 }
 
 static int parse_clauses(struct scan *s, struct word *w, struct rule *r, struct md_buf *spec)
@@ -313,13 +295,14 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 	size_t i;
 
 	word_print(r->pattern, &text);
-	krule_print_name(r, &text);
+	if (r->keys[0].label)
+		md_buf_printf(&text, " as %s", r->keys[0].label);
 	for (i = 0; i < r->except_count; i++) {
 		md_buf_puts(&text, i ? "," : " except ");
 		word_print(r->except[i], &text);
 	}
-	if (strchr(r->keys[0], EXTRA_MARK))
-		md_buf_printf(&text, " with %s", strchr(r->keys[0], EXTRA_MARK) + 1);
+	md_buf_puts(&text, r->keys[0].extra.count ? " with " : "");
+	extra_print(&r->keys[0].extra, &text);
 	if (spec->len) {
 		md_buf_puts(&text, " loglevel ");
 		md_buf_put(&text, spec->data, spec->len);
@@ -356,6 +339,7 @@ static int set_source(const struct scan *s, size_t begin, struct rule *r)
 				 RULE_LINE_MAX - 2);
 	if (r->filter)
 		filter_set_begin(r->filter, begin);
+	extra_set_begin(&r->keys[0].extra, begin);
 	r->source = strndup(s->line + begin, end - begin);
 	return r->source ? 0 : -ENOMEM;
 }
@@ -395,9 +379,10 @@ int rule_make(const struct scan *s, size_t begin, const char *pattern, struct fi
 	      struct rule *out)
 {
 	struct rule r = { .level_max = LEVEL_COUNT - 1, .filter = filter,
-			  .pattern = strdup(pattern), .keys = { strdup(pattern) } };
+			  .pattern = strdup(pattern), .key_count = 1,
+			  .keys = { { .place = strdup(pattern) } } };
 	struct md_buf none = MD_BUF_INIT;
-	int ret = r.pattern && r.keys[0] ? print_rule(&r, &none) : -ENOMEM;
+	int ret = r.pattern && r.keys[0].place ? print_rule(&r, &none) : -ENOMEM;
 
 	if (!ret)
 		ret = set_source(s, begin, &r);

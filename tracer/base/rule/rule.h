@@ -34,6 +34,7 @@
 #include "tracer/base/base.h"
 #include "tracer/base/err.h"
 #include "tracer/base/filter/filter.h"
+#include "tracer/base/probe/event_key.h"
 
 #define RULE_KEYS 2u
 
@@ -42,10 +43,11 @@ struct rule {
 	char *text;             /* normalized: single blanks, without `~` */
 	char *pattern;
 	/*
-	 * The pattern; EVENT_NAME_MARK and a name, EXTRA_MARK and extra data may follow. A call has
-	 * two, of its entry and its return; the second of others is NULL.
+	 * What the rule records, with its name and extra data. A call has two, of its entry and its
+	 * return; key_count is 1 for others.
 	 */
-	char *keys[RULE_KEYS];
+	struct event_key keys[RULE_KEYS];
+	size_t key_count;
 	char **except;          /* except_count patterns */
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
@@ -61,25 +63,28 @@ struct rule_list {
 	size_t count;
 };
 
-/* True if an enabled rule of the list matches the event, whatever its filter. */
-bool rule_list_match(const struct rule_list *l, const char *event, int level);
+/*
+ * True if an enabled rule of the list matches the event, whatever its filter. An event of the user
+ * domain is EVENT_KEY("provider:name").
+ */
+bool rule_list_match(const struct rule_list *l, const struct event_key *event, int level);
 /*
  * The decision as a number. 0: no rule matches; RULE_ALL: a rule without a filter does; else a
  * digest of the filters.
  */
-uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level);
+uint64_t rule_list_decide(const struct rule_list *l, const struct event_key *event, int level);
 #define RULE_ALL 1u
 /* True if an enabled rule of the list has a filter. */
 bool rule_list_has_filter(const struct rule_list *l);
 /* True if one of the rule's keys matches the event, whatever its levels and exceptions. */
-bool rule_names(const struct rule *r, const char *event);
+bool rule_names(const struct rule *r, const struct event_key *event);
 /* True if the rule, enabled or not, matches the event, whatever its filter. */
-bool rule_match(const struct rule *r, const char *event, int level);
+bool rule_match(const struct rule *r, const struct event_key *event, int level);
 /*
  * The filters of the enabled rules that match, at most max; returns their number, which may be
  * more.
  */
-size_t rule_list_filters(const struct rule_list *l, const char *event, int level,
+size_t rule_list_filters(const struct rule_list *l, const struct event_key *event, int level,
 			 const struct filter **out, size_t max);
 
 /*
@@ -98,6 +103,7 @@ size_t rule_list_filters(const struct rule_list *l, const char *event, int level
  */
 int rule_list_apply(const struct rule_list *old, enum domain domain, const char *lines,
 		    bool replace, struct rule_list *out, struct tr_err *err);
+int rule_list_copy(const struct rule_list *from, struct rule_list *to);        /* 0 or -ENOMEM */
 /* A list of a copy of this rule alone, as a write of its line makes it. 0 or -ENOMEM. */
 int rule_list_of(const struct rule *r, struct rule_list *out);
 /* One rule per line, in the syntax of rule_list_apply. */

@@ -8,20 +8,21 @@
 #include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/base/lexer.h"
 
-static bool match_pattern(const struct rule *r, const char *pattern, const char *event)
+static bool match_pattern(const struct rule *r, const struct event_key *pattern,
+			  const struct event_key *event)
 {
-	return r->kernel ? krule_match(pattern, event) : glob_match(pattern, event);
+	return r->kernel ? krule_match(pattern, event) : glob_match(pattern->place, event->place);
 }
 
-bool rule_names(const struct rule *r, const char *event)
+bool rule_names(const struct rule *r, const struct event_key *event)
 {
-	for (size_t i = 0; i < RULE_KEYS && r->keys[i]; i++)
-		if (match_pattern(r, r->keys[i], event))
+	for (size_t i = 0; i < r->key_count; i++)
+		if (match_pattern(r, &r->keys[i], event))
 			return true;
 	return false;
 }
 
-bool rule_match(const struct rule *r, const char *event, int level)
+bool rule_match(const struct rule *r, const struct event_key *event, int level)
 {
 	size_t i;
 
@@ -29,18 +30,18 @@ bool rule_match(const struct rule *r, const char *event, int level)
 		return false;
 	/* Exceptions of functions are a part of the filter. */
 	for (i = 0; i < r->except_count; i++)
-		if (match_pattern(r, r->except[i], event) &&
+		if (match_pattern(r, EVENT_KEY(r->except[i]), event) &&
 		    !(r->kernel && krule_is_function(r->except[i])))
 			return false;
 	return true;
 }
 
-static bool is_recorded_by(const struct rule *r, const char *event, int level)
+static bool is_recorded_by(const struct rule *r, const struct event_key *event, int level)
 {
 	return !r->disabled && rule_match(r, event, level);
 }
 
-bool rule_list_match(const struct rule_list *l, const char *event, int level)
+bool rule_list_match(const struct rule_list *l, const struct event_key *event, int level)
 {
 	size_t i;
 
@@ -58,7 +59,7 @@ bool rule_list_has_filter(const struct rule_list *l)
 	return false;
 }
 
-uint64_t rule_list_decide(const struct rule_list *l, const char *event, int level)
+uint64_t rule_list_decide(const struct rule_list *l, const struct event_key *event, int level)
 {
 	uint64_t sum = 0;
 	bool any = false;
@@ -78,7 +79,7 @@ uint64_t rule_list_decide(const struct rule_list *l, const char *event, int leve
 	return any ? sum << 1 | RULE_ALL << 1 : 0;
 }
 
-size_t rule_list_filters(const struct rule_list *l, const char *event, int level,
+size_t rule_list_filters(const struct rule_list *l, const struct event_key *event, int level,
 			 const struct filter **out, size_t max)
 {
 	size_t i, n = 0;
@@ -137,7 +138,7 @@ static struct rule *find_rule(struct rule_list *l, const char *text)
 	return NULL;
 }
 
-static int copy_list(const struct rule_list *from, struct rule_list *to)
+int rule_list_copy(const struct rule_list *from, struct rule_list *to)
 {
 	size_t i;
 	int ret = 0;
@@ -264,7 +265,7 @@ int rule_list_apply(const struct rule_list *old, enum domain domain, const char 
 {
 	static const struct rule_list none;
 	struct rule_list new;
-	int line = 0, ret = copy_list(replace || !old ? &none : old, &new);
+	int line = 0, ret = rule_list_copy(replace || !old ? &none : old, &new);
 
 	if (ret)
 		return tr_fail(err, ret, "out of memory");

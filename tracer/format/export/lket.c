@@ -78,7 +78,7 @@ static void note_event(struct lket_hooks *u, const struct md_event *e)
 		for (size_t n = 0; n < hook_at(i)->count; n++) {
 			const struct hook_pattern *p = &hook_at(i)->patterns[n];
 
-			if (p->way < u->list[i].first && is_name_of(p->text, e->name))
+			if (p->way < u->list[i].first && is_name_of(p->key.place, e->name))
 				u->list[i].first = p->way;
 		}
 }
@@ -148,9 +148,9 @@ const struct hook *lket_find_hook(const struct lket_hooks *u, const struct md_ev
 				const struct hook_pattern *p = &hook_at(i)->patterns[n];
 
 				if (u->list[i].named == (pass < 2) &&
-				    !strchr(p->text, '*') == !(pass & 1) &&
+				    !strchr(p->key.place, '*') == !(pass & 1) &&
 				    is_used(&u->list[i], hook_at(i), p->way) &&
-				    is_name_of(p->text, class->name)) {
+				    is_name_of(p->key.place, class->name)) {
 					*way = p->way;
 					return hook_at(i);
 				}
