@@ -202,7 +202,6 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	CDS_INIT_LIST_HEAD(&t->retries);
 	CDS_INIT_LIST_HEAD(&t->closed);
 	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
-	CDS_INIT_LIST_HEAD(&t->dead_maps);
 	t->parts = session_parts;
 	t->settings = session_settings;
 	t->sinks = sinks;

@@ -3,6 +3,7 @@
 #include "tracer/session/part.h"
 
 #include <errno.h>
+#include <stddef.h>
 
 #include "tracer/session/session.h"
 
@@ -52,6 +53,41 @@ int session_store(struct session *s, const char *setting, const char *text, bool
 	if (!row)
 		return -EINVAL;
 	return row->store ? row->store(s, text, replace, err) : store_member(s, row, text, err);
+}
+
+/* Each part's data begins at a multiple of this. */
+static size_t round_up(size_t size)
+{
+	size_t to = _Alignof(max_align_t);
+
+	return (size + to - 1) / to * to;
+}
+
+size_t parts_size(const struct tracer *t)
+{
+	size_t size = 0;
+
+	for_each_part(p, t)
+		size += round_up((*p)->size);
+	return size;
+}
+
+void *session_data(const struct session *s, const struct session_part *part)
+{
+	char *at = (char *)s->data;
+
+	for_each_part(p, s->tracer) {
+		if (*p == part)
+			return at;
+		at += round_up((*p)->size);
+	}
+	return NULL;            /* the tracer has no such part */
+}
+
+void session_create_parts(struct session *s)
+{
+	for_each_part_with(create, p, s->tracer)
+		(*p)->create(s);
 }
 
 bool session_flush(struct session *s)

@@ -2,7 +2,7 @@
 /*
  * Parts of a session: what a session has besides its channels (its text, its snapshots, its
  * output). The model calls a part only through its row, so session/ knows none of them. A new part
- * is one row in tracer.c and one file with the hooks.
+ * is one row in tracer.c and one file with the hooks and the data.
  *
  * Locks: each hook says whether the caller holds tracer.lock. A hook may be NULL. Builds
  * with sanitizers check it at each call (session/lock_check.h).
@@ -20,7 +20,10 @@
 
 struct session_part {
 	const char *name;
+	size_t size;            /* of the part's own data in each session: session_data() */
 
+	/* The session is being made: fills the data, which is zero. May be a draft or hidden. */
+	void (*create)(struct session *s);
 	/* Locked. Lines `KEY VALUE` of the session's file in the state directory. */
 	void (*save)(const struct session *s, struct md_buf *out);
 	/* No other thread knows the session yet. False: the key belongs to another part. */
@@ -89,6 +92,14 @@ struct session_part {
 /* The parts of all sessions, in the order in which they are called. */
 #define for_each_part(p, t) for (const struct session_part *const *p = (t)->parts; *p; p++)
 #define for_each_part_with(hook, p, t) for_each_part(p, t) if ((*p)->hook)
+
+/*
+ * The part's data in the session, of `size` bytes; the part says which lock guards it. Any lock
+ * state.
+ */
+void *session_data(const struct session *s, const struct session_part *part);
+size_t parts_size(const struct tracer *t);      /* of the data of all parts in one session */
+void session_create_parts(struct session *s);
 
 void parts_gc(struct tracer *t);                /* unlocked */
 void session_follow_parts(struct session *s);   /* unlocked */

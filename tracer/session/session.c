@@ -27,7 +27,7 @@ static struct session *session_find(struct tracer *t, const char *name)
 
 struct session *session_alloc(struct tracer *t, const char *name, const struct owner *owner)
 {
-	struct session *s = calloc(1, sizeof(*s));
+	struct session *s = calloc(1, sizeof(*s) + parts_size(t));
 
 	if (!s)
 		return NULL;
@@ -45,6 +45,7 @@ struct session *session_alloc(struct tracer *t, const char *name, const struct o
 	lock_init(&s->shown_lock, NULL, LOCK_SHOWN);
 	CDS_INIT_LIST_HEAD(&s->channels);
 	CDS_INIT_LIST_HEAD(&s->snapshots);
+	session_create_parts(s);
 	return s;
 }
 

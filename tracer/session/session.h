@@ -143,7 +143,6 @@ struct tracer {
 	uint32_t session_count;
 	struct cds_list_head drafts;            /* struct session, too: staging.c */
 	struct maps *maps;                      /* map/map.h; constant */
-	struct cds_list_head dead_maps;         /* struct map; of sessions that were removed */
 	struct cds_list_head apps;              /* struct app */
 	uint32_t app_count;                     /* atomic */
 	struct apptable *apptable;
@@ -182,13 +181,6 @@ struct tracer {
 	struct agents *agents;	/* agent/server.h, with a lock of its own; NULL: none */
 	struct kernel *kernel;	/* kernel/kernel.h; NULL: the kernel cannot be traced */
 	char no_kernel[256];                    /* the reason, then */
-};
-
-/* What the triggers have seen of a session; compared with what it is after each change. */
-struct session_seen {
-	uint64_t starts;
-	bool active;
-	uint64_t rotations, archives;           /* of the output: begun, completed */
 };
 
 /* The clock of its events' times */
@@ -242,7 +234,6 @@ struct session {
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct cds_list_head snapshots;         /* struct snapshot */
-	struct cds_list_head maps;	/* struct map, by map/map.c; next NULL: none was made */
 	struct snapshot_target *snapshot_targets;       /* snapshot/target.h; NULL: none */
 	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
@@ -251,8 +242,6 @@ struct session {
 	uint64_t exported[EXPORT_FORMS];	/* size of the last file of each form; atomic */
 	/* Percent done and 1, of the file of each form that is being made; 0: none; atomic */
 	uint32_t exporting[EXPORT_FORMS];
-	struct counts *counts;                  /* view/counts.c; NULL: none yet */
-	struct kept_stats *kept_stats;          /* view/stats.c; owned; NULL: none */
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;
@@ -266,9 +255,9 @@ struct session {
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
 	uint64_t live_period;                   /* us; 0: readers of the relay do not follow */
 	bool ending;                            /* its removal has begun: it cannot be started */
-	struct session_seen seen;               /* trigger/watch.c */
 	pthread_mutex_t shown_lock;             /* guards the next one */
 	struct session_shown shown;             /* as session_publish left it */
+	max_align_t data[];                     /* of the parts: session_data() */
 };
 
 /* What happens to events that find no room; default: the first start chooses. */

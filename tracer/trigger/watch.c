@@ -9,6 +9,13 @@
 #include "tracer/output/output.h"
 #include "tracer/trigger/event.h"
 
+/* What the triggers have seen of a session; compared with what it is after each change. */
+struct session_seen {
+	uint64_t starts;
+	bool active;
+	uint64_t rotations, archives;           /* of the output: begun, completed */
+};
+
 struct session_values {
 	struct values values;           /* first */
 	const char *archive;            /* NULL: none */
@@ -66,13 +73,13 @@ static struct session_seen look(const struct session *s, char archive[64])
 
 static void session_has_changed(struct session *s)
 {
-	struct session_seen before = s->seen, now;
+	struct session_seen *seen = session_data(s, &trigger_part), before = *seen, now;
 	char archive[64];
 
 	if (!s->tracer->triggers)
 		return;
 	now = look(s, archive);
-	s->seen = now;
+	*seen = now;
 	if (before.active && (!now.active || now.starts != before.starts))
 		post(s, CONDITION_SESSION_STOPPED, NULL);
 	if (now.starts > before.starts)
@@ -98,7 +105,7 @@ void watch_begin(struct tracer *t)
 
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
-		s->seen = look(s, archive);
+		*(struct session_seen *)session_data(s, &trigger_part) = look(s, archive);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -115,6 +122,6 @@ static void buffers_have_changed(struct session *s)
 }
 
 const struct session_part trigger_part = {
-	.name = "triggers", .changed = session_has_changed, .buffers = buffers_have_changed,
-	.drop = session_goes,
+	.name = "triggers", .size = sizeof(struct session_seen),
+	.changed = session_has_changed, .buffers = buffers_have_changed, .drop = session_goes,
 };

@@ -34,14 +34,14 @@ static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct counts *counts_of(struct session *s)
 {
-	struct counts *n;
+	struct counts **slot = session_data(s, &counts_part), *n;
 
 	pthread_mutex_lock(&slot_lock);
-	n = s->counts;
+	n = *slot;
 	if (!n && (n = calloc(1, sizeof(*n)))) {
 		lock_init(&n->lock, NULL, LOCK_COUNTS);
 		/* Release: a clear that sees the pointer sees complete counts. */
-		__atomic_store_n(&s->counts, n, __ATOMIC_RELEASE);
+		__atomic_store_n(slot, n, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&slot_lock);
 	return n;
@@ -343,7 +343,8 @@ void counts_table_deinit(struct counts_table *t)
 static void clear_counts(struct session *s)
 {
 	/* Acquire: pairs with the release in counts_of, which another thread may run. */
-	struct counts *n = __atomic_load_n(&s->counts, __ATOMIC_ACQUIRE);
+	struct counts **slot = session_data(s, &counts_part),
+		      *n = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
 	if (n)
 		__atomic_fetch_add(&n->wanted, 1, __ATOMIC_RELEASE);
@@ -351,7 +352,7 @@ static void clear_counts(struct session *s)
 
 static void destroy_counts(struct session *s)
 {
-	struct counts *n = s->counts;
+	struct counts *n = *(struct counts **)session_data(s, &counts_part);
 
 	if (!n)
 		return;
@@ -361,5 +362,6 @@ static void destroy_counts(struct session *s)
 }
 
 const struct session_part counts_part = { .name = "counts",
+					  .size = sizeof(struct counts *),
 					  .clear = clear_counts,
 					  .destroy = destroy_counts };

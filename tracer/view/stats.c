@@ -21,8 +21,14 @@ struct kept_stats {
 	char text[];
 };
 
-/* guards session.kept_stats and what it points to; a leaf */
+/* guards what kept_of() leads to, of all sessions; a leaf */
 static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The session's kept text; NULL there: none. */
+static struct kept_stats **kept_of(struct session *s)
+{
+	return session_data(s, &stats_part);
+}
 
 static int take_event(struct stats *st, struct tally_stream *s, const struct cursor *c)
 {
@@ -115,12 +121,14 @@ static uint64_t state_of(struct session *s, const struct stats *st, const struct
 /* Adds the kept text, if it is that of this state. */
 static bool show_kept(struct session *s, uint64_t state, struct md_buf *out)
 {
+	const struct kept_stats *k;
 	bool found;
 
 	pthread_mutex_lock(&kept_lock);
-	found = state && s->kept_stats && s->kept_stats->state == state;
+	k = *kept_of(s);
+	found = state && k && k->state == state;
 	if (found)
-		md_buf_put(out, s->kept_stats->text, s->kept_stats->len);
+		md_buf_put(out, k->text, k->len);
 	pthread_mutex_unlock(&kept_lock);
 	return found;
 }
@@ -134,8 +142,8 @@ static void keep_text(struct session *s, uint64_t state, const char *text, size_
 		memcpy(k->text, text, len);
 	}
 	pthread_mutex_lock(&kept_lock);
-	old = s->kept_stats;
-	s->kept_stats = k;
+	old = *kept_of(s);
+	*kept_of(s) = k;
 	pthread_mutex_unlock(&kept_lock);
 	free(old);
 }
@@ -205,7 +213,9 @@ int stats_show(struct session *s, bool json, struct md_buf *out)
 
 static void destroy_stats(struct session *s)
 {
-	free(s->kept_stats);
+	free(*kept_of(s));
 }
 
-const struct session_part stats_part = { .name = "stats", .destroy = destroy_stats };
+const struct session_part stats_part = { .name = "stats",
+					 .size = sizeof(struct kept_stats *),
+					 .destroy = destroy_stats };

@@ -445,6 +445,7 @@ int maps_open(struct tracer *t)
 	pthread_mutex_init(&all->lock, NULL);
 	cond_init_monotonic(&all->nudge);
 	CDS_INIT_LIST_HEAD(&all->live);
+	CDS_INIT_LIST_HEAD(&all->dead);
 	t->maps = all;
 	return 0;
 }

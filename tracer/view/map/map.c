@@ -13,16 +13,20 @@ static const char *const keys[DOMAINS] = { [DOMAIN_USER] = "map", [DOMAIN_KERNEL
 
 /* ---- the list ---- */
 
+/* struct map, of the session; tracer.lock. */
+static struct cds_list_head *maps_of(const struct session *s)
+{
+	return session_data(s, &map_part);
+}
+
 /* Caller holds tracer.lock. */
 static struct map *find_map(const struct session *s, enum domain domain, const char *name)
 {
 	struct map *m;
 
-	/* NULL: no map was made. */
-	if (s->maps.next)
-		cds_list_for_each_entry(m, &s->maps, node)
-			if (m->domain == domain && !strcmp(m->name, name))
-				return m;
+	cds_list_for_each_entry(m, maps_of(s), node)
+		if (m->domain == domain && !strcmp(m->name, name))
+			return m;
 	return NULL;
 }
 
@@ -70,9 +74,7 @@ static struct map *map_new(struct session *s, enum domain domain, const char *na
 	m->max_keys = MAP_KEYS_DEFAULT;
 	lock_init(&m->lock, NULL, LOCK_MAP);
 	CDS_INIT_LIST_HEAD(&m->live);
-	if (!s->maps.next)
-		CDS_INIT_LIST_HEAD(&s->maps);
-	cds_list_add_tail(&m->node, &s->maps);
+	cds_list_add_tail(&m->node, maps_of(s));
 	return m;
 }
 
@@ -81,10 +83,9 @@ void maps_list(struct session *s, enum domain domain, struct md_buf *names)
 	struct map *m;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	if (s->maps.next)
-		cds_list_for_each_entry(m, &s->maps, node)
-			if (m->domain == domain)
-				md_buf_put(names, m->name, strlen(m->name) + 1);
+	cds_list_for_each_entry(m, maps_of(s), node)
+		if (m->domain == domain)
+			md_buf_put(names, m->name, strlen(m->name) + 1);
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
@@ -103,9 +104,8 @@ int map_create(struct session *s, enum domain domain, const char *name, struct t
 	int ret = 0;
 
 	session_lock(s);
-	if (s->maps.next)
-		cds_list_for_each_entry(m, &s->maps, node)
-			n++;
+	cds_list_for_each_entry(m, maps_of(s), node)
+		n++;
 	if (s->gone || s->ending)
 		ret = tr_fail(err, -ENOENT, "the session is gone");
 	else if (find_map(s, domain, name))
@@ -128,10 +128,10 @@ static struct map **take_maps(struct session *s, size_t *count)
 	struct map *m, **all = NULL;
 
 	*count = 0;
-	if (s->maps.next && !cds_list_empty(&s->maps))
+	if (!cds_list_empty(maps_of(s)))
 		all = calloc(MAPS_MAX, sizeof(*all));
 	if (all)
-		cds_list_for_each_entry(m, &s->maps, node)
+		cds_list_for_each_entry(m, maps_of(s), node)
 			if (*count < MAPS_MAX)
 				all[(*count)++] = map_ref(m);
 	return all;
@@ -283,9 +283,7 @@ static void save_maps(const struct session *s, struct md_buf *out)
 {
 	struct map *m;
 
-	if (!s->maps.next)
-		return;
-	cds_list_for_each_entry(m, &s->maps, node) {
+	cds_list_for_each_entry(m, maps_of(s), node) {
 		const char *line = m->saved ? m->saved : "";
 
 		md_buf_printf(out, "%s %s\n", keys[m->domain], m->name);
@@ -300,8 +298,8 @@ static void save_maps(const struct session *s, struct md_buf *out)
 /* The map that the file named last. */
 static struct map *last_map(struct session *s)
 {
-	return s->maps.next && !cds_list_empty(&s->maps)
-		       ? cds_list_entry(s->maps.prev, struct map, node)
+	return !cds_list_empty(maps_of(s))
+		       ? cds_list_entry(maps_of(s)->prev, struct map, node)
 		       : NULL;
 }
 
@@ -346,9 +344,7 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 
 static void move_maps(struct cds_list_head *from, struct cds_list_head *to)
 {
-	CDS_INIT_LIST_HEAD(to);
-	if (from->next)
-		cds_list_splice(from, to);
+	cds_list_splice(from, to);
 	CDS_INIT_LIST_HEAD(from);
 }
 
@@ -357,19 +353,19 @@ static void exchange_maps(struct session *a, struct session *b)
 {
 	struct cds_list_head maps;
 
-	move_maps(&a->maps, &maps);
-	move_maps(&b->maps, &a->maps);
-	move_maps(&maps, &b->maps);
+	CDS_INIT_LIST_HEAD(&maps);
+	move_maps(maps_of(a), &maps);
+	move_maps(maps_of(b), maps_of(a));
+	move_maps(&maps, maps_of(b));
 }
 
 static bool records(const struct session *s)
 {
 	struct map *m;
 
-	if (s->maps.next)
-		cds_list_for_each_entry(m, &s->maps, node)
-			if (m->saved && m->saved[0])
-				return true;
+	cds_list_for_each_entry(m, maps_of(s), node)
+		if (m->saved && m->saved[0])
+			return true;
 	return false;
 }
 
@@ -377,10 +373,9 @@ static void clear_maps(struct session *s)
 {
 	struct map *m;
 
-	if (s->maps.next)
-		cds_list_for_each_entry(m, &s->maps, node)
-			__atomic_store_n(&m->wanted, clock_now(&s->tracer->clock),
-					 __ATOMIC_RELEASE);
+	cds_list_for_each_entry(m, maps_of(s), node)
+		__atomic_store_n(&m->wanted, clock_now(&s->tracer->clock),
+				 __ATOMIC_RELEASE);
 }
 
 /* Lines about rules of maps that can record nothing now. */
@@ -388,28 +383,25 @@ static void show_problems(struct session *s, struct facts *out)
 {
 	struct map *m;
 
-	if (s->maps.next)
-		cds_list_for_each_entry(m, &s->maps, node)
-			hidden_show_problems(m->hidden, out);
+	cds_list_for_each_entry(m, maps_of(s), node)
+		hidden_show_problems(m->hidden, out);
 }
 
 static void drop_maps(struct session *s, bool keep)
 {
 	(void)keep;
-	if (s->maps.next)
-		cds_list_splice(&s->maps, &s->tracer->dead_maps);
-	CDS_INIT_LIST_HEAD(&s->maps);
+	move_maps(maps_of(s), &s->tracer->maps->dead);
 }
 
 static void end_dead_maps(struct tracer *t)
 {
 	struct map *m;
 
-	for (;;) {
+	while (t->maps) {
 		pthread_mutex_lock(&t->lock);
-		m = cds_list_empty(&t->dead_maps)
+		m = cds_list_empty(&t->maps->dead)
 			    ? NULL
-			    : cds_list_first_entry(&t->dead_maps, struct map, node);
+			    : cds_list_first_entry(&t->maps->dead, struct map, node);
 		if (m)
 			cds_list_del(&m->node);
 		pthread_mutex_unlock(&t->lock);
@@ -427,13 +419,19 @@ static void destroy_maps(struct session *s)
 {
 	struct map *m, *next;
 
-	if (s->maps.next)
-		cds_list_for_each_entry_safe(m, next, &s->maps, node)
-			map_put(m);
+	cds_list_for_each_entry_safe(m, next, maps_of(s), node)
+		map_put(m);
+}
+
+static void create_list(struct session *s)
+{
+	CDS_INIT_LIST_HEAD(maps_of(s));
 }
 
 const struct session_part map_part = {
 	.name = "maps",
+	.size = sizeof(struct cds_list_head),
+	.create = create_list,
 	.save = save_maps,
 	.restore_line = restore_line,
 	.exchange = exchange_maps,

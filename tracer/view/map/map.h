@@ -60,7 +60,7 @@ struct map_state {
 };
 
 struct map {
-	struct cds_list_head node;      /* in session.maps or tracer.dead_maps; tracer.lock */
+	struct cds_list_head node;      /* of the session, or in maps.dead; tracer.lock */
 	struct cds_list_head live;      /* in maps.live; maps.lock */
 	int refs;                       /* atomic */
 	struct tracer *tracer;          /* constant */
@@ -89,6 +89,7 @@ struct maps {
 	pthread_mutex_t lock;           /* guards the rest */
 	pthread_cond_t nudge;
 	struct cds_list_head live;      /* struct map.live */
+	struct cds_list_head dead;      /* struct map.node, of removed sessions; tracer.lock */
 	pthread_t thread;
 	bool runs, closing;
 };
