@@ -10,7 +10,10 @@
 
 #define NAME_MAX_BYTES 200      /* of a session, of a snapshot */
 
-static const char *const verbs[] = { "notify", "start", "stop", "rotate", "clear", "snapshot" };
+static const char *const verbs[] = {
+	[ACTION_NOTIFY] = "notify", [ACTION_START] = "start", [ACTION_STOP] = "stop",
+	[ACTION_ROTATE] = "rotate", [ACTION_CLEAR] = "clear", [ACTION_SNAPSHOT] = "snapshot",
+};
 static const char *const options[] = { "max-size", "output", "every", "once-after" };
 enum option { OPTION_MAX_SIZE, OPTION_OUTPUT, OPTION_EVERY, OPTION_ONCE_AFTER, OPTIONS };
 

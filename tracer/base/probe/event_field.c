@@ -45,7 +45,8 @@ const char *event_field_next(const char *format, struct event_field *out)
 	while ((format = strstr(format, "\tfield:"))) {
 		size_t n = strcspn(format += 7, ";\n");
 
-		*out = (struct event_field){ .size = get_number(format, "\tsize:"),
+		*out = (struct event_field){ .offset = get_number(format, "\toffset:"),
+					     .size = get_number(format, "\tsize:"),
 					     .is_signed = get_number(format, "\tsigned:") != 0 };
 		if (format[n] == ';' && parse_declaration(format, n, out) &&
 		    strncmp(out->name, "common_", 7) != 0)

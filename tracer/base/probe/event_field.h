@@ -13,7 +13,7 @@ enum { EVENT_FIELD_WORD_MAX = 64 };
 
 struct event_field {
 	char type[EVENT_FIELD_WORD_MAX], name[EVENT_FIELD_WORD_MAX];
-	unsigned int size;      /* bytes in the record */
+	unsigned int offset, size;      /* bytes in the record */
 	bool is_signed;
 	bool is_text;           /* characters */
 	bool is_array;          /* other elements */

@@ -3,6 +3,7 @@
 #include "tracer/kernel/backend/module_syscalls.h"
 #include "tracer/kernel/backend/event_probe.h"
 #include "tracer/base/array.h"
+#include "tracer/base/probe/event_field.h"
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/kevent/lttng_names.h"
 
@@ -42,30 +43,17 @@ static const struct {
 
 /* ---- arguments of a call ---- */
 
-/* `	field:TYPE NAME;	offset:N;	size:8;…` */
-static void parse_field_line(struct modcall *c, const char *p)
+/* An argument of a system call; other fields of its record are left out. */
+static void add_argument(struct modcall *c, const struct event_field *f)
 {
-	const char *semicolon = strchr(p, ';'), *space;
-	unsigned long offset, size;
 	struct modcall_argument *a;
-	size_t n;
 
-	if (strncmp(p, "\tfield:", 7) || !semicolon ||
-	    sscanf(semicolon, ";\toffset:%lu;\tsize:%lu;", &offset, &size) != 2)
-		return;
-	p += 7;
-	for (space = semicolon; space > p && space[-1] != ' '; )
-		space--;
-	n = (size_t)(semicolon - space);
-	if (space <= p || n >= MODCALL_WORD_MAX || space - p > MODCALL_WORD_MAX ||
-	    c->count >= MODCALL_ARGUMENTS || offset != MODCALL_FIXED_AT + 8 * c->count || size != 8)
+	if (c->count >= MODCALL_ARGUMENTS || f->offset != MODCALL_FIXED_AT + 8 * c->count ||
+	    f->size != 8)
 		return;
 	a = &c->arguments[c->count++];
-	memcpy(a->name, space, n);
-	a->name[n] = '\0';
-	n = (size_t)(space - p) - 1;
-	memcpy(a->type, p, n);
-	a->type[n] = '\0';
+	snprintf(a->name, sizeof(a->name), "%s", f->name);
+	snprintf(a->type, sizeof(a->type), "%s", f->type);
 	/* The upper half of a 32-bit program's register is zero, also for a negative number. */
 	if (c->compat && kname_integer(a->type) && kname_integer(a->type)->is_signed &&
 	    kname_integer(a->type)->size == 8)
@@ -75,6 +63,7 @@ static void parse_field_line(struct modcall *c, const char *p)
 static int read_native(const struct backend *b, struct modcall *c, const char *name, size_t len)
 {
 	struct md_buf text = MD_BUF_INIT;
+	struct event_field f;
 	char event[160];
 	const char *p;
 	int ret;
@@ -83,8 +72,8 @@ static int read_native(const struct backend *b, struct modcall *c, const char *n
 	    sizeof(event))
 		return -ENAMETOOLONG;
 	ret = tracefs_read_format(b, MODCALL_SYSTEM, event, &text);
-	for (p = md_buf_str(&text); !ret && *p; p += strcspn(p, "\n"), p += *p == '\n')
-		parse_field_line(c, p);
+	for (p = md_buf_str(&text); !ret && (p = event_field_next(p, &f));)
+		add_argument(c, &f);
 	md_buf_deinit(&text);
 	return ret;
 }
