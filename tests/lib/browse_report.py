@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""browse_report.py DIRECTORY LIVE: uses report.html of the directory, which has timeline.html, too.
+
+The boxes of the heat map and the slowest slices lead to the events in the time line that they are
+of. LIVE: the URL of a live.html whose session gets an event for each line that is printed here,
+until its page has it. Prints the first mistake and exits with 1. Exit status 77: no browser.
+"""
+import sys
+
+from browser import with_browser
+
+
+def same(what, want, have):
+    if want != have:
+        sys.exit("%s: %r, not %r" % (what, have, want))
+
+
+def quiet(b, what):
+    asked = [e["params"]["request"]["url"] for e in b.events
+             if e["method"] == "Network.requestWillBeSent"]
+    if b.errors() or [u for u in asked if not u.startswith("file:")]:
+        sys.exit("%s: %r %r" % (what, asked, b.errors()))
+
+
+# The contrast of a text and of what is below it, as WCAG defines it; the worst of all texts.
+CONTRAST = """(() => {
+  const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).map(v => v / 255).map(v =>
+    v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  let worst = 99, which = "";
+  for (const e of document.querySelectorAll("main *")) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || e.tagName === "title") continue;
+    const s = getComputedStyle(e), text = e.namespaceURI.endsWith("svg") ? s.fill : s.color;
+    let k = e, back = "rgba(0, 0, 0, 0)";
+    for (; k && back === "rgba(0, 0, 0, 0)"; k = k.parentElement) back = getComputedStyle(k).backgroundColor;
+    const [a, c] = [light(text), light(back)].sort((p, q) => q - p), ratio = (a + 0.05) / (c + 0.05);
+    if (ratio < worst) { worst = ratio; which = e.tagName + " " + e.textContent.slice(0, 30) + text + back; }
+  }
+  return [worst, which];
+})()"""
+
+
+def follow(b, what, link, n):
+    b.open(link)
+    b.wait(what, "document.body.dataset.ready === '1'")
+    same(what, n, int(b.run("document.body.dataset.shown")))
+
+
+def look(b, directory, live):
+    page = "file://%s/report.html" % directory
+    b.call("Network.enable")
+    b.open(page)
+    quiet(b, "report.html")
+    for dark in False, True:
+        b.shape(1000, 800, dark)
+        b.frame()
+        worst, which = b.run(CONTRAST)
+        if worst < 4.5:
+            sys.exit("contrast %.2f of %s" % (worst, which))
+    b.shape(390, 800, False)
+    b.frame()
+    same("the width at 390", 390, b.run("document.documentElement.scrollWidth"))
+    b.shape(1000, 800, False)
+    # Boxes by keys; then all boxes of a kind.
+    boxes = b.run("""kinds.filter(k => k.heat).slice(0, 3).map(k => { choose(k);
+      pickBoxes([k.heat[0], k.heat[0], k.heat[1], k.heat[1]]); const one = [boxes.link.href, boxes.count];
+      pickBoxes([0, columns, 0, 99]); return [k.name, k.count, k.heat[2], one, [boxes.link.href, boxes.count]]; })""")
+    b.run("$('heat').focus()")
+    b.key("ArrowRight")
+    b.key("ArrowUp")
+    if not b.run("boxes && $('heatsays').textContent"):
+        sys.exit("the keys of the heat map choose nothing")
+    slow = b.run("kinds.filter(k => k.count).map(k => { choose(k); return"
+                 " [k.name, k.slowest[0][0], $('slow').querySelector('a').href]; })[0]")
+    for name, count, first, one, every in boxes:
+        same("one box of " + name, first, one[1])
+        same("all boxes of " + name, count, every[1])
+        follow(b, "events of a box of " + name, one[0], first)
+        follow(b, "events of all boxes of " + name, every[0], count)
+    follow(b, "the slowest of " + slow[0], slow[2], 1)
+    same("the slice that is chosen", [slow[1], slow[0]],
+         b.run("[data.begin[picked], data.names[data.label[picked]]]"))
+    b.open(live)
+    before = b.run("data.n ? String(data.start + BigInt(data.last)) : ''")
+    print("more", flush=True)
+    b.wait("a page that loads itself", "typeof data !== 'undefined' && data.n > 0 &&"
+           " String(data.start + BigInt(data.last)) !== '%s'" % before)
+    quiet(b, "live.html")
+    b.key("p")
+    same("held", "true", b.run("$('hold').getAttribute('aria-pressed')"))
+
+
+with_browser(lambda b: look(b, *sys.argv[1:]))
