@@ -166,6 +166,8 @@ static const char readme_rest[] =
 	"                                a condition on fields, $ctx.NAME and\n"
 	"                                $app.provider:name, up to the end of the line\n"
 	"    !RULE or !PATTERN           removes rules; ~RULE disables one\n"
+	"    ?RULE                       in kernel/events: waits for its event, of a\n"
+	"                                module or file that is not there yet\n"
 	"    An event that several rules match is recorded once per channel.\n"
 	"\n"
 	"    kernel/events: sched_switch  sched:*  *  syscall:openat  syscall:*\n"

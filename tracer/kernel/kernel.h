@@ -71,6 +71,7 @@ struct kprobe_planned {
 	int line;
 	bool ready;
 	bool optional;                  /* only rules on hooks need it */
+	bool waits;                     /* only rules that wait for their events need it */
 	/* -errno of the kernel's refusal; of an optional one also if it cannot be made; or 0 */
 	int refused;
 	int fd;                         /* of the file of its events; -1: none */
@@ -91,10 +92,11 @@ struct kernel {
 	/* struct kchannel that must be closed; guarded by tracer.lock */
 	struct cds_list_head dead;
 	struct follower *follower;      /* constant; NULL: no memory */
-	/* Number of threads that write a state dump. tracer.lock guards this and the next two. */
+	/* Number of threads that write a state dump. tracer.lock guards this and the next three. */
 	uint32_t dumps;
+	bool watching;                  /* the thread of pending.c runs */
 	bool ending;
-	pthread_cond_t dumped;          /* a state dump's thread has ended */
+	pthread_cond_t dumped;          /* one of these threads has ended, or is to end */
 	/*
 	 * Number of writes of rules that are under way; guarded by tracer.lock. Until it is 0, no
 	 * probe is removed: its rule may not be in a channel yet.
@@ -354,6 +356,14 @@ bool event_origin_is_in(struct event_origin *w, const struct track *only);
 void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);
 /* As struct filter_input.context */
 bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out);
+
+/* ---- pending.c ---- */
+
+/*
+ * Starts the thread that looks for events for which rules wait, if there are such rules. Caller
+ * does not hold tracer.lock.
+ */
+void kernel_watch_pending(struct tracer *t);
 
 /* ---- statedump_writer.c: caller does not hold tracer.lock ---- */
 

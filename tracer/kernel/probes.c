@@ -117,6 +117,7 @@ static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const struc
 	*p = (struct kprobe_planned){ .text = strdup(r->source),
 				      .line = r->line,
 				      .optional = hook_is_rule(r->pattern),
+				      .waits = r->optional,
 				      .fd = -1 };
 	return !event_key_copy(key, &p->key) && p->text ? -EAGAIN : -ENOMEM;
 }
@@ -238,7 +239,7 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, const struct owne
 		ret = krule_is_function(p->key.place)
 			      ? check_function(k, p->key.place, &why)
 			      : resolve_events(k, p, owner, &types, &why);
-		if (p->optional && ret != -ENOMEM) {
+		if ((p->optional && ret != -ENOMEM) || (p->waits && ret == -ENOENT)) {
 			p->refused = ret;
 			ret = 0;
 		}
@@ -286,9 +287,10 @@ static int make_probes(struct kernel *k, struct kprobe_plan *plan, const struct 
 		return plan_rule(plan, r, key);
 	/* It is known before the first is prepared which rules need it. */
 	p->optional = p->optional && hook_is_rule(r->pattern);
+	p->waits = p->waits && r->optional;
 	if (!p->ready)
 		return -EAGAIN;
-	if (p->optional && p->refused)
+	if ((p->optional || p->waits) && p->refused)
 		return p->refused;
 	for (size_t i = 0; i < p->events.count && !ret; i++)
 		ret = make_event(k, &p->events.list[i], &p->refused, &why);
@@ -391,7 +393,7 @@ static void restore_rule(struct channel *c, const struct rule *r)
 	while (!ret && (ret = kprobe_make(k, &plan, r, &err)) == -EAGAIN && kprobe_pending(&plan))
 		ret = kprobe_prepare(k, &plan, &owner, &err);
 	kprobe_plan_deinit(&plan);
-	if (ret)
+	if (ret && !(ret == -ENOENT && r->optional))
 		session_failed(c->session, "channel %s: %s: %s", c->name, r->pattern, err.sentence);
 }
 

@@ -297,7 +297,7 @@ static int check_types(struct kernel *k, const struct rule *r, struct tr_err *er
 		clash = clash ? clash : e;
 	}
 	if (!any)
-		return explain_no_match(k, r, err);
+		return r->optional ? 0 : explain_no_match(k, r, err);
 	if (!clash)
 		return 0;
 	if (err) {
@@ -375,6 +375,8 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 		one = check_tracepoint(k, &l->rules[i], err);
 		if (!one)
 			one = kprobe_make(k, plan, &l->rules[i], err);
+		if (one == -ENOENT && l->rules[i].optional)
+			one = 0;        /* pending.c does it again */
 		ret = one ? one : ret;
 	}
 	return ret;

@@ -296,7 +296,9 @@ void kernel_statedumps_end(struct tracer *t)
 	pthread_mutex_lock(&t->lock);
 	if (t->kernel)
 		t->kernel->ending = true;
-	while (t->kernel && t->kernel->dumps)
+	if (t->kernel)
+		pthread_cond_broadcast(&t->kernel->dumped);
+	while (t->kernel && (t->kernel->dumps || t->kernel->watching))
 		pthread_cond_wait(&t->kernel->dumped, &t->lock);
 	pthread_mutex_unlock(&t->lock);
 }

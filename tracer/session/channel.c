@@ -283,8 +283,20 @@ static int add_rule_contexts(struct channel *c, enum domain domain, const struct
 	return ret;
 }
 
+/* A copy of the rules, in which those that wait for their events are new. */
+static int take_again(const struct rule_list *now, enum domain domain, struct rule_list *out,
+		      struct tr_err *err)
+{
+	int ret = rule_list_apply(now, domain, "", false, out, err);
+
+	for (size_t i = 0; !ret && i < out->count; i++)
+		out->rules[i].line = out->rules[i].optional;
+	return ret;
+}
+
 /*
  * Caller holds session.lock and tracer.lock. -EAGAIN: call prepare_rules without them, and retry.
+ * text NULL: the same rules again.
  */
 static int store_rules(struct session *s, enum domain domain, const char *channel, const char *text,
 		       bool replace, struct rule_preparation **prep, struct tr_err *err)
@@ -299,7 +311,9 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	else if (!c && channel)
 		ret = channel_missing(err, channel);
 	else if (!(ret = session_check_records(s, err)))
-		ret = rule_list_apply(c ? &c->rules : &none, domain, text, replace, &rules, err);
+		ret = text ? rule_list_apply(c ? &c->rules : &none, domain, text, replace, &rules,
+					     err)
+			   : take_again(c ? &c->rules : &none, domain, &rules, err);
 	if (!ret)
 		ret = SESSION_LOCKED(s, domain_ops(s, domain)->check_rules(s, &rules, prep, err));
 	if (!ret && !c) {
@@ -321,10 +335,19 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 	c->rules = rules;
 	c->filtered |= rule_list_has_filter(&rules);
 	session_apply(s);
-	session_save(s);
-	session_changed(s);
+	if (text) {
+		session_save(s);
+		session_changed(s);
+	}
 	return channel_ops(c)->applied ? LOCKED(c->session->tracer, channel_ops(c)->applied(c, err))
 				       : 0;
+}
+
+int events_again(struct session *s, enum domain domain, const char *channel)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	return events_store(s, domain, channel, NULL, false, &err);
 }
 
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text,

@@ -87,6 +87,8 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text,
 		 bool replace, struct tr_err *err);
+/* Checks and applies the rules that wait for their events (`?`) again. As events_store. */
+int events_again(struct session *s, enum domain domain, const char *channel);
 
 /* Contexts: as event rules, but the first start fixes them (-EBUSY). */
 int contexts_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out);

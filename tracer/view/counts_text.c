@@ -266,7 +266,7 @@ static void put_rule(const char *channel, const struct rule *r, const struct kno
 {
 	uint64_t hits = 0;
 	size_t matched = 0;
-	bool sure = true;
+	bool sure = true, pending;
 
 	for (size_t i = 0; i < known->count; i++)
 		matched += !known->all[i].absent &&
@@ -281,10 +281,16 @@ static void put_rule(const char *channel, const struct rule *r, const struct kno
 		if ((r->filter || r->disabled) && e->rules > !r->disabled)
 			sure = false;
 	}
+	pending = r->optional && !r->disabled && !matched;
 	row_begin(out, NULL);
 	cell_word(out, "channel", 0, channel);
 	cell_number(out, "tracepoints", 0, true, matched);
-	cell_number(out, "hits", 0, sure, hits);
+	if (pending && !out->json)
+		cell_word(out, "hits", 0, "pending");
+	else
+		cell_number(out, "hits", 0, sure, hits);
+	if (pending && out->json)
+		cell_number(out, "pending", 0, true, 1);
 	cell_rule(out, r);
 	row_end(out);
 }

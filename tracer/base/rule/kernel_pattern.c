@@ -155,7 +155,7 @@ bool rule_has_file(const struct rule *r)
 /* Whether the first word of a line is a rule with a path. The rest of the line may be invalid. */
 static bool names_file(const char *line)
 {
-	struct scan *s = SCAN(line, strspn(line, "!~ \t"), NULL);
+	struct scan *s = SCAN(line, strspn(line, "!~? \t"), NULL);
 	struct word w = { 0 };
 	bool yes = !scan_at_end(s) && !scan_word(s, false, &w) && pattern_has_file(word_text(&w));
 

@@ -333,10 +333,10 @@ static int set_source(const struct scan *s, size_t begin, struct rule *r)
 
 	while (end > begin && strchr(" \t\r", s->line[end - 1]))
 		end--;
-	/* The normalized text, with a sign before it, must be accepted as a line. */
-	if (end - begin > RULE_LINE_MAX || strlen(r->text) + 2 > RULE_LINE_MAX)
+	/* The normalized text, with two signs before it, must be accepted as a line. */
+	if (end - begin > RULE_LINE_MAX || strlen(r->text) + 3 > RULE_LINE_MAX)
 		return scan_fail(s, begin, "the rule with its escapes has more than %u bytes",
-				 RULE_LINE_MAX - 2);
+				 RULE_LINE_MAX - 3);
 	if (r->filter)
 		filter_set_begin(r->filter, begin);
 	extra_set_begin(&r->keys[0].extra, begin);

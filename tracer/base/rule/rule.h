@@ -40,7 +40,7 @@
 
 struct rule {
 	char *source;           /* as the user wrote it, without blanks around it and `~` */
-	char *text;             /* normalized: single blanks, without `~` */
+	char *text;             /* normalized: single blanks, without `~`, with `?` */
 	char *pattern;
 	/*
 	 * What the rule records, with its name and extra data. A call has two, of its entry and its
@@ -52,6 +52,7 @@ struct rule {
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
 	bool disabled;          /* the line was ~RULE */
+	bool optional;          /* the line was ?RULE: its event need not exist yet */
 	bool kernel;            /* of the kernel domain: rule/kernel_pattern.h */
 	struct filter *filter;  /* NULL: none */
 	uint64_t filter_digest; /* of its normalized text */
@@ -93,6 +94,7 @@ size_t rule_list_filters(const struct rule_list *l, const struct event_key *even
  *
  *   RULE       adds the rule, or enables it
  *   ~RULE      adds the rule disabled, or disables it
+ *   ?RULE      is a rule of the kernel domain that waits for its event
  *   !RULE      removes the rule with this text
  *   !PATTERN   removes every rule with exactly this pattern
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Matches, changes and prints lists of rules: see rule.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,13 +218,26 @@ static int remove_rules(struct rule_list *l, const struct rule *removed, const c
 	return 0;
 }
 
+/* A rule that waits for its event says so in its text. */
+static int make_optional(struct rule *r, struct tr_err *err)
+{
+	char *text;
+
+	if (asprintf(&text, "?%s", r->text) < 0)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	free(r->text);
+	r->text = text;
+	r->optional = true;
+	return 0;
+}
+
 /* Applies one line. */
 static int apply_line(struct rule_list *l, enum domain domain, const char *line, int number,
 		      struct tr_err *err)
 {
 	struct scan s = { line, 0, err, NULL };
 	struct rule r;
-	bool remove, disabled;
+	bool remove, disabled, optional;
 	size_t len = strcspn(line, "\n"), at;
 	int ret;
 
@@ -242,13 +256,21 @@ static int apply_line(struct rule_list *l, enum domain domain, const char *line,
 	disabled = line[s.at] == '~';
 	s.at += disabled;
 	scan_blanks(&s);
+	optional = line[s.at] == '?';
+	if (optional && domain != DOMAIN_KERNEL)
+		return tr_fail_at(err, -EINVAL, line, (int)s.at,
+				  "rules on events of programs wait for their programs anyway: "
+				  "leave '?' out");
+	s.at += optional;
 	if (scan_at_end(&s))
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a rule is missing after '%c'",
-				  remove ? '!' : '~');
+				  optional ? '?' : remove ? '!' : '~');
 	if (line[s.at] == '!' || line[s.at] == '~')
 		return tr_fail_at(err, -EINVAL, line, (int)s.at, "a line has one '!' or '~' only");
 	at = s.at;
 	ret = rule_parse(&s, domain, NULL, &r);
+	if (!ret && optional && (ret = make_optional(&r, err)))
+		rule_deinit(&r);
 	if (ret)
 		return ret;
 	r.disabled = disabled;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rules that wait for their events (`?PATTERN`): of a module that is not loaded, of another
+ * program, or in a file that is not installed yet. While there is such a rule, a thread looks each
+ * second at what such events come from: the kernel's list of events, its list of modules, and the
+ * files that the rules name. When one of these has changed, the rules are applied again.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "tracer/base/array.h"
+#include "tracer/base/hash.h"
+#include "tracer/base/os/thread.h"
+#include "tracer/base/probe/probe.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/session/streams.h"
+
+struct waiting {                        /* sessions with rules that wait */
+	struct session **sessions;      /* referenced */
+	size_t count;
+	struct md_buf files;            /* of their rules, each with a NUL */
+};
+
+static bool waits(const struct channel *c, const struct rule *r)
+{
+	return c->kernel && r->optional && !r->disabled;
+}
+
+static void put_file(const struct rule *r, struct md_buf *out)
+{
+	struct dynamic_event d = { .fd = -1 };
+
+	if (dynamic_event_is_rule(r->pattern) && !dynamic_event_parse(r->pattern, &d, NULL) &&
+	    dynamic_event_has_file(&d))
+		md_buf_put(out, d.path, strlen(d.path) + 1);
+	dynamic_event_deinit(&d);
+}
+
+/* Whether the session has such a rule. Adds the files of all. Caller holds tracer.lock. */
+static bool look_at(const struct session *s, struct md_buf *files)
+{
+	const struct channel *c;
+	bool some = false;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (size_t i = 0; i < c->rules.count; i++)
+			if (waits(c, &c->rules.rules[i])) {
+				some = true;
+				if (files)
+					put_file(&c->rules.rules[i], files);
+			}
+	return some;
+}
+
+static bool any_waits(const struct tracer *t)
+{
+	const struct session *s;
+
+	cds_list_for_each_entry(s, &t->sessions, node)
+		if (look_at(s, NULL))
+			return true;
+	return false;
+}
+
+static void collect(struct tracer *t, struct waiting *w)
+{
+	struct session *s;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		if (look_at(s, &w->files) && array_room(w->sessions, w->count + 1))
+			w->sessions[w->count++] = session_ref(s);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static uint64_t hash_file(uint64_t h, const char *path)
+{
+	struct stat st = { 0 };
+
+	if (stat(path, &st))
+		return hash_step(h, 1);
+	h = hash_step(h, st.st_ino);
+	h = hash_step(h, (uint64_t)st.st_size);
+	return hash_step(h, (uint64_t)st.st_mtim.tv_sec * 1000000000u +
+				    (uint64_t)st.st_mtim.tv_nsec);
+}
+
+static uint64_t hash_modules(uint64_t h)
+{
+	char line[1024];
+	FILE *f = fopen("/proc/modules", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		h = hash_bytes(h, line, strcspn(line, " "));
+	if (f)
+		fclose(f);
+	return h;
+}
+
+/* A number that changes when an event may have appeared or gone. */
+static uint64_t hash_world(struct kernel *k, const struct md_buf *files)
+{
+	struct md_buf list = MD_BUF_INIT;
+	uint64_t h = hash_modules(HASH_START);
+
+	if (!k->ops->list(k->backend, &list) && !list.failed)
+		h = hash_string(h, md_buf_str(&list));
+	md_buf_deinit(&list);
+	for (size_t at = 0; at < files->len; at += strlen(files->data + at) + 1)
+		h = hash_file(h, files->data + at);
+	return h;
+}
+
+static void apply_again(struct session *s)
+{
+	struct md_buf names = MD_BUF_INIT;
+
+	channels_list(s, DOMAIN_KERNEL, &names);
+	for (size_t at = 0; !names.failed && at < names.len; at += strlen(names.data + at) + 1)
+		events_again(s, DOMAIN_KERNEL, names.data + at);
+	md_buf_deinit(&names);
+}
+
+static void look(struct tracer *t, uint64_t *last)
+{
+	struct waiting w = { 0 };
+	uint64_t now;
+
+	collect(t, &w);
+	now = hash_world(t->kernel, &w.files);
+	for (size_t i = 0; i < w.count; i++) {
+		if (now != *last)
+			apply_again(w.sessions[i]);
+		session_put(w.sessions[i]);
+	}
+	*last = now;
+	free(w.sessions);
+	md_buf_deinit(&w.files);
+}
+
+/* Waits a second, or until the daemon ends. Caller holds tracer.lock. */
+static void pause_looking(struct tracer *t)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec++;
+	while (!t->kernel->ending &&
+	       !pthread_cond_timedwait(&t->kernel->dumped, &t->lock, &until))
+		;
+}
+
+static void *run(void *arg)
+{
+	struct tracer *t = arg;
+	struct kernel *k = t->kernel;
+	uint64_t last = 0;      /* looks at least once: an event may have come before the thread */
+
+	pthread_mutex_lock(&t->lock);
+	while (!k->ending && any_waits(t)) {
+		pause_looking(t);
+		if (k->ending)
+			break;
+		pthread_mutex_unlock(&t->lock);
+		look(t, &last);
+		pthread_mutex_lock(&t->lock);
+	}
+	k->watching = false;
+	pthread_cond_broadcast(&k->dumped);
+	pthread_mutex_unlock(&t->lock);
+	return NULL;
+}
+
+void kernel_watch_pending(struct tracer *t)
+{
+	struct kernel *k = t->kernel;
+	sigset_t all, before;
+
+	if (!k)
+		return;
+	/* Signals are for the daemon's first thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_mutex_lock(&t->lock);
+	if (!k->watching && !k->ending && any_waits(t))
+		k->watching = thread_start(0, run, t) == 0;
+	pthread_mutex_unlock(&t->lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
