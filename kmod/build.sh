@@ -37,10 +37,8 @@ say() {
 	echo "kmod: $*"
 }
 
-# 6.12's headers come with a vmlinux, for which kbuild would want pahole.
 kbuild() {
-	make -C "$KDIR" M="$OUT/kmod" CONFIG_DEBUG_INFO_BTF_MODULES= -j"$JOBS" "$@" modules \
-		>"$OUT/log" 2>&1
+	"$HERE/kbuild.sh" "$KDIR" "$OUT/kmod" -j"$JOBS" "$@" >"$OUT/log" 2>&1
 }
 
 # ---- the core, whose command line is then used for trials ----
@@ -286,7 +284,7 @@ make_sources() {
 			$sources); do [ ! -e "$GEN/part$i.c" ] || printf 'gen/part%d.o ' $i; done)"
 	done >"$GEN/list.mk"
 	{
-		echo "ccflags-y += -I\$(src)/gen/empty/1/2/3/4"
+		echo "ccflags-y += -I\$(abspath \$(src))/gen/empty/1/2/3/4"
 		for s in "$GEN"/part*.c; do
 			[ ! -e "$s" ] || echo "CFLAGS_gen/$(basename "$s" .c).o := -w -g0"
 		done

@@ -212,7 +212,7 @@ static void take_out(struct trail_channel *c)
 	list_del(&c->node);
 	trail_events_off(c);
 	trail_track_end(c);
-	tracepoint_synchronize_unregister();
+	compat_wait_for_probes();
 	trail_events_free(c);
 	trail_syscalls_free(c);
 }
@@ -352,7 +352,7 @@ static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
 		WRITE_ONCE(c->recording, a->on);
 		/* probes that are under way will have finished: nothing comes after this */
 		if (!a->on) {
-			tracepoint_synchronize_unregister();
+			compat_wait_for_probes();
 			trail_events_free(c);
 		}
 		return 0;

@@ -51,6 +51,38 @@ static inline const struct perf_raw_record *compat_raw(const struct perf_sample_
 #endif
 
 /*
+ * 7.0: tracepoints call their probes with preemption on. Rings, tracked tasks and filters need it
+ * off, so probes of tracepoints other than system calls are between these two. (Kbuild has found
+ * out which kernel it is.)
+ */
+static __always_inline void compat_probe_begins(void)
+{
+#ifdef TRAIL_PROBES_PREEMPTIBLE
+	preempt_disable_notrace();
+#endif
+}
+
+static __always_inline void compat_probe_ends(void)
+{
+#ifdef TRAIL_PROBES_PREEMPTIBLE
+	preempt_enable_notrace();
+#endif
+}
+
+/* Waits until all probes have ended that run now. May sleep. */
+static inline void compat_wait_for_probes(void)
+{
+	tracepoint_synchronize_unregister();
+#ifdef TRAIL_PROBES_PREEMPTIBLE
+	/*
+	 * That waits for readers of SRCU only, which tracepoints are. Counters of kprobes and
+	 * uprobes call their handlers without it, and have preemption off.
+	 */
+	synchronize_rcu();
+#endif
+}
+
+/*
  * What a struct mnt_namespace, which is private, begins with. Before 5.11 namespaces had their own
  * counts.
  */

@@ -26,7 +26,7 @@ static LIST_HEAD(traced_modules);
 
 struct trail_place trail_begin(struct trail_attach *a, u32 len)
 {
-	/* The tracepoint has switched preemption off, and called the probe. */
+	/* Preemption was switched off once, by the tracepoint or the probe that it called. */
 	return trail_open(a, len, (struct trail_site){ .preempts = 1, .frames = 1 });
 }
 EXPORT_SYMBOL_GPL(trail_begin);
@@ -188,7 +188,7 @@ void trail_probes_remove(struct trail_probes *p)
 				a->probe = NULL;
 			}
 	mutex_unlock(&trail_lock);
-	tracepoint_synchronize_unregister();
+	compat_wait_for_probes();
 }
 EXPORT_SYMBOL_GPL(trail_probes_remove);
 
@@ -297,7 +297,7 @@ int trail_event_set(struct trail_channel *c, struct modabi_event *e)
 	e->how = a->how;
 	retire(a);
 	if (c->dying_count >= DYING_MAX) {
-		tracepoint_synchronize_unregister();
+		compat_wait_for_probes();
 		trail_events_free(c);
 	}
 	return 0;

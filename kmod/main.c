@@ -147,7 +147,7 @@ static void __exit trail_exit(void)
 	trail_counters_flush();
 	trail_stacks_exit();
 	trail_events_exit();
-	tracepoint_synchronize_unregister();
+	compat_wait_for_probes();
 	trail_syscalls_exit();
 	trail_filters_exit();
 	rcu_barrier();

@@ -70,19 +70,25 @@ EXPORT_SYMBOL_GPL(trail_is_tracked);
 static void forked(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	struct trail_channel *c = data;
-	struct trail_tracked *t = rcu_dereference_sched(c->tracked);
+	struct trail_tracked *t;
 
+	compat_probe_begins();
+	t = rcu_dereference_sched(c->tracked);
 	if (t && t->tids && test_bit(parent->pid, t->tids))
 		set_bit(child->pid, t->tids);
+	compat_probe_ends();
 }
 
 static void freed(void *data, struct task_struct *task)
 {
 	struct trail_channel *c = data;
-	struct trail_tracked *t = rcu_dereference_sched(c->tracked);
+	struct trail_tracked *t;
 
+	compat_probe_begins();
+	t = rcu_dereference_sched(c->tracked);
 	if (t && t->tids)
 		clear_bit(task->pid, t->tids);
+	compat_probe_ends();
 }
 
 static int follow(struct trail_channel *c, bool on)
@@ -161,7 +167,7 @@ static struct trail_tracked *replace(struct trail_channel *c, struct trail_track
 
 	rcu_assign_pointer(c->tracked, t);
 	if (old)
-		tracepoint_synchronize_unregister();
+		compat_wait_for_probes();
 	return old;
 }
 

@@ -144,13 +144,14 @@
 		struct trail_place __place; \
 		int __data_size; \
 \
+		compat_probe_begins(); \
 		if (!trail_wanted(__attach->channel)) \
-			return; \
+			goto __out; \
 		__data_size = trail_sizes_##name(&__data_offsets, args); \
 		__place = trail_begin(__attach, sizeof(*entry) + __data_size); \
 		entry = __place.record; \
 		if (!entry) \
-			return; \
+			goto __out; \
 		memset(entry, 0, sizeof(*entry)); /* what is between the fields, too */ \
 		trail_common(&entry->ent, __attach->id); \
 		tstruct \
@@ -158,6 +159,8 @@
 			assign; \
 		} \
 		trail_end(__place.ring); \
+	__out: \
+		compat_probe_ends(); \
 	})
 #undef DEFINE_EVENT
 #define DEFINE_EVENT(template, event, proto, args) \
