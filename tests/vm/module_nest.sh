@@ -3,11 +3,11 @@
 # TIMEOUT: 950
 #
 # Events from tasks, softirqs, interrupts and NMIs on both CPUs, in the midst of each other's
-# probes: each is there once, in its order, or was counted as lost; time never goes back, and
-# babeltrace2 reads the same, by the TSC (the ring's quick way) and by CLOCK_MONOTONIC. nest.ko
-# makes them, with numbers. (QEMU's TSC is good, as one thread is both CPUs, but the kernel does not
-# know.)
-VM_APPEND="${VM_APPEND-} tsc=reliable"
+# probes, and from tasks that are preempted and moved to another CPU anywhere: each is there once,
+# in its order, or was counted as lost; time never goes back, and babeltrace2 reads the same, by the
+# TSC (the ring's quick way) and by CLOCK_MONOTONIC. nest.ko makes them, with numbers. (QEMU's TSC
+# is good, as one thread is both CPUs, but the kernel does not know.)
+VM_APPEND="${VM_APPEND-} tsc=reliable preempt=full"
 export VM_APPEND
 kernel_in_check=6.1
 . "$(dirname "$0")/modlib.sh"
@@ -76,9 +76,9 @@ check() {
 		}
 		END {
 			if (failed) exit 1
-			for (i = 1; i <= 4; i++) if (!kinds[i]) { print "nothing from context " i; exit 1 }
+			for (i = 1; i <= 5; i++) if (!kinds[i]) { print "nothing from context " i; exit 1 }
 			if (seen + lost != all) { print seen " seen, " lost " lost, " all " made"; exit 1 }
-			print mode ": " seen " of " all " seen; task " kinds[1] ", softirq " kinds[2] ", interrupt " kinds[3] ", NMI " kinds[4]
+			print mode ": " seen " of " all " seen; task " kinds[1] ", softirq " kinds[2] ", interrupt " kinds[3] ", NMI " kinds[4] ", preemptible task " kinds[5]
 		}' "$work/text" || fail "$1"
 }
 

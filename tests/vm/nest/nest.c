@@ -4,7 +4,8 @@
  * each other's probes: for tests/vm/module_nest.sh. `echo 1 >/sys/module/nest/parameters/run`
  * begins, 0 ends; then it reads as lines `CONTEXT NUMBER`, how many each has made. The event is
  * power:cpu_frequency: state is the number, cpu_id the context: 1000 for a task, 2000 a softirq,
- * 3000 an interrupt, 4000 an NMI, and the CPU.
+ * 3000 an interrupt, 4000 an NMI, and the CPU; 5000 a task with preemption on, and its number,
+ * which another task moves from CPU to CPU at any moment.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -12,6 +13,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/version.h>
 #include <asm/apic.h>
 #include <asm/nmi.h>
 #include <trace/events/power.h>
@@ -25,7 +27,14 @@ struct source {
 	struct task_struct *task;
 };
 
+#define WALKERS 3
+
 static DEFINE_PER_CPU(struct source, sources);
+static struct walker {
+	u32 made;                       /* written by its task only */
+	struct task_struct *task;
+} walkers[WALKERS];
+static struct task_struct *driver;
 static bool running;                    /* with the lock of parameters */
 
 static void make(int context)
@@ -89,44 +98,104 @@ static int work(void *unused)
 	return 0;
 }
 
+static int walk(void *arg)
+{
+	struct walker *w = arg;
+
+	while (!kthread_should_stop()) {
+		for (int i = 0; i < 20; i++)
+			trace_cpu_frequency(w->made++, 5000 + (int)(w - walkers));
+		udelay(20);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int drive(void *unused)
+{
+	unsigned int cpu = 0;
+
+	while (!kthread_should_stop()) {
+		for (int i = 0; i < WALKERS; i++) {
+			cpu = cpumask_next(cpu, cpu_online_mask);
+			if (cpu >= nr_cpu_ids)
+				cpu = cpumask_first(cpu_online_mask);
+			set_cpus_allowed_ptr(walkers[i].task, cpumask_of(cpu));
+			usleep_range(100, 200);
+		}
+	}
+	return 0;
+}
+
+static void end(struct task_struct **task)
+{
+	if (*task)
+		kthread_stop(*task);
+	*task = NULL;
+}
+
 static void stop(void)
 {
 	unsigned int cpu;
 
+	end(&driver);
+	for (int i = 0; i < WALKERS; i++)
+		end(&walkers[i].task);
 	for_each_online_cpu(cpu) {
 		struct source *s = per_cpu_ptr(&sources, cpu);
 
-		if (s->task)
-			kthread_stop(s->task);
-		s->task = NULL;
+		end(&s->task);
 		hrtimer_cancel(&s->timer);
 		hrtimer_cancel(&s->soft_timer);
 	}
 	unregister_nmi_handler(NMI_LOCAL, "nest");
 }
 
-static int start(void)
+static int make_task(struct task_struct **task, int (*what)(void *), void *arg)
+{
+	struct task_struct *t = kthread_create(what, arg, "nest");
+
+	*task = IS_ERR(t) ? NULL : t;
+	return PTR_ERR_OR_ZERO(t);
+}
+
+static int start_tasks(void)
 {
 	unsigned int cpu;
-	int ret = register_nmi_handler(NMI_LOCAL, nmi, 0, "nest");
+	int ret = 0;
 
-	if (ret)
-		return ret;
 	for_each_online_cpu(cpu) {
 		struct source *s = per_cpu_ptr(&sources, cpu);
 
 		memset(s->made, 0, sizeof(s->made));
-		s->task = kthread_create(work, NULL, "nest/%u", cpu);
-		if (IS_ERR(s->task)) {
-			ret = PTR_ERR(s->task);
-			s->task = NULL;
-			stop();
-			return ret;
+		ret = ret ? ret : make_task(&s->task, work, NULL);
+		if (!ret) {
+			kthread_bind(s->task, cpu);
+			wake_up_process(s->task);
 		}
-		kthread_bind(s->task, cpu);
-		wake_up_process(s->task);
 	}
-	return 0;
+	for (int i = 0; i < WALKERS && !ret; i++) {
+		walkers[i].made = 0;
+		ret = make_task(&walkers[i].task, walk, &walkers[i]);
+		if (!ret)
+			wake_up_process(walkers[i].task);
+	}
+	ret = ret ? ret : make_task(&driver, drive, NULL);
+	if (!ret)
+		wake_up_process(driver);
+	return ret;
+}
+
+static int start(void)
+{
+	int ret = register_nmi_handler(NMI_LOCAL, nmi, 0, "nest");
+
+	if (ret)
+		return ret;
+	ret = start_tasks();
+	if (ret)
+		stop();
+	return ret;
 }
 
 static int run(const char *value, const struct kernel_param *param)
@@ -153,10 +222,24 @@ static int show(char *buffer, const struct kernel_param *param)
 		for (int i = 0; i < CONTEXTS; i++)
 			n += sysfs_emit_at(buffer, n, "%u %u\n", 1000 * (i + 1) + cpu,
 					   per_cpu(sources, cpu).made[i]);
+	for (int i = 0; i < WALKERS; i++)
+		n += sysfs_emit_at(buffer, n, "%u %u\n", 5000 + i, walkers[i].made);
 	return n;
 }
 
 static const struct kernel_param_ops operations = { .set = run, .get = show };
+
+/* 6.15: what sets up a timer takes its function. */
+static void set_up(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
+		   enum hrtimer_mode mode)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	hrtimer_setup(timer, function, CLOCK_MONOTONIC, mode);
+#else
+	hrtimer_init(timer, CLOCK_MONOTONIC, mode);
+	timer->function = function;
+#endif
+}
 
 static int __init nest_init(void)
 {
@@ -165,10 +248,8 @@ static int __init nest_init(void)
 	for_each_possible_cpu(cpu) {
 		struct source *s = per_cpu_ptr(&sources, cpu);
 
-		hrtimer_init(&s->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-		s->timer.function = expired;
-		hrtimer_init(&s->soft_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_SOFT);
-		s->soft_timer.function = soft_expired;
+		set_up(&s->timer, expired, HRTIMER_MODE_REL_PINNED_HARD);
+		set_up(&s->soft_timer, soft_expired, HRTIMER_MODE_REL_PINNED_SOFT);
 	}
 	return 0;
 }
