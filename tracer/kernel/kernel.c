@@ -215,9 +215,10 @@ int available_kernel_fields(struct tracer *t, const char *system, const char *ev
 	if (ret)
 		return ret;
 	md = f ? kformat_event(f) : kdump_event((enum kdump_type)e->dump);
-	kformat_free(f);
-	if (!md)
+	if (!md) {
+		kformat_free(f);
 		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < md->field_count; i++) {
 		const struct md_field *field = &md->fields[i];
 
@@ -227,9 +228,12 @@ int available_kernel_fields(struct tracer *t, const char *system, const char *ev
 			md_buf_printf(out, "[%u]", field->type.count);
 		else if (field->type.kind == MD_SEQUENCE)
 			md_buf_puts(out, "[]");
+		if (f && i < f->field_count && f->fields[i].kind == KFORMAT_ADDRESS)
+			md_buf_puts(out, " (its address: this kernel does not record the text)");
 		md_buf_putc(out, '\n');
 	}
 	md_event_destroy(md);
+	kformat_free(f);
 	return 0;
 }
 

@@ -424,6 +424,22 @@ static const char format[] =
 	"flags;\toffset:32;\tsize:8;\tsigned:0;\n"
 	"\tfield:umode_t mode;\toffset:40;\tsize:8;\tsigned:0;\n\nprint fmt: \"\"\n";
 
+/* As Linux 7.3 has them */
+static const char format_chdir[] =
+	"name: sys_enter_chdir\nID: 2\nformat:\n"
+	"\tfield:const char * filename;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:__data_loc char[] __filename_val;\toffset:24;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"filename: 0x%08lx \\\"%s\\\"\", ((unsigned long)(REC->filename)), "
+	"__get_str(__filename_val)\n";
+static const char format_write[] =
+	"name: sys_enter_write\nID: 3\nformat:\n"
+	"\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:const char * buf;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:size_t count;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\tfield:__data_loc char[] __buf_val;\toffset:40;\tsize:4;\tsigned:0;\n\n"
+	"print fmt: \"buf: 0x%08lx (%s)\", ((unsigned long)(REC->buf)), "
+	"__print_dynamic_array(__buf_val, 1)\n";
+
 static void eprobes(void)
 {
 	struct md_buf b = MD_BUF_INIT;
@@ -436,6 +452,12 @@ static void eprobes(void)
 				  "mode=$mode:u16\n");
 	CHECK(event_probe_define("", "sys_enter_openat", "g", &b) == -EINVAL &&
 	      event_probe_define(format, "sched_switch", "g", &b) == -EINVAL);
+	/* Text that the kernel reads needs no probe. Bytes that it reads are left out by one. */
+	md_buf_reset(&b);
+	CHECK(event_probe_define(format_chdir, "sys_enter_chdir", "g", &b) == 0 && !b.len);
+	CHECK(event_probe_define(format_write, "sys_enter_write", "g", &b) == 1);
+	CHECK_STR(md_buf_str(&b), "e:g/sys_enter_write syscalls.sys_enter_write fd=$fd:u32 "
+				  "buf=$buf:x64 count=$count:u64\n");
 	md_buf_deinit(&b);
 	CHECK(syscall_takes_string("mount", "char *", "type") &&
 	      !syscall_takes_string("x", "char *", "type"));

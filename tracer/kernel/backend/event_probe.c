@@ -39,11 +39,28 @@ static const char *choose_number_type(const char *type)
 	return "u64";
 }
 
+/*
+ * Whether the kernel records the bytes that an argument leads to, such as those that write(2) is
+ * given (Linux 6.19). It records text in the same way; only the print format tells them apart.
+ */
+static bool records_bytes(const char *format)
+{
+	const char *print = strstr(format, "\nprint fmt:");
+
+	return print && strstr(print, "__print_dynamic_array(__");
+}
+
+/* `__NAME_val`, what the kernel read of the argument NAME */
+static bool is_read_value(const struct event_field *f)
+{
+	return !strncmp(f->type, "__data_loc", 10) && !strncmp(f->name, "__", 2);
+}
+
 int event_probe_define(const char *format, const char *event, const char *group, struct md_buf *out)
 {
 	struct md_buf b = MD_BUF_INIT;
 	struct event_field f;
-	bool has_text = false;
+	bool has_text = false, bytes = records_bytes(format);
 	int strings = 0, fields = 0, ret;
 
 	if (strncmp(event, "sys_enter_", 10))
@@ -55,6 +72,14 @@ int event_probe_define(const char *format, const char *event, const char *group,
 		/* The event's name has the number of the call already. */
 		if (!strcmp(f.name, "__syscall_nr"))
 			continue;
+		/*
+		 * Such bytes may be secrets, and the kernel records them without being asked. A
+		 * probe leaves them out.
+		 */
+		if (bytes && is_read_value(&f)) {
+			strings++;
+			continue;
+		}
 		/* This kernel records the string itself. */
 		has_text = has_text || !strncmp(f.type, "__data_loc", 10);
 		text = syscall_takes_string(event + 10, f.type, f.name);

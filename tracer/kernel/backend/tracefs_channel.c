@@ -16,6 +16,8 @@
 #include "tracer/kernel/backend/tracefs_channel.h"
 #include "tracer/base/probe/probe.h"
 
+#define TEXT_MAX "165"
+
 static int set_options(struct backend_channel *c, const struct backend_geometry *g,
 		       struct tr_err *err)
 {
@@ -38,6 +40,8 @@ static int set_options(struct backend_channel *c, const struct backend_geometry 
 	tracefs_write(c->dir, "options/function-fork", "1", false);
 	/* The first record wakes a thread that waits in tracefs_watch()'s epoll. */
 	tracefs_write(c->dir, "buffer_percent", "0", false);
+	/* Text of a system call's arguments, from Linux 6.19: as long as the kernel allows. */
+	tracefs_write(c->dir, "syscall_user_buf_size", TEXT_MAX, false);
 	snprintf(size, sizeof(size), "%" PRIu64, g->bytes / 1024);
 	ret = tracefs_write(c->dir, "buffer_size_kb", size, false);
 	if (ret)

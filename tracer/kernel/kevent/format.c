@@ -161,10 +161,32 @@ static int add_lttng_fields(struct kformat *k)
 	return 0;
 }
 
+/* Whether the print format shows the field as bytes, and not as text. */
+static bool is_printed_as_bytes(struct span print, const char *name)
+{
+	static const char call[] = "__print_dynamic_array(";
+	size_t skip = sizeof(call) - 1, n = strlen(name);
+	const char *p = print.p;
+
+	while ((p = memmem(p, (size_t)(print.end - p), call, skip))) {
+		p += skip;
+		if ((size_t)(print.end - p) > n && !memcmp(p, name, n) && p[n] == ',')
+			return true;
+	}
+	return false;
+}
+
+static void drop_field(struct kformat *k, uint32_t i)
+{
+	memmove(&k->fields[i], &k->fields[i + 1], (k->field_count - i - 1) * sizeof(*k->fields));
+	k->field_count--;
+}
+
 /*
- * A string or buffer of a system call that the kernel read: `__NAME_val` replaces the pointer NAME.
+ * A string of a system call that the kernel read: `__NAME_val` replaces the pointer NAME. Bytes,
+ * such as those that write(2) is given, are left out.
  */
-static void join_values(struct kformat *k)
+static void join_values(struct kformat *k, struct span print)
 {
 	uint32_t i, j;
 
@@ -175,6 +197,12 @@ static void join_values(struct kformat *k)
 		if (v->place != KFORMAT_LOC || n < 7 || memcmp(v->kernel_name, "__", 2) ||
 		    memcmp(v->kernel_name + n - 4, "_val", 4))
 			continue;
+		if (is_printed_as_bytes(print, v->kernel_name)) {
+			free(v->name);
+			free(v->kernel_name);
+			drop_field(k, i--);
+			continue;
+		}
 		for (j = 0; j < i; j++) {
 			p = &k->fields[j];
 			if (strlen(p->kernel_name) == n - 6 &&
@@ -188,9 +216,7 @@ static void join_values(struct kformat *k)
 		v->name = p->name;
 		free(p->kernel_name);
 		*p = *v;
-		memmove(v, v + 1, (k->field_count - i - 1) * sizeof(*v));
-		k->field_count--;
-		i--;
+		drop_field(k, i--);
 	}
 }
 
@@ -237,7 +263,7 @@ static int parse_fields(struct kformat *k, struct span text, struct span print)
 	if (common != 3)
 		return -EINVAL;
 	if (!strcmp(k->system, "syscalls"))
-		join_values(k);
+		join_values(k, print);
 	ret = kpointers_finish(k);
 	return ret ? ret : add_lttng_fields(k);
 }
