@@ -270,21 +270,6 @@ static void test_constant(struct code *c, const struct filter_node *n, struct fi
 	code_test(c, w, p);
 }
 
-static const uint8_t relations[OP_COUNT] = {
-	[OP_LT] = FILTER_LESS, [OP_LE] = FILTER_LESS | FILTER_EQUAL, [OP_GT] = FILTER_GREATER,
-	[OP_GE] = FILTER_GREATER | FILTER_EQUAL, [OP_EQ] = FILTER_EQUAL, [OP_NE] = FILTER_UNEQUAL,
-};
-
-unsigned int filter_relation(enum filter_operator op, bool swapped)
-{
-	unsigned int r = relations[op];
-
-	if (!swapped)
-		return r;
-	return (r & ~5u) | (r & FILTER_LESS ? FILTER_GREATER : 0) |
-	       (r & FILTER_GREATER ? FILTER_LESS : 0);
-}
-
 static void test_comparison(struct code *c, const struct filter_node *n, uint8_t r, struct places p)
 {
 	const struct filter_node *left = n->first, *right = n->last;

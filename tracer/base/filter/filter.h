@@ -8,7 +8,7 @@
  *   parse.c         operators and operands
  *   parse_value.c   numbers, strings, fields and contexts
  *   make.c          filters that the daemon makes
- *   print.c         the expression as text
+ *   print.c         the expression as text; tables.c: its operators and contexts
  *   typecheck.c     types, constants and places of fields for one event
  *   pattern.c       string literals with stars
  *   fields.c        the fields that a filter names

@@ -8,10 +8,6 @@
 
 #include "tracer/base/filter/parse.h"
 
-const char filter_operator_names[OP_COUNT][3] = {
-	"!", "~", "-", "+", "<<", ">>", "&", "^", "|", "<", "<=", ">", ">=", "==", "!=", "&&", "||"
-};
-
 /* An operator comes before those that are its prefix. */
 static const struct binary {
 	enum filter_operator op;

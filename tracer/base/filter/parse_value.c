@@ -13,14 +13,6 @@
 #include "tracer/base/context/perfcounter.h"
 #include "tracer/base/lexer.h"
 
-const struct filter_context_type filter_contexts[FILTER_CONTEXTS] = {
-#define TYPE_SIGNED FILTER_SIGNED
-#define TYPE_UNSIGNED FILTER_UNSIGNED
-#define TYPE_TEXT FILTER_STRING
-#define CONTEXT(kind, name, shape, bytes) { name, TRAIL_CONTEXT_##kind, TYPE_##shape },
-#include "tracer/abi/contexts.def"
-};
-
 /* ---- numbers ---- */
 
 static bool is_digit(char c)
