@@ -6,7 +6,7 @@
  *   base.h      (this file) domains, names, log levels, units, patterns, suggestions
  *   err.h       struct tr_err: a user's mistake as a sentence, a line and a column
  *   setting.h   settings as data: show, parse, save, restore any of a table
- *   lexer.h     words of a line, with quotes and escapes
+ *   lexer.h     words of a line, with quotes and escapes; words.h: names and choices
  *   json_read.h a JSON text as a tree
  *   hash.h      the 64-bit hash of tables, digests and checksums
  *   timefmt.h   dates and times as text

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/output/snapshot/target.h"
-#include "tracer/trigger/words.h"
+#include "tracer/base/words.h"
 
 #define NAME_MAX_BYTES 200      /* of a session, of a snapshot */
 
@@ -132,6 +133,61 @@ int action_parse(const char *line, struct action *out, struct tr_err *err)
 	if (!ret && !(out->text = strndup(line + s.at, len - s.at)))
 		ret = -ENOMEM;
 	return ret;
+}
+
+void actions_free(struct action *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		action_deinit(&list[i]);
+	free(list);
+}
+
+static int add_action(const char *line, uint64_t hits, struct action **list, size_t *count,
+		      struct tr_err *err)
+{
+	int ret;
+
+	if (*count == ACTIONS_MAX)
+		return tr_fail_at(err, -ENOSPC, line, -1, "a trigger has at most %u actions",
+				  ACTIONS_MAX);
+	if (!array_room(*list, *count + 1))
+		return tr_fail(err, -ENOMEM, "out of memory");
+	line += strspn(line, " \t\r");
+	ret = action_parse(line + (*line == '!'), &(*list)[*count], err);
+	if (ret) {
+		action_deinit(&(*list)[*count]);
+		return ret;
+	}
+	(*list)[*count].removes = *line == '!';
+	(*list)[*count].base = hits;
+	++*count;
+	return 0;
+}
+
+int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
+		  struct tr_err *err)
+{
+	struct action *list = NULL;
+	int line = 0, ret = 0;
+	size_t n = 0;
+
+	while (*text && !ret) {
+		size_t len = strcspn(text, "\n");
+
+		line++;
+		if (strspn(text, " \t\r") < len)
+			ret = add_action(text, hits, &list, &n, err);
+		text += len + (text[len] == '\n');
+	}
+	if (ret) {
+		actions_free(list, n);
+		if (err)
+			err->line = line;
+		return ret;
+	}
+	*out = list;
+	*count = n;
+	return 0;
 }
 
 /* The first hit not before `hit` that executes it; UINT64_MAX: none. */

@@ -41,6 +41,10 @@ struct action {
 /* One line, not empty. -EINVAL with a caret, -EOPNOTSUPP or -ENOMEM. */
 int action_parse(const char *line, struct action *out, struct tr_err *err);
 void action_deinit(struct action *a);
+/* The actions of lines, written after so many hits; *out is the caller's. As action_parse. */
+int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
+		  struct tr_err *err);
+void actions_free(struct action *list, size_t count);
 /* Whether hit number `hit` (1 …) executes it. */
 bool action_due(const struct action *a, uint64_t hit);
 /* How many of the hits up to number `last` execute it. */

@@ -8,7 +8,7 @@
 
 #include "tracer/app/agent/agent_rule.h"
 #include "tracer/base/array.h"
-#include "tracer/trigger/words.h"
+#include "tracer/base/words.h"
 
 #define SESSION_NAME_MAX 200
 #define CHANNEL_NAME_MAX 128

@@ -7,65 +7,9 @@
 #include <string.h>
 
 #include "tracer/app/agent/server.h"
-#include "tracer/base/array.h"
 #include "tracer/base/timefmt.h"
 #include "tracer/session/hidden.h"
 #include "tracer/trigger/event.h"
-
-void actions_free(struct action *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		action_deinit(&list[i]);
-	free(list);
-}
-
-static int add_action(const char *line, uint64_t hits, struct action **list, size_t *count,
-		      struct tr_err *err)
-{
-	int ret;
-
-	if (*count == ACTIONS_MAX)
-		return tr_fail_at(err, -ENOSPC, line, -1, "a trigger has at most %u actions",
-				  ACTIONS_MAX);
-	if (!array_room(*list, *count + 1))
-		return tr_fail(err, -ENOMEM, "out of memory");
-	line += strspn(line, " \t\r");
-	ret = action_parse(line + (*line == '!'), &(*list)[*count], err);
-	if (ret) {
-		action_deinit(&(*list)[*count]);
-		return ret;
-	}
-	(*list)[*count].removes = *line == '!';
-	(*list)[*count].base = hits;
-	++*count;
-	return 0;
-}
-
-int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
-		  struct tr_err *err)
-{
-	struct action *list = NULL;
-	int line = 0, ret = 0;
-	size_t n = 0;
-
-	while (*text && !ret) {
-		size_t len = strcspn(text, "\n");
-
-		line++;
-		if (strspn(text, " \t\r") < len)
-			ret = add_action(text, hits, &list, &n, err);
-		text += len + (text[len] == '\n');
-	}
-	if (ret) {
-		actions_free(list, n);
-		if (err)
-			err->line = line;
-		return ret;
-	}
-	*out = list;
-	*count = n;
-	return 0;
-}
 
 /* ---- show ---- */
 

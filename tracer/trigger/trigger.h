@@ -4,7 +4,8 @@
  * trigger belongs to no session; a session does not know the triggers that name it.
  *
  *	trigger_files.h  what fs/ sees
- *	trigger.c        the list of triggers: make, find, remove them; owner and mode
+ *	trigger.c        one trigger: references, what it is, what its owner may do
+ *	trigger_list.c   makes and removes triggers; owner and mode; begins and ends the room
  *	names.c          under which name each user sees a trigger
  *	settings.c       what the files show and take; status
  *	trigger_file.c   a trigger in the state directory
@@ -173,10 +174,6 @@ void counters_save(struct trigger *g);
 void counters_restore(struct trigger *g);
 
 /* settings.c. Locked. */
-/* The actions of these lines; out is the caller's. */
-int actions_parse(const char *text, uint64_t hits, struct action **out, size_t *count,
-		  struct tr_err *err);
-void actions_free(struct action *list, size_t count);
 /*
  * A condition on events gets a new session: of another owner, or of this daemon. Caller holds
  * g->setting alone.

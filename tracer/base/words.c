@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tracer/base/base.h"
-#include "tracer/trigger/words.h"
+#include "tracer/base/words.h"
 
 int next_word(struct scan *s, struct word *w, const char *missing)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The words that conditions and actions consist of. Private to trigger/. */
-#ifndef TRACER_TRIGGER_WORDS_H
-#define TRACER_TRIGGER_WORDS_H
+/* Words of a language of one line: names and choices. */
+#ifndef TRACER_BASE_WORDS_H
+#define TRACER_BASE_WORDS_H
 
 #include "tracer/base/lexer.h"
 
