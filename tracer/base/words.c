@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "metadata/access.h"
 #include "tracer/base/base.h"
 #include "tracer/base/words.h"
 
@@ -71,4 +75,30 @@ int no_more_words(struct scan *s, struct word *w)
 	ret = scan_word(s, false, w);
 	return ret ? ret : scan_fail(s, word_column(w, 0), "'%.60s' is not expected here",
 				     word_text(w));
+}
+
+bool is_field_path(const char *text, size_t len)
+{
+	const char *s = text, *end = text + len;
+	unsigned int steps = 0;
+	char *after;
+	size_t n;
+
+	if (!len || !(isalpha((unsigned char)*s) || *s == '_'))
+		return false;
+	do {
+		if (*s == '[') {
+			if (!isdigit((unsigned char)s[1]) ||
+			    strtoul(s + 1, &after, 10) > UINT32_MAX || *after != ']')
+				return false;
+			s = after + 1;
+			continue;
+		}
+		s += steps && *s == '.';
+		n = strcspn(s, ".[ \t,()");
+		if (!n)
+			return false;
+		s += n;
+	} while (++steps < MD_HOPS_MAX && s < end && (*s == '.' || *s == '['));
+	return s == end;
 }

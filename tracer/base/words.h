@@ -14,5 +14,10 @@ int next_choice(struct scan *s, struct word *w, const char *what, const char *co
 		size_t n, size_t *chosen);
 /* -EINVAL if the line has one more word. */
 int no_more_words(struct scan *s, struct word *w);
+/*
+ * Whether the text is a path to a value of an event: NAME, then .NAME or [NUMBER], MD_HOPS_MAX of
+ * these in all. Reads the byte after it.
+ */
+bool is_field_path(const char *text, size_t len);
 
 #endif

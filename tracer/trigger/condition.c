@@ -180,26 +180,9 @@ static int parse_session(struct scan *s, struct word *w, struct condition *c)
 /* Whether it is a field, with members and elements, or a context. */
 static bool is_expression(const char *text, size_t len)
 {
-	size_t i = 0;
-
-	if (len > 5 && (!strncmp(text, "$ctx.", 5) || !strncmp(text, "$app.", 5)))
-		return true;
-	if (!len || !(isalpha((unsigned char)text[0]) || text[0] == '_'))
-		return false;
-	while (i < len) {
-		if (text[i] == '[') {
-			size_t digits = strspn(text + i + 1, "0123456789");
-
-			if (!digits || i + 1 + digits >= len || text[i + 1 + digits] != ']')
-				return false;
-			i += digits + 2;
-		} else if (isalnum((unsigned char)text[i]) || strchr("_.:-", text[i])) {
-			i++;
-		} else {
-			return false;
-		}
-	}
-	return true;
+	if (*text == '$')
+		return len > 5 && (!strncmp(text, "$ctx.", 5) || !strncmp(text, "$app.", 5));
+	return is_field_path(text, len);
 }
 
 static int add_capture(struct scan *s, struct word *w, struct condition *c)

@@ -96,6 +96,8 @@ static void mistakes(void)
 						  "$ctx.NAME or $app.P:NAME");
 	CHECK_STR(parse("event user a:b capture \"x\""), "1:23: a capture is a field (a, a.b, "
 						       "a[0]), $ctx.NAME or $app.P:NAME");
+	CHECK_STR(parse("event user a:b capture x."), "1:23: a capture is a field (a, a.b, a[0]), "
+						     "$ctx.NAME or $app.P:NAME");
 	CHECK_STR(parse("event user a:b capture x y"), "1:25: 'y' is not expected here");
 	CHECK_STR(parse("session s started\nsession s stopped"),
 		  "2:0: a trigger has one condition");

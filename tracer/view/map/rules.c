@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/base/words.h"
 #include "tracer/view/map/parse.h"
 #include "tracer/view/map/value.h"
 
@@ -40,30 +41,6 @@ static int parse_events(struct scan *s, enum domain domain, struct map_rule *r)
 
 /* ---- fields ---- */
 
-/* NAME, then .NAME or [NUMBER]; MD_HOPS_MAX of these in all. */
-static bool is_path(const char *s, const char *end)
-{
-	unsigned int steps = 0;
-	char *after;
-	size_t n;
-
-	do {
-		if (*s == '[') {
-			if (!isdigit((unsigned char)s[1]) ||
-			    strtoul(s + 1, &after, 10) > UINT32_MAX || *after != ']')
-				return false;
-			s = after + 1;
-			continue;
-		}
-		s += steps && *s == '.';
-		n = strcspn(s, ".[ \t,()");
-		if (!n)
-			return false;
-		s += n;
-	} while (++steps < MD_HOPS_MAX && s < end && (*s == '.' || *s == '['));
-	return s == end;
-}
-
 int map_take_field(struct scan *s, struct map_field *f)
 {
 	struct token t = scan_look(s);
@@ -77,7 +54,7 @@ int map_take_field(struct scan *s, struct map_field *f)
 	if (memchr(t.text, '=', t.len))
 		return scan_fail(s, s->at,
 				 "a field is one name, which both events of a pair have: on tid");
-	if (skip ? t.len == 5 : !is_path(t.text, t.text + t.len))
+	if (skip ? t.len == 5 : !is_field_path(t.text, t.len))
 		return scan_fail(s, s->at,
 				 skip ? "the name of the context is missing"
 				      : "a field is NAME, with members .NAME and elements "
