@@ -77,11 +77,21 @@ static int check_enum(const struct md_type *t)
 	return check_int(t);
 }
 
+/* A missing value is an empty structure, and the other option is the value. */
+static bool is_optional(const struct md_type *t)
+{
+	return t->kind == MD_VARIANT && t->count == 2 && t->members &&
+	       t->members[0].type.kind == MD_STRUCT && !t->members[0].type.count;
+}
+
 /* What is shown in another way is of the type that this needs. */
 static bool can_show(const struct md_type *t)
 {
 	const struct md_type *byte = t->show == MD_SHOW_BOOL ? t : t->element;
 
+	if ((t->optional && !is_optional(t)) || t->shown_bits > 64 ||
+	    (t->quiet && t->kind != MD_SEQUENCE && t->kind != MD_VARIANT))
+		return false;
 	switch (t->show) {
 	case MD_SHOW_PLAIN:
 		return true;

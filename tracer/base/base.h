@@ -12,6 +12,7 @@
  *   timefmt.h   dates and times as text
  *   search.h    the search in sorted arrays
  *   array.h     arrays that grow
+ *   pack.h      event classes as bytes, for event logs and for another process
  */
 #ifndef TRACER_BASE_BASE_H
 #define TRACER_BASE_BASE_H

@@ -3,9 +3,8 @@
  * Event logs: see os/state_file.h.
  *
  * The file begins with eight bytes of magic. A record is {u32 length, u32 checksum} and a body of
- * that length; numbers are little endian, strings are {u16 length, bytes}. Body: stream class id,
- * event id, level, name, emf uri, fields. A type is its eight scalar members, and then the members
- * of its kind. The reader trusts nothing: another version, or a broken disk, may have written the
+ * that length; numbers are little endian. Body: stream class id, and the event in the form of logs
+ * (base/pack.h). The reader trusts nothing: another version, or a broken disk, may have written the
  * directory.
  */
 #include <errno.h>
@@ -15,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tracer/base/pack.h"
 #include "tracer/base/hash.h"
 #include "tracer/base/os/state_file.h"
 #include "tracer/session/event_log.h"
@@ -24,8 +24,6 @@ static const char magic[8] = "TRLEVT1\n";
 enum {
 	FRAME = 8,
 	BODY_MAX = 8 << 20,
-	DEPTH_MAX = 16,
-	NAME_BYTES_MAX = 65535,
 };
 
 static uint32_t checksum(const uint8_t *p, size_t n)
@@ -37,80 +35,14 @@ static uint32_t checksum(const uint8_t *p, size_t n)
 
 /* ---- writing ---- */
 
-static void put_number(struct md_buf *b, uint64_t n, int bytes)
-{
-	int i;
-
-	for (i = 0; i < bytes; i++)
-		md_buf_putc(b, (char)(n >> (8 * i)));
-}
-
-static void put_string(struct md_buf *b, const char *s)
-{
-	size_t len = s ? strlen(s) : 0;
-
-	if (len > NAME_BYTES_MAX - 1)
-		len = NAME_BYTES_MAX - 1;
-	/* Length + 1, so that NULL is not the empty string. */
-	put_number(b, s ? len + 1 : 0, 2);
-	md_buf_put(b, s, len);
-}
-
-static void put_field(struct md_buf *b, const struct md_field *f);
-
-static void put_type(struct md_buf *b, const struct md_type *t)
-{
-	uint32_t i;
-
-	put_number(b, t->kind, 1);
-	put_number(b, t->size, 1);
-	put_number(b, t->is_signed, 1);
-	put_number(b, t->big_endian, 1);
-	put_number(b, t->base, 1);
-	put_number(b, t->encoding, 1);
-	put_number(b, t->length_size, 1);
-	/* An integer has no count. */
-	put_number(b, t->bits ? t->bits | (uint64_t)t->shift << 8 : t->count, 4);
-	switch (t->kind) {
-	case MD_ARRAY:
-	case MD_SEQUENCE:
-		put_type(b, t->element);
-		break;
-	case MD_ENUM:
-		for (i = 0; i < t->count; i++) {
-			put_string(b, t->mappings[i].name);
-			put_number(b, (uint64_t)t->mappings[i].begin, 8);
-			put_number(b, (uint64_t)t->mappings[i].end, 8);
-		}
-		break;
-	case MD_STRUCT:
-	case MD_VARIANT:
-		for (i = 0; i < t->count; i++)
-			put_field(b, &t->members[i]);
-		break;
-	}
-}
-
-static void put_field(struct md_buf *b, const struct md_field *f)
-{
-	put_string(b, f->name);
-	put_type(b, &f->type);
-}
-
 static void put_record(struct md_buf *b, uint32_t stream_id, const struct md_event *e)
 {
 	uint32_t i, sum;
 	size_t begin = b->len, len;
 
-	put_number(b, 0, FRAME);
-	put_number(b, stream_id, 4);
-	put_number(b, e->id, 4);
-	put_number(b, (uint64_t)(int64_t)e->loglevel, 4);
-	put_string(b, e->name);
-	put_string(b, e->emf_uri);
-	put_number(b, e->field_count, 4);
-	for (i = 0; i < e->field_count; i++)
-		put_field(b, &e->fields[i]);
+	md_pack_number(b, 0, FRAME);
+	md_pack_number(b, stream_id, 4);
+	md_pack_event(b, e, false);
 	if (b->failed)
 		return;
 	len = b->len - begin - FRAME;
@@ -172,165 +104,14 @@ out:
 
 /* ---- reading ---- */
 
-struct input {
-	const uint8_t *p, *end;
-	bool bad;               /* sticky: all later reads return 0 */
-	bool no_memory;
-};
-
-static uint64_t get_number(struct input *in, int bytes)
-{
-	uint64_t n = 0;
-	int i;
-
-	if (in->end - in->p < bytes) {
-		in->bad = true;
-		in->p = in->end;
-		return 0;
-	}
-	for (i = 0; i < bytes; i++)
-		n |= (uint64_t)in->p[i] << (8 * i);
-	in->p += bytes;
-	return n;
-}
-
-/* NULL: there is no string, or it is invalid. */
-static char *get_string(struct input *in)
-{
-	size_t len = get_number(in, 2);
-	char *s;
-
-	if (!len)
-		return NULL;
-	len--;
-	if ((size_t)(in->end - in->p) < len || memchr(in->p, '\0', len)) {
-		in->bad = true;
-		return NULL;
-	}
-	s = strndup((const char *)in->p, len);
-	in->no_memory |= !s;
-	in->p += len;
-	return s;
-}
-
-/*
- * Each of the `count` elements that follow takes at least `bytes`. So the record bounds the memory
- * that a count can request.
- */
-static void *get_array(struct input *in, uint32_t count, size_t bytes, size_t size)
-{
-	void *p;
-
-	if ((size_t)(in->end - in->p) / bytes < count) {
-		in->bad = true;
-		return NULL;
-	}
-	p = calloc((size_t)count + 1, size);
-	in->no_memory |= !p;
-	return p;
-}
-
-enum { TYPE_BYTES = 11, FIELD_BYTES = 2 + TYPE_BYTES, MAPPING_BYTES = 18 };
-
-static void get_field(struct input *in, struct md_field *f, int depth);
-
-static void get_mappings(struct input *in, struct md_type *t, uint32_t count)
-{
-	t->mappings = get_array(in, count, MAPPING_BYTES, sizeof(*t->mappings));
-	if (!t->mappings)
-		return;
-	for (t->count = 0; t->count < count; t->count++) {
-		struct md_mapping *m = &t->mappings[t->count];
-
-		m->name = get_string(in);
-		in->bad |= !m->name;
-		m->begin = (int64_t)get_number(in, 8);
-		m->end = (int64_t)get_number(in, 8);
-	}
-}
-
-static void get_members(struct input *in, struct md_type *t, uint32_t count, int depth)
-{
-	t->members = get_array(in, count, FIELD_BYTES, sizeof(*t->members));
-	if (!t->members)
-		return;
-	for (t->count = 0; t->count < count && !in->bad; t->count++)
-		get_field(in, &t->members[t->count], depth + 1);
-}
-
-static void get_type(struct input *in, struct md_type *t, int depth)
-{
-	uint32_t count;
-
-	t->kind = (uint8_t)get_number(in, 1);
-	t->size = (uint8_t)get_number(in, 1);
-	t->is_signed = get_number(in, 1) != 0;
-	t->big_endian = get_number(in, 1) != 0;
-	t->base = (uint8_t)get_number(in, 1);
-	t->encoding = (uint8_t)get_number(in, 1);
-	t->length_size = (uint8_t)get_number(in, 1);
-	count = (uint32_t)get_number(in, 4);
-	in->bad |= depth > DEPTH_MAX;
-	if (in->bad)
-		return;
-	switch (t->kind) {
-	case MD_INT:
-		t->bits = (uint8_t)count;
-		t->shift = (uint8_t)(count >> 8);
-		break;
-	case MD_FLOAT: case MD_STRING:
-		break;
-	case MD_ARRAY: case MD_SEQUENCE:
-		t->count = count;
-		t->element = get_array(in, 1, TYPE_BYTES, sizeof(*t->element));
-		if (t->element)
-			get_type(in, t->element, depth + 1);
-		break;
-	case MD_ENUM:
-		get_mappings(in, t, count);
-		break;
-	case MD_STRUCT: case MD_VARIANT:
-		get_members(in, t, count, depth);
-		break;
-	default:
-		in->bad = true;
-	}
-}
-
-static void get_field(struct input *in, struct md_field *f, int depth)
-{
-	f->name = get_string(in);
-	in->bad |= !f->name;
-	get_type(in, &f->type, depth);
-}
-
 /* NULL: invalid if in->bad, else no memory. */
-static struct md_event *get_event(struct input *in, uint32_t *stream_id)
+static struct md_event *get_event(struct md_unpack *in, uint32_t *stream_id)
 {
-	struct md_event *e = NULL;
-	uint32_t id, count, i;
-	int level;
-	char *name, *uri;
+	struct md_event *e;
 
-	*stream_id = (uint32_t)get_number(in, 4);
-	id = (uint32_t)get_number(in, 4);
-	level = (int32_t)(uint32_t)get_number(in, 4);
-	name = get_string(in);
-	uri = get_string(in);
-	count = (uint32_t)get_number(in, 4);
-	in->bad |= !name || id > MD_EVENT_ID_MAX || (size_t)(in->end - in->p) / FIELD_BYTES < count;
-	if (!in->bad)
-		e = md_event_create(name, level, count);
-	free(name);
-	if (!e) {
-		free(uri);
-		return NULL;
-	}
-	e->id = id;
-	e->emf_uri = uri;
-	for (i = 0; i < count && !in->bad; i++)
-		get_field(in, &e->fields[i], 0);
-	in->bad |= in->p != in->end;
+	*stream_id = (uint32_t)md_unpack_number(in, 4);
+	e = md_unpack_event(in);
+	in->bad |= in->p != in->end && !in->no_memory;
 	if (in->bad || in->no_memory) {
 		md_event_destroy(e);
 		return NULL;
@@ -361,15 +142,15 @@ static int read_at(int fd, void *to, size_t n, off_t at)
 static int read_frame(int fd, off_t at, struct md_buf *body)
 {
 	uint8_t frame[FRAME];
-	struct input in = { .p = frame, .end = frame + FRAME };
+	struct md_unpack in = { .p = frame, .end = frame + FRAME };
 	uint32_t len, sum;
 	char *p;
 	int ret = read_at(fd, frame, FRAME, at);
 
 	if (ret)
 		return ret;
-	len = (uint32_t)get_number(&in, 4);
-	sum = (uint32_t)get_number(&in, 4);
+	len = (uint32_t)md_unpack_number(&in, 4);
+	sum = (uint32_t)md_unpack_number(&in, 4);
 	if (len > BODY_MAX)
 		return -EBADMSG;
 	md_buf_reset(body);
@@ -403,7 +184,7 @@ int eventlog_read(int fd, int (*fn)(void *arg, uint32_t stream_id, struct md_eve
 	if (!ret && fstat(fd, &st))
 		ret = -errno;
 	while (!ret && at < st.st_size) {
-		struct input in = { 0 };
+		struct md_unpack in = { .room = SIZE_MAX };
 		struct md_event *e;
 		uint32_t stream_id;
 
