@@ -305,6 +305,16 @@ static void watch_mounts(struct server *sv)
 		epoll_ctl(sv->epoll, EPOLL_CTL_ADD, sv->mounts, &ev);
 }
 
+/* Whether an application waits for this thread, or may begin to while it is busy. */
+static bool has_application(struct server *sv, const struct epoll_event *events, int n)
+{
+	bool found = !cds_list_empty(&sv->queues) || !cds_list_empty(&sv->conns);
+
+	for (int i = 0; i < n && !found; i++)
+		found = events[i].data.ptr == &sv->listener || events[i].data.ptr == &sv->pathless;
+	return found;
+}
+
 static void *serve(void *arg)
 {
 	struct server *sv = arg;
@@ -324,7 +334,8 @@ static void *serve(void *arg)
 	while (!__atomic_load_n(&sv->stop, __ATOMIC_ACQUIRE)) {
 		int n = epoll_wait(sv->epoll, events, 64, -1);
 
-		pulse_busy(sv->pulse);
+		if (has_application(sv, events, n))
+			pulse_busy(sv->pulse);
 		for (int i = 0; i < n; i++) {
 			void *what = events[i].data.ptr;
 

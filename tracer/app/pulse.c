@@ -35,6 +35,7 @@ struct source {
 
 struct pulse {
 	pthread_t thread;
+	bool runs;                      /* of the thread that answers: `thread` exists */
 	int wake, timer;
 	bool stop;                      /* atomic */
 	/* Guards the rest. Held for EARLY_ALL_MAX accepts and one sign to each peer at most. */
@@ -161,8 +162,20 @@ static void set_timer(const struct pulse *p, long ns)
 	timerfd_settime(p->timer, 0, &when, NULL);
 }
 
+static void start(struct pulse *p)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 128 * 1024);
+	p->runs = !pthread_create(&p->thread, &attr, run, p);
+	pthread_attr_destroy(&attr);
+}
+
 void pulse_busy(struct pulse *p)
 {
+	if (!p->runs)
+		start(p);       /* without memory for it, applications wait in silence */
 	set_timer(p, PERIOD);
 }
 
@@ -253,7 +266,6 @@ void pulse_unlisten(struct pulse *p, int listener)
 int pulse_create(int listener, int wake, struct pulse **out)
 {
 	struct pulse *p = calloc(1, sizeof(*p));
-	pthread_attr_t attr;
 	int err = -ENOMEM;
 
 	if (!p)
@@ -264,14 +276,6 @@ int pulse_create(int listener, int wake, struct pulse **out)
 	p->timer = err ? -1 : timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (!err && p->timer < 0)
 		err = -errno;
-	if (!err) {
-		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, 128 * 1024);
-		err = -pthread_create(&p->thread, &attr, run, p);
-		pthread_attr_destroy(&attr);
-		if (err)
-			close(p->timer);
-	}
 	if (err) {
 		pthread_mutex_destroy(&p->lock);
 		free(p->sources);
@@ -288,7 +292,8 @@ void pulse_destroy(struct pulse *p)
 		return;
 	__atomic_store_n(&p->stop, true, __ATOMIC_RELEASE);
 	set_timer(p, 1);
-	pthread_join(p->thread, NULL);
+	if (p->runs)
+		pthread_join(p->thread, NULL);
 	while (p->source_count)
 		source_remove(p, &p->sources[p->source_count - 1]);
 	free(p->sources);

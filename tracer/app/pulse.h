@@ -2,8 +2,9 @@
 /*
  * Signs of life for applications that wait for an answer (tracer/abi/app.h). An application gives
  * up after 10 ms of silence; while the thread that answers is busy for longer, a thread of the
- * pulse's own accepts connections and sends a sign to each every few milliseconds. It sleeps while
- * the other is idle, and takes no lock of the tracer.
+ * pulse's own accepts connections and sends a sign to each every few milliseconds. It starts when
+ * there is the first application to answer, sleeps while the other is idle, and takes no lock of
+ * the tracer.
  */
 #ifndef TRACER_APP_PULSE_H
 #define TRACER_APP_PULSE_H
@@ -17,8 +18,8 @@ struct pulse;
 int pulse_create(int listener, int wake, struct pulse **out);
 void pulse_destroy(
 	struct pulse *p); /* closes what pulse_accept() did not return; NULL is allowed */
-void pulse_busy(
-	struct pulse *p); /* the thread that answers has something to do: now it may take long */
+/* The thread that answers has something to do: now it may take long. Only it calls this. */
+void pulse_busy(struct pulse *p);
 void pulse_idle(struct pulse *p);
 /*
  * A connection whose peer waits; -ENOMEM: it gets no signs. Remove before closing; what was not

@@ -41,6 +41,8 @@ static bool wait_change(struct agents *a, uint64_t deadline)
 	return pthread_cond_timedwait(&a->changed, &a->lock, &ts) != ETIMEDOUT;
 }
 
+static void start_thread(struct agents *a);
+
 void agents_settle(struct session *s)
 {
 	uint64_t deadline = monotonic_now() + WAIT_NS, number;
@@ -49,10 +51,11 @@ void agents_settle(struct session *s)
 
 	if (!a)
 		return;
+	start_thread(a);
 	pthread_mutex_lock(&a->lock);
 	number = ++a->asked;
 	wake_thread(a);
-	while (a->done < number && wait_change(a, deadline))
+	while (a->runs && a->done < number && wait_change(a, deadline))
 		;
 	memcpy(trouble, a->trouble, sizeof(trouble));
 	pthread_mutex_unlock(&a->lock);
@@ -116,10 +119,16 @@ static unsigned int domains_of(const struct session *s)
 	return found;
 }
 
+/* tracer.lock */
 static void session_has_changed(struct session *s)
 {
-	if (s->tracer->agents)
-		wake_thread(s->tracer->agents);
+	struct agents *a = s->tracer->agents;
+
+	if (!a)
+		return;
+	if (domains_of(s))
+		start_thread(a);
+	wake_thread(a);
 }
 
 static void session_is_dropped(struct session *s, bool keep)
@@ -351,41 +360,45 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static int start_thread(struct agents *a)
+/* Unless it runs. Any lock state but agents.lock. */
+static void start_thread(struct agents *a)
 {
 	pthread_attr_t attr;
-	int err;
+	int err = 0;
 
-	a->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (a->wake < 0)
-		return errno;
-	pthread_mutex_init(&a->lock, NULL);
-	cond_init_monotonic(&a->changed);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	err = pthread_create(&a->thread, &attr, run, a);
-	pthread_attr_destroy(&attr);
+	pthread_mutex_lock(&a->lock);
+	if (!a->runs) {
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, STACK);
+		err = pthread_create(&a->thread, &attr, run, a);
+		pthread_attr_destroy(&attr);
+		a->runs = !err;
+	}
+	pthread_mutex_unlock(&a->lock);
 	if (err)
-		close(a->wake);
-	return err;
+		tracer_report(a->tracer, "agents are not served: %s", strerror(err));
 }
 
 void agents_open(struct tracer *t)
 {
 	struct agents *a = calloc(1, sizeof(*a));
-	int err = ENOMEM;
+	bool needed = is_needed(t);
 
 	if (a) {
 		*a = (struct agents){ .tracer = t, .listener = -1 };
-		err = start_thread(a);
+		a->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	}
-	if (err) {
+	if (!a || a->wake < 0) {
+		tracer_report(t, "agents are not served: %s", strerror(a ? errno : ENOMEM));
 		free(a);
-		tracer_report(t, "agents are not served: %s", strerror(err));
 		return;
 	}
+	pthread_mutex_init(&a->lock, NULL);
+	cond_init_monotonic(&a->changed);
 	pthread_mutex_lock(&t->lock);
 	t->agents = a;
+	if (needed)
+		start_thread(a);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -397,7 +410,8 @@ void agents_close(struct tracer *t)
 		return;
 	__atomic_store_n(&a->stop, true, __ATOMIC_RELEASE);     /* read by work() */
 	wake_thread(a);
-	pthread_join(a->thread, NULL);
+	if (a->runs)
+		pthread_join(a->thread, NULL);
 	t->agents = NULL;
 	if (a->listener >= 0)
 		port_file_close(a->listener, a->last_port);

@@ -51,6 +51,7 @@ struct agents {
 	 */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	bool runs;                      /* the thread exists: from the first rule on loggers on */
 	uint64_t asked, done;           /* numbers of agents_settle: the last one, the last done */
 	uint16_t port;                  /* 0: none */
 	char trouble[256];              /* why no, or not all, agents are served; "": they are */
