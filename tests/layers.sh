@@ -69,7 +69,7 @@ tracer_rooms='abi
 	kernel/task kernel/kevent kernel/symbol kernel/statedump kernel/backend kernel
 	output output/relay
 	view/slice view view/map view/metrics
-	format/tsdl format/ctf2 format/import format/maker format/picture format/export
+	format/tsdl format/ctf2 format/import format/foreign format/maker format/picture format/export
 	output/snapshot
 	verb
 	trigger

@@ -21,6 +21,7 @@
 
 #include "metadata/ctf.h"
 #include "tracer/face/recover.h"
+#include "tracer/face/tracer.h"
 
 #define CUT_DEPTH 32                    /* directories within each other below a TRACE */
 
@@ -442,14 +443,11 @@ static int usage(FILE *out)
 		"usage: trail-recover [-a] [-o OUTPUT] STATE_DIR [FILE...]\n"
 		"       trail-recover -c TRACE...\n"
 		"\n"
-		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without a "
-		"daemon:\n"
-		"of the buffers that its keeper holds, and of those that are found in the FILEs: "
-		"copies\n"
-		"of buffers, core dumps. OUTPUT is made; without -o it is "
-		"trail-recovered-DATE-TIME.\n"
-		"Of a session with an output, what was not written there; with -a all that the\n"
-		"buffers hold. Snapshots are in OUTPUT/SESSION~snapshots.\n"
+		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without\n"
+		"a daemon: of the buffers that its keeper holds, and of those that are found in\n"
+		"the FILEs: copies of buffers, core dumps. OUTPUT is made; without -o it is\n"
+		"trail-recovered-DATE-TIME. Of a session with an output, what was not written\n"
+		"there; with -a all that the buffers hold. Snapshots: OUTPUT/SESSION~snapshots.\n"
 		"With -c, cuts the packets that a killed relay left unfinished in TRACEs.\n");
 	return out == stderr ? 2 : 0;
 }
@@ -466,6 +464,8 @@ int main(int argc, char **argv)
 	struct tm tm;
 	int dir, opt, ret;
 
+	if (tracer_helper(argc, argv, &ret))
+		return ret;
 	strftime(name, sizeof(name), "trail-recovered-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
 	while ((opt = getopt_long(argc, argv, "acho:", options, NULL)) != -1) {
 		if (opt == 'o')

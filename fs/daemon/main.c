@@ -431,8 +431,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	daemon_fill_streams();
-	if (argc == 3 && !strcmp(argv[1], "--keeper"))
-		return keeper_main(argv[2]);
+	if (tracer_helper(argc, argv, &rc))
+		return rc;
 	if (argc > 2 && !strcmp(argv[1], UPGRADE_TRY))
 		return upgrade_try(argc, argv);
 	restart_init();

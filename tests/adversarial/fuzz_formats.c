@@ -22,7 +22,6 @@
 #include "tracer/format/ctf2/ctf2.h"
 #include "tracer/format/import/ctf.h"
 #include "tracer/format/import/ltt_private.h"
-#include "tracer/session/session.h"
 
 #define FILE_SIZE 1024u         /* of each file of packets or blocks */
 #define KEPT 16u                /* files of each format */
@@ -30,8 +29,6 @@
 
 #define ANY(list) (list)[rnd(sizeof(list) / sizeof(*(list)))]
 
-static struct tracer tracer;
-static struct session session = { .tracer = &tracer };
 static unsigned long long right;        /* inputs without a mistake */
 
 /* ---- changes ---- */
@@ -212,8 +209,6 @@ static void open_packets(void)
 	else
 		make_text(&text);
 	im = calloc(1, sizeof(*im));
-	im->refs = 1;
-	im->s = &session;
 	im->files = import_files;
 	im->file_count = 3;
 	for (size_t i = 0; i < 3; i++) {
@@ -231,17 +226,11 @@ static void open_packets(void)
 
 static void close_packets(void)
 {
-	for (size_t i = 0; i < im->trace_count; i++)
-		trace_put(im->traces[i]);
-	for (size_t i = 0; i < im->owned_count; i++)
-		im->owned[i].free(im->owned[i].p);
+	import_deinit(im);
 	for (size_t i = 0; i < 3; i++) {
 		munmap(packet_files[i].data, import_files[i].size);
 		close(packet_files[i].fd);
 	}
-	free(im->traces);
-	free(im->streams);
-	free(im->owned);
 	free(im);
 	im = NULL;
 }
@@ -266,7 +255,7 @@ static void packet_round(void)
 	static struct md_buf out;
 	static unsigned int rounds;
 	size_t kept = rnd(KEPT), file = kept % 2;
-	const struct stream *s;
+	const struct import_stream *s;
 	struct input_place at = { 0 };
 	uint64_t last = 0;
 	uint32_t cpu;
@@ -277,12 +266,12 @@ static void packet_round(void)
 			close_packets();
 		open_packets();
 	}
-	s = &im->streams[!strcmp(im->streams[0].file, "a_0") ? file : !file];
+	s = &im->streams[!strcmp(im->streams[0].file->path, "a_0") ? file : !file];
 	memcpy(packet_files[file].data, packets[kept], FILE_SIZE);
 	spoil_bytes(packet_files[file].data, FILE_SIZE);
 	do {
 		md_buf_reset(&out);
-		ret = s->input->read(s->input, &at, 2000, &out, &cpu);
+		ret = s->in->read(s->in, &at, 2000, &out, &cpu);
 		check_events(s->class, &out, &last);
 	} while (ret == 1);
 	right += !ret;

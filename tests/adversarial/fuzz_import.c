@@ -17,8 +17,7 @@
 #include "tests/adversarial/ctf2_trace.h"
 #include "tests/adversarial/ctf_trace.h"
 #include "tracer/face/tracer.h"
-#include "tracer/format/import/import.h"
-#include "tracer/base/keeper/keeper.h"
+#include "tracer/format/foreign/foreign.h"
 #include "tracer/session/session.h"
 #include "tracer/output/snapshot/image.h"
 #include "tracer/view/views.h"
@@ -438,9 +437,10 @@ int main(int argc, char **argv)
 	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tracer_config config = { 0 };
 	struct tr_err err = TR_ERR_INIT;
+	int helped;
 
-	if (argc > 2 && !strcmp(argv[1], "--keeper"))
-		return keeper_main(argv[2]);
+	if (tracer_helper(argc, argv, &helped))
+		return helped;
 	setenv("TZ", "UTC", 1);
 	snprintf(dir, sizeof(dir), "%s/import.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	expect(mkdtemp(dir) != NULL, "mkdtemp");

@@ -18,6 +18,7 @@
 #include "tracer/session/session.h"
 #include "tracer/output/checkpoint.h"
 #include "tracer/face/recover.h"
+#include "tracer/face/tracer.h"
 
 #define EVENTS 300
 #define ROUND_MAX 300            /* seconds */
@@ -222,9 +223,10 @@ int main(int argc, char **argv)
 	uint64_t rounds = 0, none = 0;
 	struct keeper *k;
 	int found;
+	int helped;
 
-	if (argc == 3 && !strcmp(argv[1], "--keeper"))
-		return keeper_main(argv[2]);
+	if (tracer_helper(argc, argv, &helped))
+		return helped;
 	fuzz_seed(argc > 2 ? argv[2] : NULL);
 	snprintf(dir, sizeof(dir), "%s/fuzz_recover.XXXXXX", tmp ? tmp : "/tmp");
 	expect(mkdtemp(dir), "mkdtemp");

@@ -171,9 +171,10 @@ int main(int argc, char **argv)
 	char command[300];
 	struct trace_image *m;
 	int64_t created;
+	int helped;
 
-	if (argc == 3 && !strcmp(argv[1], "--keeper"))
-		return keeper_main(argv[2]);
+	if (tracer_helper(argc, argv, &helped))
+		return helped;
 	fuzz_seed(argc > 2 ? argv[2] : NULL);
 	snprintf(dir, sizeof(dir), "%s/fuzz_snapshot.XXXXXX", tmp ? tmp : "/tmp");
 	expect(mkdtemp(dir), "mkdtemp");

@@ -30,7 +30,6 @@
 
 #include <trail/trail.h>
 
-#include "tracer/base/keeper/keeper.h"
 #include "tracer/face/tracer.h"
 
 #define WRITERS 4
@@ -365,9 +364,10 @@ int main(int argc, char **argv)
 	char dir[128], path[160], self[256] = "";
 	struct tracer *t;
 	int fd;
+	int helped;
 
-	if (argc > 2 && !strcmp(argv[1], "--keeper"))
-		return keeper_main(argv[2]);
+	if (tracer_helper(argc, argv, &helped))
+		return helped;
 	snprintf(path, sizeof(path), "/proc/self/exe");
 	if (readlink(path, self, sizeof(self) - 1) < 0)
 		return 2;

@@ -24,7 +24,7 @@
 #include "tracer/base/ring/reader.h"
 #include "tracer/base/ring/ring.h"
 #include "tracer/abi/ring_write.h"
-#include "tracer/format/import/import.h"
+#include "tracer/format/foreign/foreign.h"
 #include "tracer/session/streams.h"
 #include "tracer/view/text_index.h"
 
@@ -190,16 +190,16 @@ struct session *session_ref(struct session *s)
 	return s;
 }
 
-struct import *import_get(struct session *s, int *ret)
+struct foreign *foreign_get(struct session *s, int *ret)
 {
 	(void)s;
 	*ret = 0;
 	return NULL;
 }
 
-void import_put(struct import *im)
+void foreign_put(struct foreign *f)
 {
-	(void)im;
+	(void)f;
 }
 
 void session_put(struct session *s)

@@ -16,7 +16,7 @@
 #include "tracer/app/app.h"
 #include "tracer/face/face.h"
 #include "tracer/format/export/export.h"
-#include "tracer/format/import/import.h"
+#include "tracer/format/foreign/foreign.h"
 #include "tracer/face/keeper_guard.h"
 #include "tracer/view/map/map.h"
 #include "tracer/session/hidden.h"
@@ -282,6 +282,17 @@ static void raise_file_limit(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+}
+
+bool tracer_helper(int argc, char **argv, int *status)
+{
+	if (argc == 3 && !strcmp(argv[1], "--keeper"))
+		*status = keeper_main(argv[2]);
+	else if (argc == 2 && !strcmp(argv[1], FOREIGN_VERB))
+		*status = foreign_main();
+	else
+		return false;
+	return true;
 }
 
 int tracer_open(const struct tracer_config *config, struct tracer **out, struct tr_err *err)

@@ -38,6 +38,13 @@ struct tracer;
 struct session;
 
 /*
+ * A program that opens a tracer is executed again (/proc/self/exe) as the tracer's helpers: as
+ * keeper, and as reader of foreign traces. Its main calls this first. True: it was one of them, and
+ * *status is what main returns.
+ */
+bool tracer_helper(int argc, char **argv, int *status);
+
+/*
  * Opens the state directory (-EBUSY: another daemon has it), restores what a killed daemon left,
  * and starts the keeper and the thread that serves applications. tracer_close ends this. keep:
  * sessions continue without a daemon; else they end.

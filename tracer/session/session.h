@@ -249,7 +249,7 @@ struct session {
 	uint64_t buffers_refused;	/* not made: the share had no room; atomic */
 	uint64_t buffers_lost;	/* the keeper had ended when the daemon started; atomic */
 	struct output *output;	/* output/output.h; NULL: events stay in the rings */
-	struct import *import;  /* import/import.h; NULL: none, or not opened yet */
+	struct foreign *import; /* format/foreign/foreign.h; NULL: none, or not opened yet */
 	char *input;            /* the directory of its trace; NULL: the session records */
 	bool streamed;	/* the output is no directory: views read the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */

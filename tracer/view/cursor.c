@@ -108,6 +108,7 @@ void cursor_mark(struct cursor *c, bool ahead)
 {
 	ring_mark(&c->stream, &c->mark);
 	c->ahead = ahead;
+	inputcursor_look(c);
 	if (c->stream.log)
 		filecursor_mark(c);
 }

@@ -175,6 +175,8 @@ bool filecursor_at_mark(const struct cursor *c);
 /* ---- file_cursor.c: a stream of an imported trace ---- */
 
 void inputcursor_set(struct cursor *c, struct ring_place at);
+/* Part of cursor_mark(), of any stream. */
+void inputcursor_look(struct cursor *c);
 /* Reads the next piece. 1; 0: the end, or c->failed. */
 int inputcursor_fill(struct cursor *c);
 struct ring_place inputcursor_place(const struct cursor *c);

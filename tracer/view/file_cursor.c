@@ -4,6 +4,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -307,9 +308,29 @@ void inputcursor_set(struct cursor *c, struct ring_place at)
 	c->losses.pending = 0;
 	c->losses.listed = 0;
 	c->offset = at.beyond.events;
+	c->d.ts = 0;
 	c->skip = (struct beyond){ 0 };
 }
 
+/* The process that reads the trace may have failed: another one goes on at the same place. */
+void inputcursor_look(struct cursor *c)
+{
+	if (c->failed == -EIO) {
+		c->failed = 0;
+		c->ended = false;
+	}
+}
+
+/* The time in the long header of the first event. */
+static uint64_t first_time(const struct md_buf *piece)
+{
+	uint64_t ts;
+
+	memcpy(&ts, piece->data + 6, sizeof(ts));
+	return le64toh(ts);
+}
+
+/* Merging needs times that never decrease, whatever a process answers that reads a trace. */
 int inputcursor_fill(struct cursor *c)
 {
 	const struct input *in = c->stream.input;
@@ -328,6 +349,11 @@ int inputcursor_fill(struct cursor *c)
 			return 0;
 		}
 	} while (c->piece.len <= c->offset);
+	if (first_time(&c->piece) < c->d.ts) {
+		c->failed = -EBADMSG;
+		c->ended = true;
+		return 0;
+	}
 	losses_input(&c->losses, &c->stream, &c->next, false);
 	c->buf = (uint8_t *)c->piece.data;
 	c->d.p = c->buf + c->offset;

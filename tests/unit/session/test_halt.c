@@ -16,7 +16,6 @@
 #include <trail/trail.h>
 
 #include "tests/lib/test.h"
-#include "tracer/base/keeper/keeper.h"
 #include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
 
@@ -178,9 +177,10 @@ int main(int argc, char **argv)
 	struct tracer_config config = { 0 };
 	char dir[128];
 	pid_t pid;
+	int helped;
 
-	if (argc > 2 && !strcmp(argv[1], "--keeper"))
-		return keeper_main(argv[2]);
+	if (tracer_helper(argc, argv, &helped))
+		return helped;
 	if (argc > 1 && !strcmp(argv[1], "--program"))
 		return run_program();
 	snprintf(dir, sizeof(dir), "%s/halt.XXXXXX", getenv("TMPDIR") ?: "/tmp");

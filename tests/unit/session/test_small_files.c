@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/base/keeper/keeper.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
@@ -83,9 +82,10 @@ int main(int argc, char **argv)
 	struct tracer_config config = { 0 };
 	pthread_t thread;
 	char dir[128];
+	int helped;
 
-	if (argc > 2 && !strcmp(argv[1], "--keeper"))
-		return keeper_main(argv[2]);
+	if (tracer_helper(argc, argv, &helped))
+		return helped;
 	snprintf(dir, sizeof(dir), "%s/small.XXXXXX", getenv("TMPDIR") ?: "/tmp");
 	if (!mkdtemp(dir))
 		return 2;

@@ -141,11 +141,16 @@ static void load_bzip2(void)
 		*(void **)&bzip2.begin = dlsym(lib, "BZ2_bzDecompressInit");
 }
 
-static int begin_bzip2(struct bz_stream *z)
+void seal_prepare(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, load_bzip2);
+}
+
+static int begin_bzip2(struct bz_stream *z)
+{
+	seal_prepare();
 	if (!bzip2.begin)
 		return -ENOTSUP;
 	return bzip2.begin(z, 0, 0) ? -ENOMEM : 0;

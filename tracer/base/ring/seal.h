@@ -36,5 +36,7 @@ size_t seal_compress(unsigned int scheme, const void *in, size_t n, void *out);
  */
 int seal_decompress(unsigned int scheme, int fd, uint64_t offset, uint64_t len, uint64_t skip,
 		    void *out, size_t n);
+/* Loads the library of bzip2, if there is one; else the first use does, which opens files. */
+void seal_prepare(void);
 
 #endif

@@ -206,7 +206,7 @@ static int find_parts(struct import *im, const struct ctf_trace *t, const struct
 	return ret;
 }
 
-static int add_streams(struct import *im, struct ctf_trace *t, struct trace *trace,
+static int add_streams(struct import *im, struct ctf_trace *t, const struct import_trace *trace,
 		       const struct import_file *meta, struct tr_err *err)
 {
 	struct ctf_stream **streams = calloc(im->file_count + 1, sizeof(struct ctf_stream *));
@@ -241,7 +241,7 @@ static int open_trace(struct import *im, const struct import_file *meta, struct 
 	struct tsdl tsdl = { 0 };
 	struct compiler c = { .t = &tsdl, .file = meta->path, .err = err, .begin = NO_SLOT };
 	struct md_trace *md = NULL;
-	struct trace *trace = NULL;
+	struct import_trace *trace = NULL;
 	char path[320];
 	int ret;
 

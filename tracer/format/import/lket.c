@@ -235,7 +235,7 @@ static int open_trace(struct import *im, size_t first, struct tr_err *err)
 	struct lket_file *files = calloc(im->file_count - first, sizeof(*files));
 	uint64_t hash = HASH_START;
 	size_t count = 0, dir = 0, n;
-	struct trace *trace;
+	struct import_trace *trace;
 	char path[320];
 	int ret = 0;
 

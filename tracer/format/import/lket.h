@@ -66,6 +66,7 @@ void lket_free_list(struct lket_list *l);
 /* Reads what the first events of the file describe. 0, -EINVAL or -ENOMEM with a sentence. */
 int lket_describe(struct lket_trace *t, const struct lket_file *f, struct tr_err *err);
 /* Makes the trace of what is described. hash: for its UUID. NULL with a sentence. */
-struct trace *lket_model(struct lket_trace *t, const char *dir, uint64_t hash, struct tr_err *err);
+struct import_trace *lket_model(struct lket_trace *t, const char *dir, uint64_t hash,
+				struct tr_err *err);
 
 #endif

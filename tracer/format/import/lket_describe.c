@@ -202,7 +202,7 @@ static bool set_contexts(struct md_stream *class)
 	return false;
 }
 
-struct trace *lket_model(struct lket_trace *t, const char *dir, uint64_t hash,
+struct import_trace *lket_model(struct lket_trace *t, const char *dir, uint64_t hash,
 				struct tr_err *err)
 {
 	uint8_t uuid[16] = { 0 };

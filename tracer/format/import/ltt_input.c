@@ -7,7 +7,6 @@
 
 #include "tracer/format/import/import.h"
 #include "tracer/format/import/ltt.h"
-#include "tracer/session/session.h"
 
 struct source;
 
@@ -57,13 +56,13 @@ static int read_events(const struct input *in, struct input_place *at, size_t wa
 		return changed;
 	}
 	if (ret < 0 && ret != -ENOMEM)
-		session_failed(s->im->s, "%s%s", s->dir, err.sentence);
+		import_report("%s%s", s->dir, err.sentence);
 	if (ret > 0)
 		*at = (struct input_place){ place.block, place.within, place.cycles };
 	return ret;
 }
 
-static int add_streams(struct import *im, struct source *s, struct trace *t)
+static int add_streams(struct import *im, struct source *s, struct import_trace *t)
 {
 	const struct ltt_stream *streams;
 	size_t n = ltt_streams(s->trace, &streams);
@@ -88,7 +87,7 @@ static int open_source(struct import *im, size_t first, size_t count, const char
 	struct source *s = calloc(1, sizeof(*s));
 	struct ltt_file *files = calloc(count, sizeof(*files));
 	struct tr_err why = TR_ERR_INIT;
-	struct trace *t;
+	struct import_trace *t;
 	char path[1024];
 	int ret;
 

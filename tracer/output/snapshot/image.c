@@ -21,7 +21,7 @@
 
 #include "tracer/format/export/lket.h"
 #include "tracer/format/export/ltt.h"
-#include "tracer/format/import/import.h"
+#include "tracer/format/foreign/foreign.h"
 #include "tracer/view/cursor.h"
 #include "tracer/session/session.h"
 #include "tracer/output/snapshot/image.h"
@@ -57,16 +57,16 @@ static int take_image(struct session *s, struct trace_image **out)
 {
 	struct trace_image *m = image_new(s);
 	struct stream_set set = { 0 };
-	struct import *im;
+	struct foreign *im;
 	uint64_t now;
 	int err;
 
 	if (!m)
 		return -ENOMEM;
-	im = import_get(s, &err);
+	im = foreign_get(s, &err);
 	if (im) {
 		err = image_plan_import(m, im);
-		import_put(im);
+		foreign_put(im);
 	} else if (!err) {
 		err = session_look(s, NULL, &set, &now);
 	}

@@ -131,8 +131,8 @@ uint64_t count_valid_events(const struct md_stream *class, const uint8_t *bytes,
 int image_plan_output(struct trace_image *m, const struct stream_set *set, bool flushed);
 
 /* Adds the files of an imported trace, as they are. */
-struct import;
-int image_plan_import(struct trace_image *m, const struct import *im);
+struct foreign;
+int image_plan_import(struct trace_image *m, const struct foreign *im);
 
 /* ---- image_check.c ---- */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "tracer/format/import/import.h"
+#include "tracer/format/foreign/foreign.h"
 #include "tracer/base/ring/stream_files.h"
 #include "tracer/output/snapshot/image.h"
 
@@ -167,7 +167,7 @@ int image_plan_output(struct trace_image *m, const struct stream_set *set, bool 
 	return err ? err : image_complete(m);
 }
 
-int image_plan_import(struct trace_image *m, const struct import *im)
+int image_plan_import(struct trace_image *m, const struct foreign *im)
 {
 	int err = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/format/import/import.h"
+#include "tracer/format/foreign/foreign.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +11,9 @@
 
 #include "tracer/base/os/cred.h"
 #include "tracer/base/os/open_as.h"
-#include "tracer/base/ring/seal.h"
-
-#define END_BYTES 2048u         /* of each end of a file that tell whether it has only grown */
 
 struct walk {
-	struct import *im;
+	struct foreign *f;
 	dev_t dev;
 	struct tr_err *err;
 	char path[1024];        /* below the input */
@@ -27,50 +24,38 @@ static int compare_files(const void *a, const void *b)
 	return strcmp(((const struct import_file *)a)->path, ((const struct import_file *)b)->path);
 }
 
-/* Of the first and the last bytes, up to the size that the file had at its open. */
-static uint32_t checksum_ends(const struct import_file *f)
-{
-	uint8_t bytes[2 * END_BYTES] = { 0 };
-	size_t n = f->size < END_BYTES ? (size_t)f->size : END_BYTES;
-
-	if (pread(f->fd, bytes, n, 0) != (ssize_t)n ||
-	    pread(f->fd, bytes + END_BYTES, n, (off_t)(f->size - n)) != (ssize_t)n)
-		return 0;
-	return seal_checksum(bytes, sizeof(bytes));
-}
-
 /* Takes fd over. */
 static int add_file(struct walk *w, int fd, const struct stat *st)
 {
-	struct import *im = w->im;
-	struct import_file *more = im->files;
+	struct foreign *f = w->f;
+	struct import_file *more = f->files;
 
-	if (im->file_count == IMPORT_FILES_MAX) {
+	if (f->file_count == IMPORT_FILES_MAX) {
 		close(fd);
-		return tr_fail(w->err, -EMFILE, "%s has more than %u files", im->path,
+		return tr_fail(w->err, -EMFILE, "%s has more than %u files", f->path,
 			       IMPORT_FILES_MAX);
 	}
-	if (!(im->file_count & (im->file_count - 1)))
-		more = realloc(more, (im->file_count ? 2 * im->file_count : 1) * sizeof(*more));
+	if (!(f->file_count & (f->file_count - 1)))
+		more = realloc(more, (f->file_count ? 2 * f->file_count : 1) * sizeof(*more));
 	if (more) {
-		im->files = more;
-		more += im->file_count;
+		f->files = more;
+		more += f->file_count;
 		*more = (struct import_file){ strdup(w->path), fd, (uint64_t)st->st_size,
 					      st->st_mtim, 0 };
-		more->ends = checksum_ends(more);
+		more->ends = import_checksum_ends(more);
 	}
 	if (!more || !more->path) {
 		close(fd);
 		return tr_fail(w->err, -ENOMEM, "out of memory");
 	}
-	im->file_count++;
+	f->file_count++;
 	return 0;
 }
 
 /* What precedes `/PATH` in a sentence about a file below the input. */
 static const char *top_of(const struct walk *w)
 {
-	return strcmp(w->im->path, "/") ? w->im->path : "";
+	return strcmp(w->f->path, "/") ? w->f->path : "";
 }
 
 static int walk_dir(struct walk *w, int fd, size_t len, unsigned int depth);
@@ -138,11 +123,11 @@ static int walk_root(struct walk *w, int fd)
 
 	if (fstat(fd, &st)) {
 		close(fd);
-		return tr_fail(w->err, -EIO, "%s: cannot be read", w->im->path);
+		return tr_fail(w->err, -EIO, "%s: cannot be read", w->f->path);
 	}
 	if (file_is_fuse(fd)) {
 		close(fd);
-		return tr_fail_at(w->err, -EINVAL, w->im->path, -1,
+		return tr_fail_at(w->err, -EINVAL, w->f->path, -1,
 				  "the directory is on a FUSE file system, perhaps this one: copy "
 				  "the trace first");
 	}
@@ -150,9 +135,9 @@ static int walk_root(struct walk *w, int fd)
 	return walk_dir(w, fd, 0, 1);
 }
 
-int import_open_files(struct import *im, const struct owner *owner, struct tr_err *err)
+int foreign_open_files(struct foreign *f, const struct owner *owner, struct tr_err *err)
 {
-	struct walk w = { .im = im, .err = err };
+	struct walk w = { .f = f, .err = err };
 	struct cred cred;
 	int fd, ret = cred_of(owner, &cred);
 
@@ -164,9 +149,9 @@ int import_open_files(struct import *im, const struct owner *owner, struct tr_er
 		return tr_fail(err, ret, "cannot enter the rights of user %u",
 			       (unsigned int)owner->uid);
 	}
-	fd = open(im->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		ret = tr_fail_at(err, -errno, im->path, -1,
+		ret = tr_fail_at(err, -errno, f->path, -1,
 				 errno == ENOTDIR
 					 ? "not a directory: write the directory of a trace"
 					 : "the directory cannot be read: %s",
@@ -175,55 +160,16 @@ int import_open_files(struct import *im, const struct owner *owner, struct tr_er
 		ret = walk_root(&w, fd);
 	cred_leave(&cred);
 	cred_deinit(&cred);
-	if (im->file_count)
-		qsort(im->files, im->file_count, sizeof(*im->files), compare_files);
+	if (f->file_count)
+		qsort(f->files, f->file_count, sizeof(*f->files), compare_files);
 	return ret;
 }
 
-void import_close_files(struct import *im)
+void foreign_close_files(struct foreign *f)
 {
-	for (size_t i = 0; i < im->file_count; i++) {
-		close(im->files[i].fd);
-		free(im->files[i].path);
+	for (size_t i = 0; i < f->file_count; i++) {
+		close(f->files[i].fd);
+		free(f->files[i].path);
 	}
-	free(im->files);
-}
-
-/* Whether the file is as it was when it was opened, or a writer has added to it. */
-static bool is_same(const struct import_file *f)
-{
-	struct stat st;
-
-	if (fstat(f->fd, &st) || (uint64_t)st.st_size < f->size)
-		return false;
-	if (st.st_mtim.tv_sec == f->changed.tv_sec && st.st_mtim.tv_nsec == f->changed.tv_nsec)
-		return (uint64_t)st.st_size == f->size;
-	/* A file that was replaced, and has grown since, has other bytes there in most cases. */
-	return (uint64_t)st.st_size > f->size && checksum_ends(f) == f->ends;
-}
-
-int import_read(const struct import *im, struct tr_err *err, const struct import_file *f,
-		uint64_t offset, void *buf, size_t n)
-{
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t r = pread(f->fd, (char *)buf + done, n - done, (off_t)(offset + done));
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0) {
-			r = -errno;
-			import_fail(im, err, f, offset + done, "%s", strerror((int)-r));
-			return (int)r;
-		}
-		if (!r)
-			break;
-		done += (size_t)r;
-	}
-	if (done == n && is_same(f))
-		return 0;
-	import_fail(im, err, f, offset,
-		    "the file has changed since it was opened; write the path to `input` again");
-	return -ESTALE;
+	free(f->files);
 }
