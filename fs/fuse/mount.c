@@ -27,7 +27,8 @@
 #include "tracer/face/tracer.h"
 
 #define THREADS_MOST 64         /* requests that are served at a time; others wait in the kernel */
-#define THREADS_IDLE 6          /* that stay and wait for requests */
+#define THREADS_IDLE 2          /* that stay and wait for requests */
+#define REST_SECONDS 1          /* for which others stay, so that a load does not start threads */
 /* A sanitizer makes frames several times as large, and an overflow ends without a report. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STACK (4096 * 1024)
@@ -49,9 +50,12 @@ struct worker {
 
 struct mount {
 	struct fuse_session *session;
-	pthread_mutex_t lock;   /* guards the next three */
+	pthread_mutex_t lock;   /* guards the next six */
 	struct worker workers[THREADS_MOST];
-	unsigned waiting;       /* threads that wait for a request */
+	unsigned waiting;       /* threads that wait for a request, or were called for that */
+	unsigned resting;       /* that will end soon, and were not called */
+	unsigned called;        /* that rested, and do not know yet that they were called */
+	pthread_cond_t call;    /* called has grown, or stopping is set */
 	bool stopping;          /* no thread starts or ends by itself */
 	int ended;              /* eventfd: a thread saw the end of the mount */
 	char *path;
@@ -95,6 +99,7 @@ static struct fuse_session *new_session(const char *options, bool allow_other)
 static struct mount *new_mount(struct fuse_session *session, const char *path, const char *device)
 {
 	struct mount *m = calloc(1, sizeof(*m));
+	pthread_condattr_t attr;
 
 	if (!m)
 		return NULL;
@@ -103,6 +108,10 @@ static struct mount *new_mount(struct fuse_session *session, const char *path, c
 	snprintf(m->device, sizeof(m->device), "%s", device);
 	m->ended = eventfd(0, EFD_CLOEXEC);
 	pthread_mutex_init(&m->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&m->call, &attr);
+	pthread_condattr_destroy(&attr);
 	notify_use(session);
 	return m;
 }
@@ -302,19 +311,48 @@ static int start_worker(struct mount *m)
 static void leave_queue(struct mount *m)
 {
 	pthread_mutex_lock(&m->lock);
-	if (!--m->waiting && !m->stopping)
-		start_worker(m);        /* if memory is short, busy ones come back */
+	if (!--m->waiting && !m->stopping) {
+		if (m->resting) {
+			m->resting--;
+			m->called++;
+			m->waiting++;
+			pthread_cond_signal(&m->call);
+		} else {
+			start_worker(m);        /* if memory is short, busy ones come back */
+		}
+	}
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* Sets ended if enough others wait. */
+/* Waits to be called. False: it was not. Caller holds m->lock. */
+static bool rest(struct mount *m)
+{
+	struct timespec until;
+	bool late = false;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += REST_SECONDS;
+	m->resting++;
+	while (!m->called && !m->stopping && !late)
+		late = pthread_cond_timedwait(&m->call, &m->lock, &until) == ETIMEDOUT;
+	if (m->called) {        /* any of those that rest may go */
+		m->called--;
+		return true;
+	}
+	m->resting--;
+	return false;
+}
+
+/* Sets ended if enough others wait, and none of them takes a request for a while. */
 static void join_queue(struct worker *w)
 {
 	struct mount *m = w->mount;
 
 	pthread_mutex_lock(&m->lock);
-	w->ended = m->waiting >= THREADS_IDLE && !m->stopping;
-	m->waiting += !w->ended;
+	if (m->waiting < THREADS_IDLE || m->stopping)
+		m->waiting++;
+	else
+		w->ended = !rest(m);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -374,6 +412,7 @@ static void stop(struct mount *m)
 	fuse_session_exit(m->session);
 	pthread_mutex_lock(&m->lock);
 	m->stopping = true;
+	pthread_cond_broadcast(&m->call);
 	pthread_mutex_unlock(&m->lock);
 	/* No thread starts from here on. */
 	for (int i = 0; i < THREADS_MOST; i++)
@@ -452,6 +491,7 @@ void mount_close(struct mount *m)
 	fuse_session_destroy(m->session);
 	channel_end();
 	close(m->ended);
+	pthread_cond_destroy(&m->call);
 	pthread_mutex_destroy(&m->lock);
 	free(m->path);
 	free(m);
