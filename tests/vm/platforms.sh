@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 900
+#
+# What each kernel has, by trying it: docs/platforms.md is what this test has found. It fails if a
+# kernel's column there is another one now; kernels without a column pass. VM_WRITE=1 writes the
+# columns of the kernels that it runs on (VM_KERNEL), and keeps the others.
+page() {
+	echo "# What each kernel has"
+	echo
+	echo "tests/vm/platforms.sh wrote this table: it tried each thing on Debian's kernels,"
+	echo "by rules and the text of what they recorded. \`yes\`: it worked; \`-\`: it did not."
+	echo "\`backports\` and \`sid\` are Debian's newest kernels at that time."
+	echo
+	python3 "$here/platforms.py" "$@"
+}
+
+# Outside of guests
+if [ -z "${VM-}${VM_PLATFORMS-}" ]; then
+	here=$(cd "$(dirname "$0")" && pwd) || exit 2
+	doc=$here/../../docs/platforms.md
+	BUILD=${BUILD:-$here/../../build}
+	OUT=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-platforms.XXXXXX") || exit 2
+	trap 'rm -rf "$OUT"' EXIT
+	VM_KERNEL=${VM_KERNEL:-${SOAK:+5.10 6.1 6.12 6.19 backports}}
+	[ -n "$VM_KERNEL" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
+	VM_PLATFORMS=1
+	export BUILD OUT VM_KERNEL VM_PLATFORMS
+	for kernel in $VM_KERNEL; do
+		"$here/modules" $kernel >/dev/null 2>&1 || :
+	done
+	"$0" || exit
+	for kernel in $VM_KERNEL; do
+		[ -z "${VM_WRITE-}" ] && ! grep -q "^| |.* $kernel |" "$doc" ||
+			known="${known-} $kernel"
+	done
+	page "$doc" "$OUT" ${known-} >"$OUT/page" || exit
+	[ -z "${VM_WRITE-}" ] || cp "$OUT/page" "$doc"
+	diff "$doc" "$OUT/page" || { echo "docs/platforms.md says otherwise"; exit 1; }
+	exit 0
+fi
+. "$(dirname "$0")/lib.sh"
+
+out=$OUT/$VM
+# row NAME VALUE
+row() {
+	echo "$1|$2" >>"$out"
+}
+# try NAME COMMAND…: whether it succeeds
+try() {
+	name=$1
+	shift
+	if "$@" >/dev/null 2>&1; then row "$name" yes; else row "$name" -; fi
+}
+
+# records RULE TEXT COMMAND…: an event that a rule records has this text
+records() {
+	rule=$1 text=$2
+	shift 2
+	mkdir "$S/t" && echo "$rule" >"$S/t/kernel/events" && echo start >"$S/t/control" &&
+		"$@" >/dev/null 2>&1
+	echo stop >"$S/t/control" 2>/dev/null
+	cat "$S/t/text" >"$work/text"
+	rmdir "$S/t"
+	grep -q -e "$text" "$work/text"
+}
+# accepts RULE
+accepts() {
+	mkdir "$S/t" && { echo "$1" >"$S/t/kernel/events"; } 2>/dev/null
+	accepted=$?
+	rmdir "$S/t"
+	return $accepted
+}
+leaves_out() {
+	records 'syscall:entry:write' 'fd = 1, buf = 0x' /bin/echo password &&
+		! grep -q password "$work/text"
+}
+waits() {
+	accepts '?no_such_system:event'
+}
+libc=$(ldd /bin/sh | grep -o '/[^ ]*libc\.so[^ ]*')
+cat=/bin/cat
+
+by_module() {
+	modules=$BUILD/vm/modules-$VM/kmod
+	[ -e "$modules/trail.ko" ] && busybox insmod "$modules/trail.ko" &&
+		busybox insmod "$modules/trail_events.ko"
+}
+
+mount_tree
+row "Linux" "$(uname -r | cut -d . -f 1-2 | cut -d - -f 1)"
+try "tracepoints" records sched:sched_process_exec 'sched_process_exec: ' $cat /etc/hosts
+try "system calls" records syscall:openat 'syscall_entry_openat: ' $cat /etc/hosts
+try "text of system calls, in filters too" \
+	records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' $cat /etc/hosts
+try "… of execve" records syscall:entry:execve 'filename = "/bin/cat"' env -i $cat /etc/hosts
+try "contents of write(2) are left out" leaves_out
+try "extra data of tracepoints: with" accepts 'sched:sched_switch with prev_pid as pid'
+try "… with arguments that the record lacks" accepts 'sched:sched_switch with next->pid'
+try "kprobe:" records kprobe:vfs_read 'vfs_read: ' $cat /etc/hosts
+try "… with members of structures" \
+	records 'kprobe:vfs_read with file->f_path.dentry->d_name.name:string as name' \
+	'name = "hosts"' $cat /etc/hosts
+try "kretprobe: with \$retval" records 'kretprobe:vfs_read with $retval:s64 as got' 'got = ' \
+	$cat /etc/hosts
+try "uprobe:" records "uprobe:$libc:read" ':read: ' $cat /etc/hosts
+try "function:" records function:vfs_read 'func = "vfs_read"' $cat /etc/hosts
+try "rules that wait for their event: ?" waits
+try "user_events" test -e /sys/kernel/tracing/user_events_data
+row "rseq(2): bytes of the kernel's fields" \
+	"$(LD_SHOW_AUXV=1 /bin/true | sed -n 's/^AT_RSEQ_FEATURE_SIZE: *//p; s/^AT_??? (0x1b): *//p' | head -n 1)"
+fusermount3 -u "$MNT"
+within 20 daemon_ended
+if by_module; then
+	mount_tree
+	try "trail.ko, compiled probes" grep -q : /dev/trail
+	try "… text of system calls" \
+		records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' \
+		$cat /etc/hosts
+else
+	row "trail.ko, compiled probes" -
+fi
+echo "$(wc -l <"$out") rows"
