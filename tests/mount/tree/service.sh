@@ -33,6 +33,7 @@ for f in lib/pkgconfig/trail.pc lib/trail/pkgconfig/lttng-ust.pc; do
 done
 has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" \
 	'^ExecStart=/usr/bin/trailfs /trace -f -o keep$'
+has "$(cat "$work/root/usr/lib/systemd/system/trailfs.service")" '^ExecReload=kill -USR2 $MAINPID$'
 # A run path that leads to liblttng-ust.so leads to the library itself; the names of LTTng-UST's
 # helpers.
 for f in trail/liblttng-ust.so trail/libtrail.so.0 trail/liblttng-ust-fork.so \
@@ -111,6 +112,11 @@ if [ "$(id -u)" = 0 ]; then
 	init start || fail "init start when it is started"
 	init status | grep -q '^sessions 0' || fail "init status"
 	mkdir "$S/s"
+	pid=$(daemon_pids)
+	init reload || fail "init reload"
+	reloaded() { tr '\0' '\n' <"/proc/$pid/environ" | grep -q "^TRAILFS_EXECUTED_BY=$pid\$"; }
+	within 20 reloaded || fail "no other program after init reload"
+	is "sessions after reload" s "$(ls "$S")"
 	init restart || fail "init restart"
 	is "sessions after restart" "" "$(ls "$S")"
 	init stop || fail "init stop"
