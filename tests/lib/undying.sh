@@ -166,10 +166,11 @@ numbers() {
 	done | sed 's/.* n = \([0-9]*\) .*/\1/' | sort -un | wc -l
 }
 
-# Once, each number at most once, and in order. What was not read when a daemon was killed is lost.
+# Each number at most once. (What was not read when a daemon was killed is lost. Hits on two CPUs
+# at about the same time may be in another order.)
 check_notices() {
 	sed -n 's/.* n = \([0-9]*\) .*/\1/p' "$work/notices" >"$work/heard"
-	sort -c -n -u "$work/heard" || fail "notifications are doubled, or not in order"
+	sort -n "$work/heard" | uniq -d | head -n 3 | grep . && fail "notifications are doubled"
 	grep -v '^\[.*\] t { n = [0-9]* }$\|^# t: ' "$work/notices" | head -n 3 | grep . &&
 		fail "such lines are no notifications"
 	[ -s "$work/heard" ] || fail "no notifications"

@@ -30,9 +30,27 @@ put 'tick:*' "$S/s/user/events"
 put start "$S/s/control"
 "$ticker" 0 20000 >"$work/ticks" &
 writer=$!
-tail -c +1 -f ---disable-inotify -s 0.2 "$S/s/text" >"$work/tail" 2>"$work/tail.err" &
-tail=$!
-trap 'code=$?; kill $writer $tail $pipe $late 2>/dev/null; (exit $code); clean_up' EXIT
+# Its pipe has nothing: a reader waits with the daemon.
+mkdir "$S/quiet" || fail mkdir
+put 'nothing:*' "$S/quiet/user/events"
+put start "$S/quiet/control"
+pipe= tail= quiet= late=
+trap 'code=$?; kill $writer $tail $pipe $quiet $late 2>/dev/null; (exit $code); clean_up' EXIT
+some() { [ -s "$work/pipe" ] && [ -s "$work/tail" ]; }
+interrupted=0
+# leave NAME PID: the reader goes on, or it was in a read when the daemon ended
+leave() {
+	if ! kill -0 "$2" 2>/dev/null || grep -q "^State:.Z" "/proc/$2/status"; then
+		wait "$2"       # (tail ends with 0 if it cannot read its only file any more)
+		has "$(cat "$work/$1.err")" 'Interrupted system call'
+		interrupted=$((interrupted + 1))
+	else
+		kill "$2"
+	fi
+	cp "$work/$1" "$work/read.$1.$i"
+}
+# The next daemon has answered what the one before it had.
+taken() { [ "$(grep -c ' had end with EINTR' "$work/daemon.log")" = "$i" ]; }
 exec 4<"$S/s/config"
 head -c 20 <&4 >"$work/open"
 cat "$S/s/config" >"$work/whole"
@@ -43,8 +61,12 @@ while [ $i -lt 5 ]; do
 	i=$((i + 1))
 	cat "$S/s/pipe" >"$work/pipe" 2>"$work/pipe.err" &
 	pipe=$!
-	some() { [ -s "$work/pipe" ]; }
-	within 60 some || fail "nothing comes from pipe"
+	tail -c +1 -f ---disable-inotify -s 0.2 "$S/s/text" >"$work/tail" 2>"$work/tail.err" &
+	tail=$!
+	cat "$S/quiet/pipe" >"$work/quiet" 2>"$work/quiet.err" &
+	quiet=$!
+	within 60 some || fail "nothing comes from pipe or text"
+	sleep 1
 	if [ $((i % 2)) = 1 ]; then
 		kill -9 "$daemon" && wait "$daemon" 2>/dev/null
 		# This one is with no daemon yet.
@@ -56,23 +78,15 @@ while [ $i -lt 5 ]; do
 		has "$(cat "$work/status")" '^state active'
 	else
 		kill -USR2 "$daemon"
-		taken() { [ "$(grep -c ' takes over$' "$work/daemon.log")" = $((i / 2)) ]; }
-		within 60 taken || fail "no upgrade"
-		within 60 answers || fail "no answer after an upgrade"
 	fi
-	# A reader of pipe waits in a read nearly all the time. If it did not just then, it goes on.
-	sleep 0.5
-	if ! kill -0 $pipe 2>/dev/null || grep -q '^State:.Z' "/proc/$pipe/status"; then
-		wait $pipe && fail "cat pipe took the end of the daemon for the end of the session"
-		has "$(cat "$work/pipe.err")" 'Interrupted system call'
-		interrupted=$((${interrupted-0} + 1))
-	else
-		kill $pipe
-	fi
-	cp "$work/pipe" "$work/pipe.$i"
+	within 60 taken || fail "no other daemon"
+	within 60 answers || fail "no answer"
+	sleep 1
+	leave quiet $quiet
+	leave pipe $pipe
+	leave tail $tail
 	is "the directory of the shell" "$S/s/user" "$(pwd -P)"
 	is "a file in it" 'tick:*' "$(cat events)"
-	kill -0 $tail || fail "tail -f has ended: $(cat "$work/tail.err")"
 done
 cd /
 cat <&4 >>"$work/open" || fail "an open file"
@@ -83,13 +97,9 @@ wait $writer
 put stop "$S/s/control"
 cat "$S/s/text" >"$work/text" || fail text
 is "events" "$(tr -dc 0-9 <"$work/ticks")" "$(grep -c tick:tock "$work/text")"
-caught_up() { [ "$(wc -c <"$work/tail")" -ge "$(wc -c <"$work/text")" ]; }
-within 60 caught_up || fail "tail -f has $(wc -c <"$work/tail") of $(wc -c <"$work/text") bytes"
-kill $tail
-cmp "$work/tail" "$work/text" || fail "tail -f text has other bytes than text"
-for p in "$work"/pipe.[0-9]; do
-	# (The last line may be cut: cat was killed.)
-	head -c "$(wc -c <"$p")" "$work/text" | cmp - "$p" || fail "pipe has other bytes than text"
+for p in "$work"/read.*; do
+	# (The last line may be cut: its reader was killed.)
+	head -c "$(wc -c <"$p")" "$work/text" | cmp - "$p" || fail "$p has other bytes than text"
 done
-[ "${interrupted-0}" -gt 0 ] || fail "no reader of pipe was interrupted"
-echo "$i ends of the daemon, $interrupted readers of pipe were interrupted, $checks checks"
+[ $interrupted -gt 0 ] || fail "no reader was interrupted"
+echo "$i ends of the daemon, $interrupted of $((3 * i)) readers were interrupted, $checks checks"
