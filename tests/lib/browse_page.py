@@ -8,6 +8,7 @@ prints the seconds until the page could be used. Exit status 77: the browser doe
 import sys
 
 from browser import with_browser
+from filled_pixels import FILLED
 
 
 def same(what, want, have):
@@ -110,34 +111,19 @@ def drag(b, start, end, modifiers):
     b.mouse("mouseReleased", end, 100, button="left", clickCount=1, modifiers=modifiers)
 
 
-# Draws each visible row without and with its slices, and compares the columns that differ with
-# those of a loop over all slices: each whole pixel that a slice covers, and each in which one begins.
-FILLED = """(() => {
-  const g = $('c').getContext('2d'), w = $('c').width, k = scale(), bad = [];
-  let columns = 0;
+# Of each visible row the columns that must be filled, and how many are not.
+ROWS_FILLED = """(() => {
+  let columns = 0, blank = 0;
   now = -1; chosen = null;      /* marks of the cursor and of a selection cover slices */
   for (const r of data.rows) {
     const y = Math.round(r.y - view.y) + 3;
-    if (r.group || r.counter || r.states || y < 26 || y > $('c').height - 4) continue;
-    const items = r.items, want = new Uint8Array(w + 1);
-    for (const s of items) {
-      const begin = r.instants ? data.time[s] : data.begin[s], end = r.instants ? begin : data.end[s];
-      const a = LEFT + (begin - view.from) * k, b = LEFT + (end - view.from) * k;
-      if (a >= LEFT && a < w) want[Math.floor(a)] = 1;
-      for (let x = Math.max(LEFT, Math.ceil(a)); x + 1 <= Math.min(w, b - (b - a > 3 ? 1 : 0)); x++)
-        want[x] = 1;
-    }
-    r.items = new Uint32Array(0); draw();
-    const empty = g.getImageData(0, y, w, 1).data;
-    r.items = items; draw();
-    const full = g.getImageData(0, y, w, 1).data;
-    for (let x = LEFT; x < w; x++) {
-      columns += want[x];
-      if (want[x] && [0, 1, 2, 3].every(c => empty[4 * x + c] === full[4 * x + c])) bad.push(x);
-    }
+    if (r.group || r.counter || r.states || y < TOP + 2 || y > $('c').height - 4) continue;
+    const found = %s(r, [...r.items].map(s => r.instants ? [data.time[s], data.time[s]] :
+      [data.begin[s], data.end[s]]));
+    columns += found[0]; blank += found[1];
   }
-  return [columns, bad.length];
-})()"""
+  return [columns, blank];
+})()""" % FILLED
 
 
 # Three slices in each pixel, of made-up lengths: how far each pixel is from the shade that their
@@ -179,7 +165,7 @@ def pixels(b):
     for zoom in (1, 7, 60, 900):
         b.run("show(data.last * 0.3, data.last * (0.3 + 0.7 / %d))" % zoom)
         b.frame()
-        columns, blank = b.run(FILLED)
+        columns, blank = b.run(ROWS_FILLED)
         same("blank columns of slices at zoom %d" % zoom, 0, blank)
         if not columns:
             sys.exit("no row is visible at zoom %d" % zoom)
@@ -348,6 +334,7 @@ def looks(b):
             "[document.documentElement.scrollWidth - innerWidth,"
             " document.documentElement.scrollHeight - innerHeight]"))
     b.shape(1280, 720, False)
+    b.wait("size", "$('c').width === innerWidth")
 
 
 def flame(b, url):
@@ -368,6 +355,8 @@ def flame(b, url):
     b.key("Tab")        # (the document itself)
     b.key("Tab")
     same("keys come to the search first", "words", b.run("document.activeElement.id"))
+    b.key("Tab")
+    same("then to the comparison", "compare", b.run("document.activeElement.id"))
     for n in range(3):
         b.key("Tab")
         title = b.run("document.querySelectorAll('title')[%d].textContent" % n)

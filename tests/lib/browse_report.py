@@ -45,6 +45,23 @@ def follow(b, what, link, n):
     same(what, n, int(b.run("document.body.dataset.shown")))
 
 
+def compare(b, directory):
+    """flame.svg and flame.folded of the same session differ nowhere; then one path has more there."""
+    with open(directory + "/flame.folded", encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    b.open("file://%s/flame.svg" % directory)
+    b.run("compare(%r, 'itself')" % ("\n".join(lines)))
+    same("of a comparison with itself", True, b.run(
+        "frames.length > 3 && frames.every(f => Math.abs(change(f)) < 1e-9)"))
+    path, n = lines[-1].rsplit(" ", 1)
+    b.run("compare(%r, 'more')" % "\n".join(lines[:-1] + ["%s %d" % (path, 9 * int(n)), "gone;x 1000"]))
+    changed = b.run("frames.filter(f => f.name === %r).map(f => [change(f) < 0, f.rect.style.fill !== ''])"
+                    % path.split(";")[-1])
+    if [True, True] not in changed or "is not here" not in b.run("$('details').textContent"):
+        sys.exit("a comparison: %r" % changed)
+    quiet(b, "flame.svg")
+
+
 def look(b, directory, live):
     page = "file://%s/report.html" % directory
     b.call("Network.enable")
@@ -79,6 +96,7 @@ def look(b, directory, live):
     follow(b, "the slowest of " + slow[0], slow[2], 1)
     same("the slice that is chosen", [slow[1], slow[0]],
          b.run("[data.begin[picked], data.names[data.label[picked]]]"))
+    compare(b, directory)
     b.open(live)
     before = b.run("data.n ? String(data.start + BigInt(data.last)) : ''")
     print("more", flush=True)

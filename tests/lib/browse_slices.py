@@ -10,37 +10,23 @@ import json
 import sys
 
 from browser import with_browser
-from slice_oracle import read_slices
+from filled_pixels import FILLED
+from slice_oracle import fold, read_slices
 
-# For each row of `want` ([track, depth, [begin, end]…]) the columns that should be filled, and how
-# many are not. A row is drawn without its slices, then with them.
-FILLED = """(want => {
-  const c = $('c'), g = c.getContext('2d', { willReadFrequently: true }), w = c.width, bad = [];
-  let columns = 0;
+# For each row of `want` ([track, depth, [begin, end]…]) the columns that must be filled, and how
+# many are not.
+ROWS_FILLED = """(want => {
+  let columns = 0, blank = 0;
   now = -1; chosen = null; picked = NONE;
   for (const [tid, depth, slices] of want) {
     const r = data.all.filter(r => r.t && r.t.tid === tid && !r.instants && !r.states)[depth];
     if (!r) return 'no row ' + depth + ' of ' + tid;
     view.y = r.y - 60; draw();
-    const k = scale(), y = Math.round(r.y - view.y) + 3, filled = new Uint8Array(w + 1);
-    for (const [begin, end] of slices) {
-      const a = LEFT + (begin - view.from) * k, b = LEFT + (end - view.from) * k;
-      if (a >= LEFT && a < w) filled[Math.floor(a)] = 1;
-      for (let x = Math.max(LEFT, Math.ceil(a)); x + 1 <= Math.min(w, b - (b - a > 3 ? 1 : 0)); x++)
-        filled[x] = 1;
-    }
-    const items = r.items;
-    r.items = new Uint32Array(0); draw();
-    const empty = g.getImageData(0, y, w, 1).data;
-    r.items = items; draw();
-    const full = g.getImageData(0, y, w, 1).data;
-    for (let x = LEFT; x < w; x++) {
-      columns += filled[x];
-      if (filled[x] && [0, 1, 2, 3].every(c => empty[4 * x + c] === full[4 * x + c])) bad.push(x);
-    }
+    const found = %s(r, slices);
+    columns += found[0]; blank += found[1];
   }
-  return [columns, bad.length];
-})"""
+  return [columns, blank];
+})""" % FILLED
 ROWS = 60       # of a page that are looked at
 
 
@@ -79,6 +65,45 @@ def check_states(b, directory, first):
     return sum(len(times) for _, times, _ in have)
 
 
+def arrows_of(path):
+    """(first wakeup of a thread, the switch to it after that)"""
+    woken, arrows = {}, []
+    with open(path, encoding="utf-8") as lines:
+        for event in map(json.loads, lines):
+            f, name = event.get("fields"), event.get("event")
+            if name == "sched_switch" and f["next_tid"] in woken:
+                arrows.append((woken.pop(f["next_tid"]), event["time"]))
+            elif name in ("sched_waking", "sched_wakeup", "sched_wakeup_new") and f["tid"] > 0:
+                woken.setdefault(f["tid"], event["time"])
+    return arrows
+
+
+def check_flame(b, directory, slices, first, last):
+    """The flame graph of all time, by slices' paths without threads, and of a part its total."""
+    want = {path: total for path, (total, _, _) in fold(slices).items() if path and total}
+    have = b.run("""(() => { const sums = {}, walk = (n, path) => { for (const k of n.kids.values()) {
+      const p = path.concat(k.name); if (k.total) sums[JSON.stringify(p.slice(1))] =
+        (sums[JSON.stringify(p.slice(1))] || 0) + k.total; walk(k, p); } };
+      walk(rangeFlame([0, data.last]), []); return sums; })()""")
+    have = {tuple(json.loads(path)): n for path, n in have.items() if path != "[]"}
+    if want != have:
+        sys.exit("%s: the flame graph of all time: %r" % (directory, set(want.items()) ^ set(have.items())))
+    span = [(last - first) * 0.3, (last - first) * 0.6]
+    inside = sum(max(0, min(span[1], s.end - first) - max(span[0], s.begin - first))
+                 for s in slices if s.ended and not ended_around(s))
+    total = b.run("rangeFlame(%r).total" % span)
+    if abs(total - inside) > 1:
+        sys.exit("%s: the flame graph of a part: %r of %r" % (directory, total, inside))
+
+
+def ended_around(s):
+    """Whether a slice around it has ended, and so has its time."""
+    outer = s.outer()
+    while outer and not outer.ended:
+        outer = outer.outer()
+    return bool(outer)
+
+
 def look(b, directory):
     slices, first, last = read_slices(directory + "/json")
     rows = {}
@@ -96,11 +121,15 @@ def look(b, directory):
     if count != len(slices):
         sys.exit("%s: %d slices, not %d" % (directory, count, len(slices)))
     changes, total = check_states(b, directory, first), 0
+    check_flame(b, directory, slices, first, last)
+    arrows = b.run("data.arrows.to.map((t, i) => [data.arrows.from[i], t])")
+    if sorted(arrows) != sorted([a - first, c - first] for a, c in arrows_of(directory + "/json")):
+        sys.exit("%s: %d arrows" % (directory, len(arrows)))
     for zoom in (1, 23, 700):
         b.run("show(data.last * 0.4, data.last * (0.4 + 0.6 / %d))" % zoom if zoom > 1 else
               "show(0, data.last)")
         b.frame()
-        found = b.run("%s(%s)" % (FILLED, json.dumps(want)))
+        found = b.run("%s(%s)" % (ROWS_FILLED, json.dumps(want)))
         if isinstance(found, str) or found[1]:
             sys.exit("%s, zoom %d: columns, blank ones: %s" % (directory, zoom, found))
         total += found[0]

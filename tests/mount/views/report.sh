@@ -18,7 +18,7 @@ mount_tree
 judge() {
 	mkdir "$work/$1"
 	size=$(stat -c %s "$S/$1/export/report.html")
-	for f in json report.html timeline.html live.html; do
+	for f in json report.html timeline.html live.html flame.svg flame.folded; do
 		cat "$S/$1/export/$f" >"$work/$1/$f" || fail "cannot read $f"
 	done
 	is "the size of report.html" "$size" "$(wc -c <"$work/$1/report.html")"

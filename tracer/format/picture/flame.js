@@ -1,5 +1,5 @@
 "use strict";
-/* Of flame.svg: the frames fit the window with text of 12 px; zoom, search, keys. */
+/* Of flame.svg: the frames fit the window with text of 12 px; zoom, search, keys, a comparison. */
 const svg = document.documentElement, ROW = 18, LETTER = 7.3, TOP = 62;
 const $ = id => document.getElementById(id);
 const frames = [...document.querySelectorAll("g.f")].map(g => ({
@@ -42,6 +42,7 @@ function draw() {
   svg.setAttribute("height", TOP + rows * ROW + 10);
   frames.forEach(place);
   $("reset").style.display = zoomed === all ? "none" : "";
+  $("compare").setAttribute("x", Math.min(520, width - 70));
 }
 function zoom(f) {
   zoomed = f;
@@ -54,6 +55,7 @@ function search() {
   for (const f of frames) {
     f.hit = words !== "" && f.name.toLowerCase().includes(words);
     f.g.classList.toggle("hit", f.hit);
+    shade(f);
     if (f.hit) { n++; hits.push(f); }
   }
   hits.sort((a, b) => a.begin - b.begin || b.total - a.total);
@@ -66,8 +68,57 @@ function search() {
 function show(f) {
   const part = zoomed === all || !f || around(f, zoomed) ? "" :
     `; ${(100 * f.total / zoomed.total).toFixed(2)} % of ${zoomed.name}`;
-  $("details").textContent = f ? f.title.replaceAll("\n", "; ") + part : "";
+  $("details").textContent = f ? f.title.replaceAll("\n", "; ") + part + (f.before === undefined ? "" :
+    `; before ${(100 * f.before).toFixed(2)} %`) : base;
 }
+/*
+ * A comparison with the lines of flame.folded of another session: f.before is the share of all that
+ * the same path has there. More than there is red, less is blue.
+ */
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let base = "", most = 0;
+const change = f => f.total / (all.total || 1) - f.before;
+function shade(f) {
+  const part = most ? change(f) / most : 0, [from, by] = dark.matches ? [24, 14] : [93, -26];
+  f.rect.style.fill = f.before === undefined || f.hit ? "" :
+    `hsl(${part < 0 ? 215 : 5} ${part ? 75 : 0}% ${from + by * Math.abs(part)}%)`;
+}
+function compare(text, name) {
+  const sums = new Map(), path = [], seen = new Set();
+  let whole = 0, gone = 0;
+  for (const line of text.split("\n")) {
+    const m = /^(.*) (\d+)$/.exec(line);
+    if (!m) continue;
+    let at = "";
+    whole += +m[2];
+    for (const part of m[1].split(";")) {
+      at += ";" + part;
+      sums.set(at, (sums.get(at) || 0) + +m[2]);
+    }
+  }
+  if (!whole) { base = name + " has no lines of flame.folded"; show(); return; }
+  for (const f of frames) {
+    path.length = f.depth;
+    path[f.depth] = f.name.replaceAll(";", ":").replace(/[\0-\x1f]/g, " ");
+    const at = f.depth ? ";" + path.slice(1).join(";") : "";
+    f.before = (f.depth ? sums.get(at) || 0 : whole) / whole;
+    seen.add(at);
+  }
+  most = frames.reduce((n, f) => Math.max(n, Math.abs(change(f))), 0);
+  /* The outermost frames that are only there. */
+  for (const [at, n] of sums)
+    if (!seen.has(at) && seen.has(at.slice(0, at.lastIndexOf(";")))) gone += n;
+  base = `Compared with ${name}: red has a larger share of the time, blue a smaller one` +
+    (gone ? `; ${(100 * gone / whole).toFixed(2)} % of it is not here` : "");
+  frames.forEach(shade);
+  show();
+}
+$("compare").addEventListener("click", () => $("file").click());
+$("file").addEventListener("change", async () => {
+  const file = $("file").files[0];
+  if (file) compare(await file.text(), file.name);
+});
+dark.addEventListener("change", () => frames.forEach(shade));
 const of = e => e.target.closest && e.target.closest("g.f")?.frame;
 svg.addEventListener("mouseover", e => show(of(e)));
 svg.addEventListener("focusin", e => show(of(e)));
@@ -88,8 +139,9 @@ addEventListener("keydown", e => {
     if (e.key === "Escape") { $("words").value = ""; search(); all.g.focus(); }
     return;
   }
-  const f = of(e);
-  if (e.key === "/") $("words").focus();
+  const f = of(e), button = { reset: () => zoom(all), compare: () => $("file").click() }[e.target.id];
+  if (button && (e.key === "Enter" || e.key === " ")) button();
+  else if (e.key === "/") $("words").focus();
   else if (e.key === "Escape") zoom(all);
   else if (f && (e.key === "Enter" || e.key === " ")) zoom(f);
   else if (f && /^Arrow/.test(e.key)) next(f, e.key)?.g.focus();

@@ -6,8 +6,8 @@
 static const char style[] =
 	"<style>\n"
 	"svg { background: #fff; font: 12px monospace }\n"
-	"text { fill: #111; pointer-events: none } #reset { pointer-events: all; cursor: pointer; "
-	"text-decoration: underline }\n"
+	"text { fill: #111; pointer-events: none } #reset, #compare { pointer-events: all; cursor: "
+	"pointer; text-decoration: underline }\n"
 	"g.f { cursor: pointer; outline: none } g.f:hover rect, g.f:focus rect { stroke: #111 }\n"
 	"g.o { opacity: 0.6 } g.hit rect { fill: #c05cf0 } input { font: inherit; width: 18em }\n"
 	".c0 { fill: #f5a26b } .c1 { fill: #f2c14e } .c2 { fill: #f78f8f }\n"
@@ -27,6 +27,11 @@ static const char tools[] =
 	"placeholder=\"Search ( / )\" aria-label=\"Search\" style=\"width: 166px\"/>"
 	"</foreignObject><text id=\"found\" x=\"194\" y=\"45\"/>"
 	"<text id=\"reset\" x=\"400\" y=\"45\" role=\"button\">Reset (Esc)</text>"
+	"<foreignObject x=\"0\" y=\"0\" width=\"1\" height=\"1\"><input "
+	"xmlns=\"http://www.w3.org/1999/xhtml\" id=\"file\" type=\"file\" tabindex=\"-1\" "
+	"aria-hidden=\"true\" style=\"opacity: 0; width: 1px\"/></foreignObject>"
+	"<text id=\"compare\" x=\"520\" y=\"45\" role=\"button\" tabindex=\"0\" "
+	"aria-label=\"Compare with flame.folded of another session\">Compare…</text>"
 	"<text id=\"details\" x=\"6\" y=\"14\"/></g>\n";
 
 #endif
