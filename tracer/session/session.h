@@ -228,14 +228,14 @@ struct session {
 	uint32_t compression;
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
-	/* of the kernel: numbers of the last requests begun, ended */
-	uint64_t dump_begun, dump_ended;
+	uint64_t dump_begun, dump_ended;        /* of the kernel: numbers of the last requests */
 	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct cds_list_head snapshots;         /* struct snapshot */
 	struct snapshot_target *snapshot_targets;       /* snapshot/target.h; NULL: none */
 	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
+	struct snapshots_waiting *snapshots_waiting;    /* snapshot/later.c; NULL: none yet */
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text[TEXT_FORMS];

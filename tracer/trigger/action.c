@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tracer/base/array.h"
-#include "tracer/output/snapshot/target.h"
 #include "tracer/base/words.h"
 
 #define NAME_MAX_BYTES 200      /* of a session, of a snapshot */
@@ -15,34 +14,25 @@ static const char *const verbs[] = {
 	[ACTION_NOTIFY] = "notify", [ACTION_START] = "start", [ACTION_STOP] = "stop",
 	[ACTION_ROTATE] = "rotate", [ACTION_CLEAR] = "clear", [ACTION_SNAPSHOT] = "snapshot",
 };
-static const char *const options[] = { "max-size", "output", "every", "once-after" };
-enum option { OPTION_MAX_SIZE, OPTION_OUTPUT, OPTION_EVERY, OPTION_ONCE_AFTER, OPTIONS };
+static const char *const options[] = { "last", "after", "max-size", "output", "every",
+				       "once-after" };
+enum { OPTIONS = 6, OPTION_EVERY = 4, OPTION_ONCE_AFTER = 5 };
 
 void action_deinit(struct action *a)
 {
 	free(a->text);
 	a->text = NULL;
-	targets_free(a->target);
-	a->target = NULL;
+	snapshot_request_deinit(&a->snapshot);
 }
 
-static bool is_option(struct word *w)
-{
-	for (size_t i = 0; i < OPTIONS; i++)
-		if (word_is(w, options[i]))
-			return true;
-	return false;
-}
-
-static int parse_number(struct scan *s, struct word *w, bool bytes, const char *missing,
-			uint64_t *out)
+static int parse_number(struct scan *s, struct word *w, const char *missing, uint64_t *out)
 {
 	struct tr_err err = TR_ERR_INIT;
 	int ret = next_word(s, w, missing);
 
 	if (ret)
 		return ret;
-	ret = bytes ? units_size(word_text(w), out, &err) : units_count(word_text(w), out, &err);
+	ret = units_count(word_text(w), out, &err);
 	if (ret)
 		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "%s", err.sentence);
 	return *out ? 0 : scan_fail(s, word_column(w, 0), "must be at least 1");
@@ -62,52 +52,35 @@ static int unexpected(struct scan *s, struct word *w, bool snapshot)
 	return scan_fail(s, word_column(w, 0), "'%.60s' is not expected here", text);
 }
 
-/* The option that w is, and what follows it. */
-static int parse_option(struct scan *s, struct word *w, struct action *a, unsigned int *seen)
+/* `every N` or `once-after N`. 1: w is another word. */
+static int parse_rate(struct scan *s, struct word *w, struct action *a, bool *seen)
 {
-	int column = word_column(w, 0);
-	size_t i = 0;
+	bool once = word_is(w, options[OPTION_ONCE_AFTER]);
 
-	while (i < OPTIONS && !word_is(w, options[i]))
-		i++;
-	if (i == OPTIONS || (a->kind != ACTION_SNAPSHOT && i < OPTION_EVERY))
-		return unexpected(s, w, a->kind == ACTION_SNAPSHOT);
-	if (*seen & 1u << i || (i == OPTION_ONCE_AFTER && *seen & 1u << OPTION_EVERY) ||
-	    (i == OPTION_EVERY && *seen & 1u << OPTION_ONCE_AFTER))
-		return scan_fail(s, column,
-				 i < OPTION_EVERY
-					 ? "'max-size' and 'output' come once"
-					 : "an action has one rate: every or once-after");
-	*seen |= 1u << i;
-	if (i == OPTION_MAX_SIZE)
-		return parse_number(s, w, true, "a size is missing here", &a->max_size);
-	if (i == OPTION_OUTPUT) {
-		int ret = next_word(s, w, "a directory or the address of a relay is missing here");
-
-		return ret ? ret : target_parse(s, w, &a->target);
-	}
-	a->once = i == OPTION_ONCE_AFTER;
-	return parse_number(s, w, false, "a number of hits is missing here", &a->rate);
+	if (!once && !word_is(w, options[OPTION_EVERY]))
+		return 1;
+	if (*seen)
+		return scan_fail(s, word_column(w, 0),
+				 "an action has one rate: every or once-after");
+	*seen = true;
+	a->once = once;
+	return parse_number(s, w, "a number of hits is missing here", &a->rate);
 }
 
 /* [NAME], then options. */
 static int parse_rest(struct scan *s, struct word *w, struct action *a)
 {
-	unsigned int seen = 0;
-	bool first = true;
+	bool first = true, rated = false, snapshot = a->kind == ACTION_SNAPSHOT;
 	int ret = 0;
 
 	for (scan_blanks(s); !ret && !scan_at_end(s); scan_blanks(s), first = false) {
-		struct scan name = *s;
-
 		ret = scan_word(s, false, w);
-		if (ret)
-			break;
-		if (first && a->kind == ACTION_SNAPSHOT && !is_option(w)) {
-			ret = next_name(&name, w, "snapshot", NAME_MAX_BYTES, a->name);
-			continue;
-		}
-		ret = parse_option(s, w, a, &seen);
+		ret = ret ? ret : parse_rate(s, w, a, &rated);
+		if (ret == 1 && snapshot)
+			ret = snapshot_request_option(s, w, &a->snapshot);
+		if (ret == 1)
+			ret = first && snapshot ? snapshot_request_name(s, w, &a->snapshot)
+						: unexpected(s, w, snapshot);
 	}
 	return ret;
 }

@@ -2,8 +2,8 @@
 /*
  * An action, from its line:
  *
- *	notify | start S | stop S | rotate S | clear S | snapshot S [NAME] [max-size N]
- *	[output PLACE]
+ *	notify | start S | stop S | rotate S | clear S | snapshot S [NAME] [last TIME]
+ *	[after TIME] [max-size N] [output PLACE]
  *
  * each with `every N` (hits N, 2 N, …) or `once-after N` (hit N only), which count from when the
  * action was written. No state but the counters, no lock of its own. Private to trigger/.
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "tracer/base/base.h"
+#include "tracer/output/snapshot/snapshot.h"
 
 enum action_kind {
 	ACTION_NOTIFY, ACTION_START, ACTION_STOP, ACTION_ROTATE, ACTION_CLEAR, ACTION_SNAPSHOT,
@@ -27,9 +28,7 @@ struct action {
 	enum action_kind kind;
 	char *text;                     /* as written; owned */
 	char session[201];
-	char name[201];                 /* of the snapshot; "": none was given */
-	uint64_t max_size;              /* bytes of the snapshot; 0: what the session has */
-	struct snapshot_target *target; /* where it goes; owned; NULL: where the session's go */
+	struct snapshot_request snapshot;       /* what is asked for; owned */
 	uint64_t rate;                  /* N; 1 with `every`: each hit */
 	bool once;                      /* once-after */
 	bool removes;                   /* in a write: the action with this text is to go */

@@ -11,7 +11,7 @@
 
 #include "tracer/base/os/slice.h"
 #include "tracer/base/os/thread.h"
-#include "tracer/output/snapshot/target.h"
+#include "tracer/session/streams.h"
 #include "tracer/trigger/trigger.h"
 #include "tracer/verb/verbs.h"
 
@@ -45,17 +45,21 @@ struct runner {
 
 /* ---- one action ---- */
 
-static int snapshot_named(struct session *s, const struct action *a, struct tr_err *err)
+/* hit: its time, ns since the epoch. */
+static int snapshot_named(struct session *s, const struct action *a, int64_t hit,
+			  struct tr_err *err)
 {
-	/* A runner serves all triggers of its user: it does not wait for a relay. */
-	struct snapshot_request r = { .max_size = a->max_size, .target = a->target,
-				      .transient = true };
+	struct snapshot_request r = a->snapshot;
+	int64_t at = hit - (int64_t)session_clock_offset(s);
 	int ret;
 
-	snprintf(r.name, sizeof(r.name), "%s", a->name);
+	/* A runner serves all triggers of its user: it waits for no relay, and not for `after`. */
+	r.transient = true;
+	r.at = r.after && at > 0 ? (uint64_t)at : 0;
 	ret = snapshot_take(s, &r, err);
-	for (unsigned int n = 2; r.name[0] && ret == -EEXIST && n < SNAPSHOT_NUMBER_MAX; n++) {
-		snprintf(r.name, sizeof(r.name), "%.180s-%u", a->name, n);
+	for (unsigned int n = 2; a->snapshot.name[0] && ret == -EEXIST && n < SNAPSHOT_NUMBER_MAX;
+	     n++) {
+		snprintf(r.name, sizeof(r.name), "%.180s-%u", a->snapshot.name, n);
 		ret = snapshot_take(s, &r, err);
 	}
 	return ret;
@@ -72,7 +76,7 @@ static bool is_active(struct session *s)
 	return active;
 }
 
-static int run_verb(struct session *s, const struct action *a, struct tr_err *err)
+static int run_verb(struct session *s, const struct action *a, int64_t hit, struct tr_err *err)
 {
 	switch (a->kind) {
 	case ACTION_START:
@@ -84,14 +88,14 @@ static int run_verb(struct session *s, const struct action *a, struct tr_err *er
 	case ACTION_CLEAR:
 		return session_control(s, "clear", err);
 	case ACTION_SNAPSHOT:
-		return snapshot_named(s, a, err);
+		return snapshot_named(s, a, hit, err);
 	default:
 		return 0;
 	}
 }
 
 /* Without lock. The action is a copy. */
-static int execute(struct trigger *g, const struct action *a, struct tr_err *err)
+static int execute(struct trigger *g, const struct action *a, int64_t hit, struct tr_err *err)
 {
 	struct session *s = session_get(g->tracer, a->session);
 	struct session_info info;
@@ -101,7 +105,7 @@ static int execute(struct trigger *g, const struct action *a, struct tr_err *err
 		return tr_fail(err, -ENOENT, "no session '%s'", a->session);
 	session_info(s, &info);
 	if (trigger_may_now(g, &info, true))
-		ret = run_verb(s, a, err);
+		ret = run_verb(s, a, hit, err);
 	else
 		ret = tr_fail(err, -EACCES,
 			      "session '%s' is not the trigger owner's, and not shared",
@@ -158,16 +162,15 @@ static void run_action(struct trigger *g, const struct item *it, size_t i)
 	struct triggers *all = g->tracer->triggers;
 	struct tr_err err = TR_ERR_INIT;
 	struct action copy = g->actions[i];
-	bool aimed = copy.target != NULL;
 	int ret;
 
 	copy.text = NULL;
-	copy.target = aimed ? target_copy(copy.target) : NULL;
+	ret = snapshot_request_copy(&g->actions[i].snapshot, &copy.snapshot);
 	pthread_mutex_unlock(&all->lock);
-	if (aimed && !copy.target)
+	if (ret)
 		ret = tr_fail(&err, -ENOMEM, "out of memory");
 	else
-		ret = execute(g, &copy, &err);
+		ret = execute(g, &copy, it->time, &err);
 	action_deinit(&copy);
 	pthread_mutex_lock(&all->lock);
 	count_result(g, it, i, ret, &err);

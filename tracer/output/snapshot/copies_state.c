@@ -46,16 +46,6 @@ bool snapshot_copies_restore(struct session *s, const char *key, const char *val
 	return true;
 }
 
-static struct snapshot *find_key(const struct session *s, uint64_t key)
-{
-	struct snapshot *sn;
-
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->key == key && sn->image)
-			return sn;
-	return NULL;
-}
-
 /* The first copy that an earlier daemon has left; NULL: none. */
 static struct snapshot_copy *find_left(struct snapshot_copies *q)
 {
@@ -75,9 +65,9 @@ void snapshot_copies_resume(struct session *s)
 	struct snapshot *sn;
 
 	while (q && (c = find_left(q))) {
-		sn = find_key(s, c->key);
+		sn = snapshot_find_key(s, c->key);
 		/* The snapshot was removed, or is lost, and with it what is to be copied. */
-		if (!sn) {
+		if (!sn || !sn->image) {
 			copy_drop(s, c);
 		} else if (copy_begin(s, c, sn, NULL)) {
 			session_failed(s, "snapshot %s cannot be copied: no thread", sn->name);

@@ -30,6 +30,7 @@ struct source {
 	size_t first;           /* the leading empty packet; earlier ones are left out */
 	uint64_t size;          /* of the stream file */
 	uint64_t seq;           /* packet_seq_num of the first packet */
+	uint64_t lost_before;   /* events_discarded of the leading packet of a snapshot */
 	uint8_t *data;          /* the stream file and then the index, once copied */
 	bool copied;            /* atomic; from now on data does not change */
 };

@@ -133,11 +133,11 @@ static int drop_packets(struct image_cut *c, struct cut_stream *st, size_t n)
 	head->content_size = head->packet_size = 8 * MD_PACKET_HEADER;
 	head->timestamp_begin = head->timestamp_end =
 		n + 1 < st->count ? just_before(last[1].timestamp_begin) : last->timestamp_end;
-	head->events_discarded = 0;
+	head->events_discarded = st->entries[0].events_discarded;
 	st->first = n + 1;
 	st->head_count = 1;
 	/* No packet follows: one more empty packet has the counter. */
-	if (st->first == st->count && last->events_discarded) {
+	if (st->first == st->count && last->events_discarded > head->events_discarded) {
 		st->heads[1] = *head;
 		st->heads[1].timestamp_begin++;
 		st->heads[1].timestamp_end++;

@@ -36,6 +36,8 @@ static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
 		m->key = sn->key;
 		ret = image_plan(m);
 	}
+	if (!ret && (sn->from || sn->to != UINT64_MAX))
+		ret = snapshot_cut(m, sn->from, sn->to);
 	if (!ret && max)
 		ret = snapshot_limit(m, max, &newest);
 	for (size_t i = 0; m && i < m->source_count && !ret; i++) {
@@ -79,6 +81,16 @@ static struct snapshot *find_snapshot(const struct session *s, const char *name)
 	return NULL;
 }
 
+struct snapshot *snapshot_find_key(const struct session *s, uint64_t key)
+{
+	struct snapshot *sn;
+
+	cds_list_for_each_entry(sn, &s->snapshots, node)
+		if (sn->key == key)
+			return sn;
+	return NULL;
+}
+
 /* Makes a name snapshot-DATE-TIME-NUMBER, as LTTng does. */
 static void choose_name(struct session *s, char *out, size_t size)
 {
@@ -90,12 +102,52 @@ static void choose_name(struct session *s, char *out, size_t size)
 	while (find_snapshot(s, out));
 }
 
-static int reserve(struct session *s, const char *name, struct snapshot *sn, struct tr_err *err)
+/* A snapshot in the session's list, which has a reference. NULL: no memory. */
+static struct snapshot *add_snapshot(struct session *s, uint64_t key)
 {
-	struct snapshot *other;
+	struct snapshot *sn = calloc(1, sizeof(*sn));
+
+	if (!sn)
+		return NULL;
+	sn->to = UINT64_MAX;
+	sn->key = key;
+	sn->refs = 1;
+	cds_list_add_tail(&sn->node, &s->snapshots);
+	return sn;
+}
+
+static uint64_t new_key(int64_t created)
+{
+	uint64_t key;
+
+	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != (ssize_t)sizeof(key) || !key)
+		key = (uint64_t)created;
+	return key;
+}
+
+static void set_interval(struct snapshot *sn, struct session *s, const struct snapshot_request *r)
+{
+	uint64_t now = clock_now(session_clock(s)), at = r->at && r->at < now ? r->at : now;
+
+	if (!r->last && !r->after)
+		return;
+	/* Another event may still get the time `now`. */
+	at = at < now ? at : now - 1;
+	sn->from = r->last && r->last <= at ? at - r->last : 0;
+	sn->to = at + r->after;
+	sn->created = (int64_t)(session_clock_offset(s) + sn->to);
+}
+
+/* A place in the list for the snapshot that is asked for. Caller holds tracer.lock. */
+static int reserve(struct session *s, const struct snapshot_request *r, struct snapshot **out,
+		   struct tr_err *err)
+{
+	const char *name = r->name[0] ? r->name : NULL;
+	int64_t now = wall_clock();
+	struct snapshot *sn;
 	unsigned int n = 0;
 
-	cds_list_for_each_entry(other, &s->snapshots, node)
+	cds_list_for_each_entry(sn, &s->snapshots, node)
 		n++;
 	if (s->gone)
 		return tr_fail(err, -ENOENT, "the session is gone");
@@ -103,18 +155,30 @@ static int reserve(struct session *s, const char *name, struct snapshot *sn, str
 		return tr_fail(err, -ENOSPC, "a session has at most %u snapshots", SNAPSHOTS_MAX);
 	if (name && find_snapshot(s, name))
 		return tr_fail(err, -EEXIST, "there is a snapshot '%s' already", name);
+	sn = add_snapshot(s, new_key(now));
+	if (!sn)
+		return tr_fail(err, -ENOMEM, "out of memory");
 	if (name)
 		snprintf(sn->name, sizeof(sn->name), "%s", name);
 	else
 		choose_name(s, sn->name, sizeof(sn->name));
 	sn->unnamed = !name;
-	sn->created = wall_clock();
-	if (getrandom(&sn->key, sizeof(sn->key), GRND_NONBLOCK) != (ssize_t)sizeof(sn->key) ||
-	    !sn->key)
-		sn->key = (uint64_t)sn->created;
-	sn->refs = 2;           /* of the list and of the caller */
-	cds_list_add_tail(&sn->node, &s->snapshots);
+	sn->created = now;
+	set_interval(sn, s, r);
+	*out = sn;
 	return 0;
+}
+
+struct snapshot *snapshot_adopt_reserved(struct session *s, const char *name, uint64_t key)
+{
+	struct snapshot *sn;
+
+	if (name_check(name, SNAPSHOT_NAME_MAX, NULL) || find_snapshot(s, name))
+		return NULL;
+	sn = add_snapshot(s, key);
+	if (sn)
+		snprintf(sn->name, sizeof(sn->name), "%s", name);
+	return sn;
 }
 
 /*
@@ -166,6 +230,14 @@ static void remove_snapshot(struct session *s, struct snapshot *sn, bool keep_me
 	cds_list_del(&sn->node);
 	sn->removed = true;
 	put_snapshot(s->tracer, sn);
+}
+
+void snapshot_unreserve(struct session *s, uint64_t key)
+{
+	struct snapshot *sn = snapshot_find_key(s, key);
+
+	if (sn)
+		remove_snapshot(s, sn, false);
 }
 
 void snapshots_gc(struct tracer *t)
@@ -230,27 +302,19 @@ static void keep_memory_again(struct tracer *t, struct snapshot *sn, pid_t keepe
 	}
 }
 
-/* Makes a visible snapshot, with a reference for the caller. */
-static int make_snapshot(struct session *s, const struct snapshot_request *r,
-			 struct copy_wait *wait, struct snapshot **out, struct tr_err *err)
+/* Makes a reserved snapshot visible. Caller has a reference to it. */
+static int make_snapshot(struct session *s, struct snapshot *sn, const struct snapshot_request *r,
+			 struct copy_wait *wait, struct tr_err *err)
 {
 	struct tracer *t = s->tracer;
 	struct trace_image *m = NULL;
-	struct snapshot *sn = calloc(1, sizeof(*sn));
 	uint64_t max;
 	pid_t keeper;
 	int ret;
 
-	if (!sn)
-		return tr_fail(err, -ENOMEM, "out of memory");
 	pthread_mutex_lock(&t->lock);
-	ret = reserve(s, r->name[0] ? r->name : NULL, sn, err);
 	max = r->max_size ? r->max_size : s->snapshot_max_size;
 	pthread_mutex_unlock(&t->lock);
-	if (ret) {
-		free(sn);
-		return ret;
-	}
 	ret = create_snapshot(s, sn, max, &m, err);
 	keeper = t->keeper ? keeper_pid(t->keeper) : 0;
 	if (!ret)
@@ -265,39 +329,65 @@ static int make_snapshot(struct session *s, const struct snapshot_request *r,
 		keep_memory_again(t, sn, keeper);
 	if (ret)
 		image_put(m);
-	*out = sn;
+	return ret;
+}
+
+int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_request *r,
+		      struct tr_err *err)
+{
+	struct tracer *t = s->tracer;
+	struct copy_wait wait = { 0 };
+	struct snapshot *sn;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	sn = snapshot_find_key(s, key);
+	if (sn)
+		sn->refs++;
+	pthread_mutex_unlock(&t->lock);
+	if (!sn)
+		return tr_fail(err, -ENOENT, "the session is gone");
+	ret = make_snapshot(s, sn, r, &wait, err);
+	if (!ret)
+		ret = snapshot_copies_wait(s, &wait, err);
+	pthread_mutex_lock(&t->lock);
+	/* So that it can be taken again, with this name. */
+	if (ret && !sn->removed) {
+		remove_snapshot(s, sn, false);
+		session_save(s);
+		session_changed(s);
+	}
+	put_snapshot(t, sn);
+	pthread_mutex_unlock(&t->lock);
+	snapshots_gc(t);
 	return ret;
 }
 
 int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr_err *err)
 {
-	struct tracer *t = s->tracer;
-	struct copy_wait wait = { 0 };
 	struct snapshot *sn = NULL;
+	uint64_t key = 0, to = 0;
 	int ret = r->name[0] ? name_check(r->name, SNAPSHOT_NAME_MAX, err) : 0;
 
 	if (!ret && session_shown(s).imported)
 		ret = tr_fail(err, -EINVAL,
 			      "the session records nothing: the files of its trace are in trace/");
-	ret = ret ? ret : make_snapshot(s, r, &wait, &sn, err);
+	if (!ret && (r->last || r->after) && session_clock(s)->stands)
+		ret = tr_fail(err, -EOPNOTSUPP,
+			      "the session's times are those of a plug-in, which the daemon cannot "
+			      "read: 'last' and 'after' have no meaning");
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&s->tracer->lock);
+	ret = reserve(s, r, &sn, err);
 	if (!ret) {
-		ret = snapshot_copies_wait(s, &wait, err);
-		pthread_mutex_lock(&t->lock);
-		/* So that it can be taken again, with this name. */
-		if (ret && !sn->removed) {
-			remove_snapshot(s, sn, false);
-			session_save(s);
-			session_changed(s);
-		}
-		pthread_mutex_unlock(&t->lock);
+		key = sn->key;
+		to = sn->to;
 	}
-	if (sn) {
-		pthread_mutex_lock(&t->lock);
-		put_snapshot(t, sn);
-		pthread_mutex_unlock(&t->lock);
-	}
-	snapshots_gc(t);
-	return ret;
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (ret)
+		return ret;
+	return r->after ? snapshot_later(s, key, to, r, err) : snapshot_complete(s, key, r, err);
 }
 
 int snapshot_create(struct session *s, const char *name, struct tr_err *err)

@@ -16,16 +16,20 @@
  *	snapshot.c          the snapshots of a session: make, list, remove
  *	snapshot_part.c     … as a part of the session: its file, its status, its end
  *	snapshot_memory.c   … copies the streams into the memfd
+ *	interval.c          … only the events of an interval
+ *	later.c             … taken after a time
+ *	request.c           the words of the verb `snapshot` and of the action
  *	snapshot_copies.c   … queues copies to the output or to targets
  *	copies_state.c      … as the session's file and its status show them
  *	snapshot_copy.c     … makes one copy
- *	target.c            … the list of targets: snapshot_outputs; the verb's arguments
+ *	target.c            … the list of targets: snapshot_outputs
  *
  * The sub-buffers of a ring are copied from the newest to the oldest. Copying ends at the first one
  * that a writer overwrote meanwhile, so a snapshot's stream has no hole.
  *
  * Locks: tracer.lock guards a session's list of snapshots. snapshot_copies.lock guards the queue of
- * copies. source.lock (image.h) is held while a stream is copied.
+ * copies, snapshot_waiting.lock that of snapshots that wait for their time. source.lock (image.h)
+ * is held while a stream is copied.
  */
 #ifndef TRACER_SNAPSHOT_SNAPSHOT_H
 #define TRACER_SNAPSHOT_SNAPSHOT_H
@@ -55,6 +59,8 @@ struct snapshot {
 	uint64_t key;                   /* of the memfd; not 0 */
 	struct trace_image *image;      /* referenced, set once; NULL: copying is not complete */
 	uint64_t done, total;           /* bytes copied and to copy; atomic */
+	/* It has the events from `from` to `to`, ns of the session's clock; 0, UINT64_MAX: all. */
+	uint64_t from, to;
 	bool unnamed;                   /* the daemon chose the name */
 	bool transient;                 /* removed once all targets have it */
 };
@@ -65,20 +71,81 @@ struct snapshot_target;         /* target.h */
 struct snapshot_request {
 	char name[SNAPSHOT_NAME_MAX + 1];       /* "": the daemon chooses it */
 	uint64_t max_size;              /* bytes; 0: snapshot_max_size */
+	uint64_t last;                  /* ns: events of this time before `at`; 0: all held */
+	uint64_t after;                 /* ns: and of this time after it; 0: none */
+	uint64_t at;                    /* a time of the session's clock, ns; 0: now */
 	struct snapshot_target *target; /* instead of the session's; owned; NULL: these */
 	bool transient;                 /* removed from memory once all targets have it */
-	bool waits;                     /* for the targets */
+	bool waits;                     /* for the targets, and for the time `after` */
 };
 
+/* ---- request.c ---- */
+
 /*
- * Reads `[NAME] [max-size N] [output PLACE]` from byte `at` of the line. 0 or -errno with a
- * sentence and caret; the caller calls snapshot_request_deinit after 0.
+ * Reads `[NAME] [last TIME] [after TIME] [max-size N] [output PLACE]` from byte `at` of the line.
+ * 0 or -errno with a sentence and caret; the caller calls snapshot_request_deinit after 0.
  */
 int snapshot_request_parse(const char *line, size_t at, struct snapshot_request *r,
 			   struct tr_err *err);
+struct scan;
+struct word;
+/* The option at the word w. 0, 1: w is no option, or -errno with a sentence and caret. */
+int snapshot_request_option(struct scan *s, struct word *w, struct snapshot_request *r);
+/* The word w is the name. 0 or -errno with a sentence and caret. */
+int snapshot_request_name(struct scan *s, struct word *w, struct snapshot_request *r);
+/* 0 or -ENOMEM; the caller calls snapshot_request_deinit in both cases. */
+int snapshot_request_copy(const struct snapshot_request *r, struct snapshot_request *out);
 void snapshot_request_deinit(struct snapshot_request *r);
-/* As snapshot_create. -errno also if a target did not get it, if the request waits for that. */
+
+/* ---- snapshot.c ---- */
+
+/*
+ * As snapshot_create. -errno also if a target did not get it, if the request waits for that. With
+ * `after` it is taken then; the call waits for it at most 10 s if the request waits.
+ */
 int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr_err *err);
+/*
+ * Takes the snapshot that is reserved as `key`, as snapshot_take. -ENOENT: it was removed. Without
+ * locks.
+ */
+int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_request *r,
+		      struct tr_err *err);
+/* It may not be complete yet; NULL: none. Caller holds tracer.lock. */
+struct snapshot *snapshot_find_key(const struct session *s, uint64_t key);
+/* Removes what is reserved. Caller holds tracer.lock. */
+void snapshot_unreserve(struct session *s, uint64_t key);
+/*
+ * Adds a snapshot that an earlier daemon reserved. NULL: no memory, or the name is invalid. No
+ * other thread knows the session yet.
+ */
+struct snapshot *snapshot_adopt_reserved(struct session *s, const char *name, uint64_t key);
+
+/* ---- later.c ---- */
+
+/*
+ * Takes the snapshot that is reserved as `key` when the clock has passed `to`. Waits for it at most
+ * 10 s if the request waits, and returns its result then; 0 if it takes longer. Without locks.
+ */
+int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct snapshot_request *r,
+		   struct tr_err *err);
+bool snapshots_wait(const struct session *s);   /* some wait for their time */
+/* No other snapshot is taken; returns when none is being taken. Unlocked. */
+void snapshots_wait_end(struct session *s);
+void snapshots_wait_destroy(struct session *s); /* no thread uses the session */
+/* Lines of the session's file. Caller holds tracer.lock. */
+void snapshots_wait_save(const struct session *s, struct md_buf *out);
+/* A line of it, after its key. No other thread knows the session yet. */
+void snapshots_wait_restore(struct session *s, const char *value);
+/* Lets those that an earlier daemon left wait. Caller holds tracer.lock. */
+void snapshots_wait_resume(struct session *s);
+
+/* ---- interval.c ---- */
+
+/*
+ * Leaves out the events before `from` and after `to` (ns of the session's clock), also within
+ * packets. The planned image belongs to the calling thread. 0 or -ENOMEM.
+ */
+int snapshot_cut(struct trace_image *m, uint64_t from, uint64_t to);
 
 /* The snapshots of a session, as a part of it (session/part.h). */
 extern const struct session_part snapshot_part;

@@ -69,9 +69,9 @@ static void drop_packets(struct source *src, size_t n)
 	for (size_t i = src->first; i < n; i++)
 		src->size -= packet_size(&src->packets[i + 1]);
 	src->first = n;
-	packet_set_empty(empty, &src->stream, ts, 0);
+	packet_set_empty(empty, &src->stream, ts, src->lost_before);
 	/* No packet follows: a trailing empty packet carries the counter. */
-	if (n + 1 == src->count && lost) {
+	if (n + 1 == src->count && lost > src->lost_before) {
 		packet_set_empty(&src->packets[src->count++], &src->stream, ts + 1, lost);
 		src->size += MD_PACKET_HEADER;
 	}

@@ -32,6 +32,7 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (sn->image && sn->transient)
 			md_buf_printf(out, "transient %016" PRIx64 "\n", sn->key);
+	snapshots_wait_save(s, out);
 	snapshot_copies_save(s, out);
 	targets_save(s, out);
 }
@@ -123,6 +124,8 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 {
 	if (!strcmp(key, "snapshot"))
 		restore_snapshot(s, value);
+	else if (!strcmp(key, "waiting_snapshot"))
+		snapshots_wait_restore(s, value);
 	else if (!strcmp(key, "transient"))
 		adopt_transient(s, value);
 	else if (!strcmp(key, "snapshot_output"))
@@ -134,22 +137,24 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 	return true;
 }
 
-static int start_copies(struct session *s, struct tr_err *err)
+static int resume_snapshots(struct session *s, struct tr_err *err)
 {
 	(void)err;
+	snapshots_wait_resume(s);
 	snapshot_copies_resume(s);
 	return 0;
 }
 
-static bool has_copies(const struct session *s)
+static bool has_unfinished(const struct session *s)
 {
-	return snapshot_copies_left(s) > 0;
+	return snapshots_wait(s) || snapshot_copies_left(s) > 0;
 }
 
-static void finish_copies(struct session *s)
+static void finish_snapshots(struct session *s)
 {
 	size_t left;
 
+	snapshots_wait_end(s);
 	snapshot_copies_finish(s, FINISH_MS);
 	left = snapshot_copies_left(s);
 	if (left)
@@ -158,9 +163,16 @@ static void finish_copies(struct session *s)
 			      s->name, left);
 }
 
-static void suspend_copies(struct session *s)
+static void suspend_snapshots(struct session *s)
 {
+	snapshots_wait_end(s);
 	snapshot_copies_finish(s, SUSPEND_MS);
+}
+
+static void destroy_snapshots(struct session *s)
+{
+	snapshots_wait_destroy(s);
+	snapshot_copies_destroy(s);
 }
 
 const struct session_part snapshot_part = {
@@ -168,12 +180,12 @@ const struct session_part snapshot_part = {
 	.save = save_snapshots,
 	.restore_line = restore_line,
 	.exchange = exchange_settings,
-	.start = start_copies,
+	.start = resume_snapshots,
 	.status = show_status,
-	.must_finish = has_copies,
-	.finish = finish_copies,
-	.suspend = suspend_copies,
+	.must_finish = has_unfinished,
+	.finish = finish_snapshots,
+	.suspend = suspend_snapshots,
 	.drop = snapshots_drop,
 	.gc = snapshots_gc,
-	.destroy = snapshot_copies_destroy,
+	.destroy = destroy_snapshots,
 };

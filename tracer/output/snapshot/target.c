@@ -88,8 +88,7 @@ static int parse_size(struct scan *s, const char *text, int column, uint64_t *ou
 	return ret ? tr_fail_at(s->err, ret, s->line, column, "%s", why.sentence) : 0;
 }
 
-/* w is `max-size`, with N in the next word, or `max-size=N`. 1: it is another word. */
-static int parse_limit(struct scan *s, struct word *w, uint64_t *out)
+int target_parse_limit(struct scan *s, struct word *w, uint64_t *out)
 {
 	const char *text = word_text(w);
 	size_t n = strlen(MAX_SIZE);
@@ -189,7 +188,7 @@ static int parse_target(struct scan *s, struct word *w, struct snapshot_target *
 
 	for (scan_blanks(s); !ret && !scan_at_end(s); scan_blanks(s)) {
 		ret = scan_word(s, false, w);
-		ret = ret ? ret : parse_limit(s, w, &(*out)->max_size);
+		ret = ret ? ret : target_parse_limit(s, w, &(*out)->max_size);
 		if (ret == 1)
 			ret = tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
 					 "only '" MAX_SIZE "' and a size may follow");
@@ -381,69 +380,4 @@ void targets_restore(struct session *s, const char *line)
 
 	if (t)
 		put_target(&s->snapshot_targets, t, &scan);
-}
-
-/* ---- the verb `snapshot` ---- */
-
-/* `output PLACE`. 1: it is another word. */
-static int parse_output(struct scan *s, struct word *w, struct snapshot_request *r)
-{
-	int ret;
-
-	if (!word_is(w, "output"))
-		return 1;
-	if (r->target)
-		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, 0),
-				  "'output' comes once");
-	scan_blanks(s);
-	if (scan_at_end(s))
-		return tr_fail_at(s->err, -EINVAL, s->line, (int)s->at,
-				  "a directory or the address of a relay is missing here");
-	ret = scan_word(s, false, w);
-	return ret ? ret : target_parse(s, w, &r->target);
-}
-
-static int parse_name(struct scan *s, struct word *w, struct snapshot_request *r)
-{
-	struct tr_err why = TR_ERR_INIT;
-	int ret = name_check(word_text(w), SNAPSHOT_NAME_MAX, &why);
-
-	if (ret)
-		return tr_fail_at(s->err, ret, s->line,
-				  word_column(w, why.column > 0 ? (size_t)why.column : 0), "%s",
-				  why.sentence);
-	snprintf(r->name, sizeof(r->name), "%s", word_text(w));
-	return 0;
-}
-
-int snapshot_request_parse(const char *line, size_t at, struct snapshot_request *r,
-			   struct tr_err *err)
-{
-	struct scan s = { line, at, err, NULL };
-	struct word w = { 0 };
-	bool first = true;
-	int ret = 0;
-
-	*r = (struct snapshot_request){ 0 };
-	for (scan_blanks(&s); !ret && !scan_at_end(&s); scan_blanks(&s), first = false) {
-		ret = scan_word(&s, false, &w);
-		ret = ret ? ret : parse_limit(&s, &w, &r->max_size);
-		ret = ret == 1 ? parse_output(&s, &w, r) : ret;
-		if (ret == 1 && first)
-			ret = parse_name(&s, &w, r);
-		else if (ret == 1)
-			ret = tr_fail_at(err, -EINVAL, line, word_column(&w, 0),
-					 "'%.60s' is not expected here: snapshot [NAME] "
-					 "[max-size N] [output PLACE]", word_text(&w));
-	}
-	word_deinit(&w);
-	if (ret)
-		snapshot_request_deinit(r);
-	return ret;
-}
-
-void snapshot_request_deinit(struct snapshot_request *r)
-{
-	targets_free(r->target);
-	r->target = NULL;
 }

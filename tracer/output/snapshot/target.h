@@ -30,6 +30,11 @@ struct snapshot_target {
 
 /* Reads PLACE. 0 or -errno with a sentence and caret; *out is new then. */
 int target_parse(struct scan *s, struct word *w, struct snapshot_target **out);
+/*
+ * w is `max-size`, with N in the next word, or `max-size=N`: reads N, which is 0 before. 1: w is
+ * another word. -errno with a sentence and caret.
+ */
+int target_parse_limit(struct scan *s, struct word *w, uint64_t *out);
 struct snapshot_target *target_copy(const struct snapshot_target *t);   /* NULL: no memory */
 void targets_free(struct snapshot_target *list);        /* NULL is allowed */
 /* The line of a target, with its newline. */
