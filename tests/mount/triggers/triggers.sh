@@ -82,7 +82,7 @@ wrong actions 'notify once_after 2' EINVAL "did you mean 'once-after'" 7
 wrong actions 'stop web x' EINVAL "'x' is not expected here" 9
 wrong actions 'stop web max-size 3' EINVAL "'max-size' is not expected here" 9
 wrong actions 'snapshot web a b' EINVAL "'b' is not expected here" 15
-wrong actions 'snapshot web a/b' EINVAL '' 13
+wrong actions 'snapshot web a/b' EINVAL '' 14
 wrong actions 'snapshot web output' EINVAL 'the address of a relay is missing' 19
 wrong actions 'snapshot web output tmp' EINVAL 'must be an absolute path' 20
 wrong actions 'snapshot web output net://h:0' EINVAL 'port from 1' 28
