@@ -69,7 +69,8 @@ tracer_rooms='abi
 	kernel/task kernel/kevent kernel/symbol kernel/statedump kernel/backend kernel
 	output output/relay
 	view/slice view view/map view/metrics
-	format/tsdl format/ctf2 format/import format/foreign format/maker format/picture format/export
+	format/tsdl format/ctf2 format/import format/foreign format/parquet format/maker format/picture
+	format/export
 	output/snapshot
 	verb
 	trigger
@@ -181,7 +182,7 @@ done
 face=$(sed -n 's/^#include "\(.*\)"$/\1/p' tracer/face/tracer.h)
 allowed=$(echo tracer/face/tracer.h tracer/trigger/trigger_files.h tracer/base/keeper/keeper.h \
 	tracer/base/hash.h tracer/base/os/cred.h tracer/base/rule/hook.h tracer/session/session_settings.def \
-	tracer/session/channel_settings.def $face)
+	tracer/session/channel_settings.def tracer/session/exports.def $face)
 many=$(includes fs | awk -v allowed="$allowed" '
 	BEGIN { n = split(allowed, a, " "); for (i = 1; i <= n; i++) may[a[i]] = 1 }
 	{ gsub(/"/, "", $2); if ($2 ~ /^tracer\// && !($2 in may)) print $1 ": fs/ may not include " $2 }')

@@ -188,10 +188,6 @@ static const struct view export_view = { .open = export_view_open,
 					 .read = export_view_read,
 					 .close = export_view_close };
 
-#define EXPORT_ROW(file, form)                                                                \
-	{ .name = file, .mode = S_IFREG | 0444, .view = &export_view, .attr = export_attr,    \
-	  .arg = form }
-
 const struct row export_rows[] = {
 	{ .name = "json",
 	  .mode = S_IFREG | 0444,
@@ -203,28 +199,20 @@ const struct row export_rows[] = {
 	  .view = &text_view,
 	  .attr = text_attr,
 	  .arg = TEXT_JSON_SYMBOLS },
-	EXPORT_ROW("chrome.json", EXPORT_CHROME),
-	EXPORT_ROW("csv", EXPORT_CSV),
-	EXPORT_ROW("flame.folded", EXPORT_FOLDED),
-	EXPORT_ROW("flame.svg", EXPORT_FLAME),
 	{ .name = "lket",
 	  .mode = S_IFDIR | 0555,
 	  .find = tracedir_find,
 	  .list = tracedir_list,
 	  .arg = TRACEDIR_LKET },
-	EXPORT_ROW("lket.txt", EXPORT_LKET),
-	EXPORT_ROW("live.html", EXPORT_LIVE),
 	{ .name = "ltt",
 	  .mode = S_IFDIR | 0555,
 	  .find = tracedir_find,
 	  .list = tracedir_list,
 	  .arg = TRACEDIR_LTT },
-	EXPORT_ROW("perfetto", EXPORT_PERFETTO),
-	EXPORT_ROW("report.html", EXPORT_REPORT),
-	EXPORT_ROW("sql", EXPORT_SQL),
-	EXPORT_ROW("timeline.html", EXPORT_PAGE),
-#ifdef EXPORT_HAS_SQLITE
-	EXPORT_ROW("trace.sqlite", EXPORT_SQLITE),
-#endif
+#define EXPORT(form, file, make, help)                                                        \
+	{ .name = file, .mode = S_IFREG | 0444, .view = &export_view, .attr = export_attr,    \
+	  .arg = EXPORT_##form },
+#include "tracer/session/exports.def"
+#undef EXPORT
 	{ 0 }
 };

@@ -69,9 +69,10 @@ static const char readme_head[] =
 	"                          see your own, root sees all\n"
 	"    sessions/NAME/        mkdir makes one, rmdir removes it. Private at first:\n"
 	"                          chmod g+rx or g+rwx and chgrp share it\n"
-	"      control             start, stop, clear, snapshot [NAME], rotate,\n"
-	"                          regenerate metadata|statedump. A read shows the verbs\n"
-	"                          that are accepted now\n"
+	"      control             start, stop, clear, rotate, snapshot [NAME]\n"
+	"                          [last TIME] [after TIME], regenerate\n"
+	"                          metadata|statedump. A read shows the verbs that are\n"
+	"                          accepted now\n"
 	"      status, error       its state and counters; your last mistakes in it\n"
 	"      counts              how often each event was recorded; `-` is not known\n"
 	"      status.json counts.json stats.json rules.json\n"
@@ -115,22 +116,17 @@ static const char readme_domains[] =
 	"      text.symbols        text, and the functions that callstacks and ip are in;\n"
 	"                          pipe.symbols: as pipe\n"
 	"      export/json         as text, one JSON object per line; pipe.json: as pipe;\n"
-	"                          export/json.symbols: with the names of text.symbols\n"
-	"      export/csv          the same as a table, made when it is opened\n"
-	"      export/sql          … as SQL: `sqlite3 FILE <sql`, `mysql DATABASE <sql`\n"
-#ifdef EXPORT_HAS_SQLITE
-	"      export/trace.sqlite  … as a database of SQLite\n"
-#endif
-	"      export/lket.txt     … as lines of lket-b2a\n"
-	"      export/lket/        … as binary files of LKET\n"
+	"                          export/json.symbols: with the names of text.symbols\n";
+
+static const struct { const char *name, *help; } exports[] = {
+#define EXPORT(form, file, make, help) { "export/" file, help },
+#include "tracer/session/exports.def"
+#undef EXPORT
+};
+
+static const char readme_traces[] =
+	"      export/lket/        what is held as binary files of LKET\n"
 	"      export/ltt/         … as a trace directory of LTT 0.7\n"
-	"      export/chrome.json  as slices and instants on a time line, for Chrome and\n"
-	"                          other viewers; export/perfetto: for ui.perfetto.dev\n"
-	"      export/flame.svg    a flame graph of the slices\n"
-	"      export/flame.folded  … as lines of text, for other programs\n"
-	"      export/report.html  rates, losses, latencies, the slowest slices: one page\n"
-	"      export/live.html    the newest events, a page that loads itself again\n"
-	"      export/timeline.html  slices and events as one page for a browser\n"
 	"      trace/              the session as a CTF trace directory, as it was when\n"
 	"                          your program first read it\n"
 	"      snapshots/NAME/     mkdir copies the buffers into such a directory; it\n"
@@ -149,9 +145,9 @@ static const char readme_rest[] =
 	"                          buffer S/DOMAIN/CHANNEL > 75%, consumed S > 10M,\n"
 	"                          discarded S > 0\n"
 	"      actions             one per line: notify, start S, stop S, rotate S,\n"
-	"                          clear S, snapshot S [NAME] [max-size N] [output\n"
-	"                          PLACE]; each with `every N` or `once-after N`;\n"
-	"                          !ACTION removes one\n"
+	"                          clear S, snapshot S [NAME] [last TIME] [after\n"
+	"                          TIME] [max-size N] [output PLACE]; each with\n"
+	"                          `every N` or `once-after N`; !ACTION removes one\n"
 	"      enabled             0 or 1\n"
 	"      status              hits, and how often each action was executed or failed\n"
 	"      notifications       a read waits for the next; notifications.json: as JSON\n"
@@ -271,6 +267,9 @@ void readme_print(struct md_buf *out)
 	md_buf_puts(out, readme_files);
 	print_entry("user/channels/NAME/", md_buf_str(&channel), out);
 	md_buf_puts(out, readme_domains);
+	for (size_t i = 0; i < sizeof(exports) / sizeof(*exports); i++)
+		print_entry(exports[i].name, exports[i].help, out);
+	md_buf_puts(out, readme_traces);
 	print_settings(true, out);
 	md_buf_puts(out, readme_rest);
 	md_buf_deinit(&channel);

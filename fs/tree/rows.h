@@ -108,7 +108,7 @@ extern const struct row export_rows[];
  */
 int64_t export_expire(int64_t now);
 /* text.c: `text` and `pipe`; the row's argument is the form. */
-extern const struct view text_view, pipe_view;
+extern const struct view text_view, pipe_view, otlp_view;
 int text_attr(const struct node *n, const struct who *who, struct stat *st);
 
 /* session.c: a directory in snapshots/. Its tag is the time it was made. */

@@ -399,6 +399,7 @@ static const struct row session_rows[] = {
 	  .arg = TEXT_PLAIN },
 	{ .name = "pipe", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_PLAIN },
 	{ .name = "pipe.json", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_JSON },
+	{ .name = "pipe.otlp", .mode = S_IFREG | 0444, .view = &otlp_view },
 	{ .name = "text.symbols", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr,
 	  .arg = TEXT_SYMBOLS },
 	{ .name = "pipe.symbols", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_SYMBOLS },

@@ -49,6 +49,11 @@ static int pipe_view_open(const struct node *n, void **state)
 	return pipe_open(n->session, (enum text_form)n->row->arg, (struct pipe_view **)state);
 }
 
+static int otlp_view_open(const struct node *n, void **state)
+{
+	return otlp_pipe_open(n->session, (struct pipe_view **)state);
+}
+
 static ssize_t pipe_view_read(void *state, uint64_t offset, void *buf, size_t size)
 {
 	(void)offset;
@@ -79,5 +84,10 @@ const struct view text_view = { .open = text_view_open,
 
 const struct view pipe_view = {
 	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
+	.number = pipe_view_number, .resume = pipe_view_resume,
+};
+
+const struct view otlp_view = {
+	.open = otlp_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
 	.number = pipe_view_number, .resume = pipe_view_resume,
 };

@@ -23,17 +23,9 @@ static inline bool text_has_symbols(enum text_form form)
 #define EXPORT_LIVE_BYTES (2u << 20)    /* the size of a file of the form EXPORT_LIVE */
 
 enum export_form {
-	EXPORT_CSV,
-	EXPORT_SQL,
-	EXPORT_SQLITE,
-	EXPORT_LKET,
-	EXPORT_CHROME,
-	EXPORT_PERFETTO,
-	EXPORT_FLAME,
-	EXPORT_FOLDED,
-	EXPORT_PAGE,
-	EXPORT_REPORT,
-	EXPORT_LIVE,
+#define EXPORT(form, file, make, help) EXPORT_##form,
+#include "tracer/session/exports.def"
+#undef EXPORT
 	EXPORT_FORMS
 };
 

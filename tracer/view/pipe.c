@@ -20,6 +20,8 @@
 struct pipe_view {
 	struct session *s;      /* referenced */
 	struct merge *m;
+	const struct pipe_form *form;   /* NULL: text */
+	void *state;            /* of the form */
 	struct stacks *stacks;  /* if text_has_symbols(form) */
 	struct md_text text;
 	struct md_buf out;      /* text not read yet is out[taken …] */
@@ -29,6 +31,20 @@ struct pipe_view {
 	uint64_t starts;        /* session.starts at the open */
 	bool active;            /* the session was active during the open */
 };
+
+int pipe_open_form(struct session *s, const struct pipe_form *form, struct pipe_view **out)
+{
+	int err = pipe_open(s, TEXT_PLAIN, out);
+
+	if (err)
+		return err;
+	err = form->open(s, &(*out)->state);
+	if (err)
+		pipe_close(*out);
+	else
+		(*out)->form = form;
+	return err;
+}
 
 int pipe_open(struct session *s, enum text_form form, struct pipe_view **out)
 {
@@ -60,11 +76,32 @@ void pipe_close(struct pipe_view *v)
 	if (!v)
 		return;
 	s = v->s;
+	if (v->form)
+		v->form->close(v->state);
 	merge_destroy(v->m);
 	stacks_destroy(v->stacks);
 	md_buf_deinit(&v->out);
 	free(v);
 	session_put(s);
+}
+
+static int format(struct pipe_view *v)
+{
+	if (v->form)
+		return v->form->format(v->state, v->m, v->limit, &v->out, PIECE);
+	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
+	return 0;
+}
+
+/* Formats what follows the last event. */
+static void format_end(struct pipe_view *v)
+{
+	if (!v->form) {
+		merge_end_losses(v->m);
+		merge_put_end(v->m, &v->text, &v->out);
+	} else if (v->limit == UINT64_MAX) {
+		v->form->end(v->state, v->m, &v->out);
+	}
 }
 
 /* Formats new events into the empty `out`. 1; 0: no more will come; -EAGAIN: none yet; -errno. */
@@ -80,9 +117,9 @@ static int format_more(struct pipe_view *v)
 			return err;
 		v->m->stacks = v->stacks;
 	}
-	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
-	if (v->out.len)
-		return 1;
+	err = format(v);
+	if (err || v->out.len)
+		return err ? err : 1;
 	/*
 	 * Ask before the look: if the session is inactive now, this look returns its last events.
 	 */
@@ -97,17 +134,16 @@ static int format_more(struct pipe_view *v)
 		return err;
 	if (info.gone || (v->active && !info.active))
 		v->limit = UINT64_MAX;
-	merge_text(v->m, &v->text, v->limit, &v->out, PIECE);
-	if (v->out.len)
-		return 1;
+	err = format(v);
+	if (err || v->out.len)
+		return err ? err : 1;
 	if (v->out.failed)
 		return -ENOMEM;
 	err = merge_failed(v->m);
 	if (err)
 		return err;
 	if (!info.active) {
-		merge_end_losses(v->m);
-		merge_put_end(v->m, &v->text, &v->out);
+		format_end(v);
 		if (v->out.len)
 			return v->out.failed ? -ENOMEM : 1;
 	}
@@ -181,9 +217,10 @@ static int skip_to(struct pipe_view *v, const char *text, size_t len)
 
 int pipe_resume(struct pipe_view *v, const void *bytes, size_t len, uint64_t given, uint64_t number)
 {
-	int err = 0;
+	/* Lines of another form depend on when they were read. */
+	int err = given && v->form ? -ESTALE : 0;
 
-	if (given)
+	if (given && !err)
 		err = len >= RESUME_LEAST ? skip_to(v, bytes, len) : -ESTALE;
 	v->starts = number >> 1;
 	v->active |= number & 1;

@@ -81,6 +81,22 @@ uint64_t text_size(struct session *s, enum text_form form);
 
 struct pipe_view;
 int pipe_open(struct session *s, enum text_form form, struct pipe_view **out);
+
+/* What shows the events of a pipe in place of text. `state` belongs to one open. */
+struct merge;
+struct pipe_form {
+	int (*open)(struct session *s, void **state);   /* 0 or -errno */
+	/*
+	 * Appends events up to `limit`, and takes them from the merge; about `most` bytes. None is
+	 * appended: there is none. 0 or -errno.
+	 */
+	int (*format)(void *state, struct merge *m, uint64_t limit, struct md_buf *out,
+		      size_t most);
+	/* Appends what follows the last event; the second call appends nothing. */
+	void (*end)(void *state, struct merge *m, struct md_buf *out);
+	void (*close)(void *state);
+};
+int pipe_open_form(struct session *s, const struct pipe_form *form, struct pipe_view **out);
 ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size);        /* as packet_stream_read */
 /* What pipe_resume needs to know of the open. */
 uint64_t pipe_number(const struct pipe_view *v);

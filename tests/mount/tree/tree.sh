@@ -53,7 +53,7 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 
 # A session
 mkdir "$S/web" || fail "mkdir"
-is "the session" "archives checksum clock compress config control counts counts.json ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics output pipe pipe.json pipe.symbols python rotate_period rotate_size rules.json snapshot_max_size snapshot_outputs snapshots stats stats.json status status.json text text.symbols top trace user wait " "$(names "$S/web")"
+is "the session" "archives checksum clock compress config control counts counts.json ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics output pipe pipe.json pipe.otlp pipe.symbols python rotate_period rotate_size rules.json snapshot_max_size snapshot_outputs snapshots stats stats.json status status.json text text.symbols top trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"

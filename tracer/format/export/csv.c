@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,11 +20,6 @@
 #include "tracer/format/export/export.h"
 #include "tracer/session/session.h"
 #include "tracer/view/stack.h"
-
-struct column {
-	char *name;             /* "fields.n"; the key of csv.names */
-	uint32_t number;
-};
 
 /* The cells of events with these classes, in the order of the columns: the row's state. */
 struct layout {
@@ -40,9 +34,7 @@ struct layout {
 
 struct csv {
 	struct maker *m;
-	void *names;            /* tree of struct column; owned (tsearch) */
-	struct column **columns;        /* by number; elements belong to names */
-	uint32_t count;
+	struct columns columns;
 	bool lossy;             /* there are columns for losses */
 	uint64_t second;        /* the time of `seconds`; 0: none */
 	char seconds[24];       /* its digits before the nanoseconds */
@@ -51,41 +43,6 @@ struct csv {
 	char host[MD_TEXT_HOSTNAME_MAX + 1];    /* of host_cell */
 	struct md_buf host_cell, text;          /* text: scratch */
 };
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct column *)a)->name, ((const struct column *)b)->name);
-}
-
-static void free_column(void *p)
-{
-	free(((struct column *)p)->name);
-	free(p);
-}
-
-/* The column of this name, a new one if there is none. NULL: no memory. */
-static const struct column *find_column(struct csv *v, const char *name)
-{
-	struct column key = { .name = (char *)name }, **found, *c, **columns;
-
-	found = tfind(&key, &v->names, compare_names);
-	if (found)
-		return *found;
-	c = calloc(1, sizeof(*c));
-	columns = realloc(v->columns, (v->count + 1) * sizeof(*columns));
-	if (columns)
-		v->columns = columns;
-	if (c)
-		c->name = strdup(name);
-	if (!columns || !c || !c->name || !tsearch(c, &v->names, compare_names)) {
-		if (c)
-			free_column(c);
-		return NULL;
-	}
-	c->number = v->count;
-	v->columns[v->count++] = c;
-	return c;
-}
 
 static int compare_cells(const void *a, const void *b)
 {
@@ -116,13 +73,9 @@ static bool find_cells(struct csv *v, struct layout *l, const struct row *r)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct md_field *f = i < contexts ? &r->stream->context[i]
 							: &r->class->fields[i - contexts];
-		const struct column *c;
+		const struct table_column *c = columns_find(&v->columns, r, i);
 
-		md_buf_reset(&v->text);
-		md_buf_puts(&v->text, i < contexts ? "context." : "fields.");
-		md_buf_put(&v->text, r->names[i].p, r->names[i].n);
-		c = find_column(v, md_buf_str(&v->text));
-		if (!c || v->text.failed)
+		if (!c)
 			return false;
 		l->cells[i] = (struct cell){ c->number, i, find_kind(&f->type) };
 	}
@@ -309,7 +262,7 @@ static char *put_cells(struct csv *v, const struct layout *l, const struct md_va
 			o = put_other(v, o, value, room);
 		}
 	}
-	return o ? put_commas(o, v->count - column) : NULL;
+	return o ? put_commas(o, v->columns.count - column) : NULL;
 }
 
 /* The names of code addresses. NULL: no memory; else there is room for the end of the row. */
@@ -340,7 +293,7 @@ static void add_row(void *arg, const struct row *r)
 		set_host(v, r->host);
 	v->cursor = r->cursor;
 	/* Numbers, and what needs no quotes: not longer than the event. */
-	room = 192 + v->host_cell.len + l->event_len + v->count + 24 * (size_t)l->count +
+	room = 192 + v->host_cell.len + l->event_len + v->columns.count + 24 * (size_t)l->count +
 	       (size_t)(r->occurrence->end - r->occurrence->context);
 	o = md_buf_room(&v->m->out, room);
 	if (!o)
@@ -355,7 +308,7 @@ static void add_row(void *arg, const struct row *r)
 		o = md_put_u32(o, r->cpu);
 	*o++ = ',';
 	o = mempcpy(o, l->event, l->event_len);
-	o = r->torn ? put_commas(o, v->count) : put_cells(v, l, r->context, room, o);
+	o = r->torn ? put_commas(o, v->columns.count) : put_cells(v, l, r->context, room, o);
 	if (!o)
 		return;
 	if (v->m->stacks)
@@ -385,7 +338,7 @@ static void add_lost(void *arg, const struct lost *l)
 	if (!l->cursor->stream.class->no_cpu)
 		md_buf_printf(out, "%" PRIu32, l->cursor->stream.cpu);
 	md_buf_puts(out, ",lost");
-	for (uint32_t i = 0; i < v->count + (v->m->stacks != NULL); i++)
+	for (uint32_t i = 0; i < v->columns.count + (v->m->stacks != NULL); i++)
 		md_buf_putc(out, ',');
 	lost_values(l, values);
 	put_lost(v, values);
@@ -400,22 +353,21 @@ void csv_make(struct maker *m)
 	m->runs = 2;
 	maker_classes(m, add_columns, &v);
 	md_buf_puts(&m->out, "time,host,cpu,event");
-	for (uint32_t i = 0; i < v.count; i++)
-		md_buf_printf(&m->out, ",%s", v.columns[i]->name);
+	for (uint32_t i = 0; i < v.columns.count; i++)
+		md_buf_printf(&m->out, ",%s", v.columns.all[i]->name);
 	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols" : "");
 	v.lossy = m->lossy;
 	lost_values(&(struct lost){ 0 }, names);
 	for (int i = 0; v.lossy && i < LOST_VALUES; i++)
 		md_buf_printf(&m->out, ",lost.%s", names[i].name);
 	md_buf_putc(&m->out, '\n');
-	later = (struct csv){ .m = m->later, .count = v.count, .lossy = v.lossy };
+	later = (struct csv){ .m = m->later, .columns.count = v.columns.count, .lossy = v.lossy };
 	m->lose = add_lost;
 	if (!m->err)
 		maker_halves(m, add_row, &v, &later);
 	md_buf_deinit(&later.host_cell);
 	md_buf_deinit(&later.text);
-	tdestroy(v.names, free_column);
-	free(v.columns);
+	columns_deinit(&v.columns);
 	md_buf_deinit(&v.host_cell);
 	md_buf_deinit(&v.text);
 }

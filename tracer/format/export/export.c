@@ -18,19 +18,9 @@ static const struct {
 	const char *name;
 	void (*make)(struct maker *m);
 } forms[EXPORT_FORMS] = {
-	[EXPORT_CSV] = { "csv", csv_make },
-	[EXPORT_SQL] = { "sql", sql_make },
-#ifdef EXPORT_HAS_SQLITE
-	[EXPORT_SQLITE] = { "trace.sqlite", sqlite_make },
-#endif
-	[EXPORT_LKET] = { "lket.txt", lket_make },
-	[EXPORT_CHROME] = { "chrome.json", chrome_make },
-	[EXPORT_PERFETTO] = { "perfetto", perfetto_make },
-	[EXPORT_FLAME] = { "flame.svg", flame_make },
-	[EXPORT_FOLDED] = { "flame.folded", folded_make },
-	[EXPORT_PAGE] = { "timeline.html", page_make },
-	[EXPORT_REPORT] = { "report.html", report_make },
-	[EXPORT_LIVE] = { "live.html", live_make },
+#define EXPORT(form, file, make, help) [EXPORT_##form] = { file, make },
+#include "tracer/session/exports.def"
+#undef EXPORT
 };
 
 bool export_is_quick(struct session *s)

@@ -3,9 +3,11 @@
  * The files of export/ that are made when they are opened: what the session holds, in the form of
  * another program.
  *
- *	export.c  the table of all forms, and one open: a maker (maker/maker.h) writes all events
+ *	export.c  the forms of session/exports.def, and one open: a maker (maker/maker.h) writes all events
  *	          held to a file in memory (os/memory_file.h), which counts as frozen memory
  *	csv.c     export/csv
+ *	parquet.c  export/parquet, as parquet/ writes it
+ *	otlp.c    export/otlp.jsonl; otlp_text.c: its lines; otlp_pipe.c: pipe.otlp (otlp.h)
  *	sql.c     export/sql; process_names.c: names of processes for it
  *	sqlite.c  export/trace.sqlite: executes the text of sql.c
  *	lket.c    export/lket.txt; lket_files.c: export/lket/; lket_kind.c: its formats (lket.h)
@@ -34,6 +36,8 @@ extern const struct session_part export_part;
 void csv_make(struct maker *m);
 void sql_make(struct maker *m);
 void sqlite_make(struct maker *m);      /* with EXPORT_HAS_SQLITE */
+void parquet_make(struct maker *m);
+void otlp_make(struct maker *m);
 void lket_make(struct maker *m);
 
 #endif

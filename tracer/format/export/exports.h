@@ -27,4 +27,8 @@ uint64_t export_size(struct session *s, enum export_form form);
 /* The session holds so little that a file is made in no time worth mentioning. */
 bool export_is_quick(struct session *s);
 
+struct pipe_view;
+/* An open of `pipe.otlp`, for the functions of pipes (view/views.h). 0 or -errno. */
+int otlp_pipe_open(struct session *s, struct pipe_view **out);
+
 #endif

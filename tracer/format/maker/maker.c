@@ -99,12 +99,8 @@ static void end_run(struct maker *m, struct merge *merge)
 	merge_destroy(merge);
 }
 
-/*
- * Tells of the losses before the current event of a cursor, or after its last one; these ended at
- * `last` or later.
- */
-static void tell_losses(struct maker *m, const struct merge *merge, uint32_t number, uint64_t last,
-			void *arg)
+void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, uint64_t last,
+		  void *arg)
 {
 	struct cursor *c = merge->cursors[number];
 	struct lost l = { .cursor = c, .number = number };
@@ -127,7 +123,7 @@ static void tell_last(struct maker *m, struct merge *merge, uint64_t last, void 
 	merge_end_losses(merge);
 	for (uint32_t i = 0; i < merge->count; i++)
 		if (!merge->cursors[i]->have)
-			tell_losses(m, merge, i, last, arg);
+			maker_losses(m, merge, i, last, arg);
 }
 
 void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
@@ -144,7 +140,7 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 			continue;
 		}
 		if (c->losses.pending)
-			tell_losses(m, merge, merge->heap[0].rank, 0, arg);
+			maker_losses(m, merge, merge->heap[0].rank, 0, arg);
 		m->err = m->err ? m->err : rows_read(&m->rows, c, needs, &r);
 		if (m->err)
 			break;

@@ -57,6 +57,13 @@ void maker_write(struct maker *m);
  */
 void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
 	       void *arg);
+struct merge;
+/*
+ * Calls m->lose with arg for the losses before the current event of cursor `number` of the merge,
+ * or after its last one; these ended at `last` or later.
+ */
+void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, uint64_t last,
+		  void *arg);
 /*
  * Since when, in ns since the epoch, all rings have their events: a ring that is cut has lost older
  * ones. 0: none is cut.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,4 +314,58 @@ int64_t row_number(const struct md_value *values, int i)
 	uint64_t n;
 
 	return i >= 0 && md_value_integer(&values[i], &n) ? (int64_t)n : -1;
+}
+
+/* ---- columns ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct table_column *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static void free_column(void *p)
+{
+	free(((struct table_column *)p)->name);
+	free(p);
+}
+
+static const struct table_column *find_column(struct columns *v, const char *name)
+{
+	struct table_column key = { .name = (char *)name }, **found, *c, **all;
+
+	found = tfind(&key, &v->names, compare_names);
+	if (found)
+		return *found;
+	c = calloc(1, sizeof(*c));
+	all = realloc(v->all, (v->count + 1) * sizeof(*all));
+	if (all)
+		v->all = all;
+	if (c)
+		c->name = strdup(name);
+	if (!all || !c || !c->name || !tsearch(c, &v->names, compare_names)) {
+		if (c)
+			free_column(c);
+		return NULL;
+	}
+	c->number = v->count;
+	v->all[v->count++] = c;
+	return c;
+}
+
+const struct table_column *columns_find(struct columns *v, const struct row *r, uint32_t i)
+{
+	md_buf_reset(&v->text);
+	md_buf_puts(&v->text, i < r->stream->context_count ? "context." : "fields.");
+	md_buf_put(&v->text, r->names[i].p, r->names[i].n);
+	md_buf_str(&v->text);
+	return v->text.failed ? NULL : find_column(v, v->text.data);
+}
+
+void columns_deinit(struct columns *v)
+{
+	tdestroy(v->names, free_column);
+	free(v->all);
+	md_buf_deinit(&v->text);
 }

@@ -58,6 +58,23 @@ static inline uint64_t lost_begin(const struct lost *l)
 	return l->loss.from && l->loss.from < l->loss.to ? l->loss.from : l->loss.to;
 }
 
+/* The columns of a table: one for each name of a context and of a field. All zero at first. */
+struct table_column {
+	char *name;             /* "fields.n" */
+	uint32_t number;        /* from 0, in the order in which they are found */
+};
+
+struct columns {
+	void *names;            /* tree of struct table_column; owned (tsearch) */
+	struct table_column **all;    /* by number; elements belong to names */
+	uint32_t count;
+	struct md_buf text;     /* scratch */
+};
+
+/* The column of name i of the row, a new one if there is none. NULL: no memory. */
+const struct table_column *columns_find(struct columns *v, const struct row *r, uint32_t i);
+void columns_deinit(struct columns *v);
+
 /* What makes rows of events. All zero at first. */
 struct rows {
 	struct row_kind *kinds; /* by classes, open addressing; owned */

@@ -50,6 +50,13 @@ struct function_kind {
 struct function_kind *function_kind_create(const struct event_kind *kind, const char *function,
 					   size_t n);
 
+/* Names a track; a thread that has another name is described once more. */
+void timeline_set_name(struct timeline *t, const char *name, size_t n);
+/* Names a track of hardware that has no name yet. */
+void timeline_name(struct timeline *t);
+void timeline_name_hardware(struct timeline *t, int32_t pid, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 struct counters;                /* counters by name and owner */
 
 struct counters *counters_create(void);         /* NULL: no memory */

@@ -2,8 +2,6 @@
 #include "tracer/format/picture/event_kind.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,17 +28,6 @@ struct tracks {
 
 /* ---- tracks and their names ---- */
 
-static void set_name(struct timeline *t, const char *name, size_t n)
-{
-	if (n > sizeof(t->name))
-		n = sizeof(t->name);
-	if (!n || (t->name_len == n && !memcmp(t->name, name, n)))
-		return;
-	memcpy(t->name, name, n);
-	t->name_len = (uint32_t)n;
-	t->described = false;
-}
-
 /* NULL: there are too many, or no memory. */
 static struct timeline *find_track(struct tracks *v, int32_t tid)
 {
@@ -49,34 +36,6 @@ static struct timeline *find_track(struct tracks *v, int32_t tid)
 	if (v->slices.failed)
 		v->m->err = -ENOMEM;
 	return t;
-}
-
-/* Names a track of hardware. */
-__attribute__((format(printf, 3, 4)))
-static void name_hardware(struct timeline *t, int32_t pid, const char *fmt, ...)
-{
-	char name[TRACK_NAME_MAX];
-	va_list args;
-
-	t->pid = pid;
-	va_start(args, fmt);
-	set_name(t, name, (size_t)vsnprintf(name, sizeof(name), fmt, args));
-	va_end(args);
-}
-
-static void name_track(struct timeline *t)
-{
-	int32_t tid = t->slices.tid;
-
-	if (t->pid || tid < SLICE_CPUS || tid >= TRACK_LOSSES)
-		return;
-	if (tid >= SLICE_DISKS)
-		name_hardware(t, SLICE_DISKS, "%u:%u", (unsigned int)(t->slices.dev >> 20),
-			      (unsigned int)(t->slices.dev & 0xfffff));
-	else if (tid >= SLICE_INTERRUPTS)
-		name_hardware(t, SLICE_CPUS, "CPU %d interrupts", tid - SLICE_INTERRUPTS);
-	else
-		name_hardware(t, SLICE_CPUS, "CPU %d", tid - SLICE_CPUS);
 }
 
 static struct timeline *find_cpu(struct tracks *v, uint32_t cpu)
@@ -118,7 +77,7 @@ static void learn(struct tracks *v, int64_t tid, int64_t pid, struct text name)
 	if (!name.p || (name.n == t->name_len && !memcmp(name.p, t->name, t->name_len)))
 		return;
 	md_value_put_text(name.p, name.n, &text);
-	set_name(t, text.data, text.len);
+	timeline_set_name(t, text.data, text.len);
 	md_buf_deinit(&text);
 	name_process(v, t);
 }
@@ -136,7 +95,7 @@ static void describe(struct tracks *v, struct timeline *t)
 {
 	struct track_process *p;
 
-	name_track(t);
+	timeline_name(t);
 	p = process_of(v, track_pid(t));
 	if (!t->known)
 		t->number = v->numbers++;
@@ -360,9 +319,9 @@ static struct event_kind *find_kind(struct tracks *v, const struct row *r)
 	return k;
 }
 
-static void add_row(void *arg, const struct row *r)
+void tracks_add(void *tracks, const struct row *r)
 {
-	struct tracks *v = arg;
+	struct tracks *v = tracks;
 	struct event_kind *k = find_kind(v, r);
 	struct timeline *t;
 
@@ -390,14 +349,14 @@ static void add_row(void *arg, const struct row *r)
 		add_mark(v, t, r, k);
 }
 
-static void add_lost(void *arg, const struct lost *l)
+void tracks_lose(void *tracks, const struct lost *l)
 {
-	struct tracks *v = arg;
+	struct tracks *v = tracks;
 	struct timeline *t = find_track(v, TRACK_LOSSES + (int32_t)(l->number & 0xfffff));
 
 	if (!t || !v->form->lose)
 		return;
-	name_hardware(t, TRACK_LOSSES, "%s %s", l->stream.channel, l->stream.name);
+	timeline_name_hardware(t, TRACK_LOSSES, "%s %s", l->stream.channel, l->stream.name);
 	describe(v, t);
 	v->form->lose(v->arg, t, l);
 }
@@ -426,6 +385,13 @@ static void note_row(void *arg, const struct row *r)
 		slices_take(&v->slices, t, &k->slices, r->occurrence, r->time);
 }
 
+static void show_slices(struct tracks *v)
+{
+	v->slices.track_size = sizeof(struct timeline);
+	v->slices.unended = show_unended;
+	v->slices.arg = v;
+}
+
 static void find_dropped(struct tracks *v)
 {
 	v->slices.since = maker_since(v->m);
@@ -433,9 +399,11 @@ static void find_dropped(struct tracks *v)
 		return;
 	v->m->runs = 2;
 	v->slices.track_size = sizeof(struct slice_track);
+	v->slices.unended = NULL;
 	maker_run(v->m, ROW_CLASSES, note_row, v);
 	slices_finish(&v->slices, v->last);
 	slices_replay(&v->slices);
+	show_slices(v);
 }
 
 static void free_functions(struct tracks *v)
@@ -449,29 +417,51 @@ static void free_functions(struct tracks *v)
 	function_names_destroy(v->functions);
 }
 
+struct tracks *tracks_begin(struct maker *m, const struct track_form *form, void *arg)
+{
+	struct tracks *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	*v = (struct tracks){ .m = m, .form = form, .arg = arg, .counters = counters_create(),
+			      .processes = processes_create() };
+	show_slices(v);
+	if (v->counters && v->processes)
+		return v;
+	m->err = -ENOMEM;
+	tracks_end(v);
+	return NULL;
+}
+
+uint64_t tracks_end(struct tracks *v)
+{
+	uint64_t dropped;
+
+	v->ended = true;
+	slices_finish(&v->slices, v->last);
+	dropped = v->slices.dropped;
+	for (uint32_t i = 0; i < v->slices.size; i++)
+		if (v->slices.table[i])
+			free(((struct timeline *)v->slices.table[i])->note);
+	slices_deinit(&v->slices);
+	counters_destroy(v->counters);
+	processes_destroy(v->processes);
+	free_functions(v);
+	free(v);
+	return dropped;
+}
+
 uint64_t tracks_run(struct maker *m, const struct track_form *form, void *arg)
 {
-	struct tracks v = { .m = m, .form = form, .arg = arg, .counters = counters_create(),
-			    .processes = processes_create() };
+	struct tracks *v = tracks_begin(m, form, arg);
 
-	if (v.counters && v.processes)
-		find_dropped(&v);
-	else
+	if (!v) {
 		m->err = -ENOMEM;
-	v.slices.track_size = sizeof(struct timeline);
-	v.slices.unended = show_unended;
-	v.slices.arg = &v;
-	m->lose = add_lost;
+		return 0;
+	}
+	find_dropped(v);
+	m->lose = tracks_lose;
 	if (!m->err)
-		maker_run(m, form->json ? ROW_JSON : ROW_VALUES, add_row, &v);
-	v.ended = true;
-	slices_finish(&v.slices, v.last);
-	for (uint32_t i = 0; i < v.slices.size; i++)
-		if (v.slices.table[i])
-			free(((struct timeline *)v.slices.table[i])->note);
-	slices_deinit(&v.slices);
-	counters_destroy(v.counters);
-	processes_destroy(v.processes);
-	free_functions(&v);
-	return v.slices.dropped;
+		maker_run(m, form->json ? ROW_JSON : ROW_VALUES, tracks_add, v);
+	return tracks_end(v);
 }

@@ -109,6 +109,16 @@ struct track_form {
  */
 uint64_t tracks_run(struct maker *m, const struct track_form *form, void *arg);
 
+/*
+ * The same step by step, for events that are still to come: no begin is dropped. NULL: m->err, or
+ * no memory. Of the maker, only the session, err and the names of code addresses are used.
+ */
+struct tracks *tracks_begin(struct maker *m, const struct track_form *form, void *arg);
+/* The next event, in the order of time. A failure is m->err. */
+void tracks_add(void *tracks, const struct row *r);
+void tracks_lose(void *tracks, const struct lost *l);
+uint64_t tracks_end(struct tracks *tracks);     /* frees it; returns what tracks_run does */
+
 /* The process of a track: of a thread whose process is not known, itself. */
 static inline int32_t track_pid(const struct timeline *t)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
 #include <search.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,4 +210,44 @@ void process_join(struct track_process *p, const struct md_value *group)
 		n = (size_t)snprintf(text, sizeof(text), "cgroup %" PRIu64, number);
 		set_text(p->group, &p->group_len, sizeof(p->group), text, n, &p->described);
 	}
+}
+
+/* ---- the names of tracks ---- */
+
+void timeline_set_name(struct timeline *t, const char *name, size_t n)
+{
+	if (n > sizeof(t->name))
+		n = sizeof(t->name);
+	if (!n || (t->name_len == n && !memcmp(t->name, name, n)))
+		return;
+	memcpy(t->name, name, n);
+	t->name_len = (uint32_t)n;
+	t->described = false;
+}
+
+void timeline_name_hardware(struct timeline *t, int32_t pid, const char *fmt, ...)
+{
+	char name[TRACK_NAME_MAX];
+	va_list args;
+
+	t->pid = pid;
+	va_start(args, fmt);
+	timeline_set_name(t, name, (size_t)vsnprintf(name, sizeof(name), fmt, args));
+	va_end(args);
+}
+
+void timeline_name(struct timeline *t)
+{
+	int32_t tid = t->slices.tid;
+
+	if (t->pid || tid < SLICE_CPUS || tid >= TRACK_LOSSES)
+		return;
+	if (tid >= SLICE_DISKS)
+		timeline_name_hardware(t, SLICE_DISKS, "%u:%u",
+				       (unsigned int)(t->slices.dev >> 20),
+				       (unsigned int)(t->slices.dev & 0xfffff));
+	else if (tid >= SLICE_INTERRUPTS)
+		timeline_name_hardware(t, SLICE_CPUS, "CPU %d interrupts", tid - SLICE_INTERRUPTS);
+	else
+		timeline_name_hardware(t, SLICE_CPUS, "CPU %d", tid - SLICE_CPUS);
 }

@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# export/parquet has the columns, rows and values of export/csv. A reader that knows only the
+# format's documents compares them; where DuckDB is installed (`duckdb`, or the package
+# @duckdb/node-api of NODE_PATH), it counts and joins the files of two sessions.
+. "$(dirname "$0")/../../lib/mount.sh"
+command -v python3 >/dev/null || skip "there is no python3"
+slices=$BUILD/tests/lib/slices
+ticker=$BUILD/tests/lib/ticker
+mount_tree
+
+judge() { # SESSION EXPECTED
+	cat "$1/export/parquet" >"$work/parquet" && cat "$1/export/csv" >"$work/csv" ||
+		fail "cannot read"
+	python3 "$top/tests/lib/judge_parquet.py" "$work/parquet" "$work/csv" >"$work/judged" 2>&1 ||
+		fail "$1: $(tail -c 2000 "$work/judged")"
+	is "rows, columns, row groups" "$2" "$(cat "$work/judged")"
+}
+
+# sql QUERY: DuckDB's answer; false: there is no DuckDB
+sql() {
+	if command -v duckdb >/dev/null; then
+		duckdb -csv -noheader -c "$1"
+	else
+		node -e '
+			require("@duckdb/node-api").DuckDBInstance.create().then(i => i.connect())
+				.then(c => c.runAndReadAll(process.argv[1]))
+				.then(r => r.getRows().forEach(row => console.log(row.join(","))))
+				.catch(e => { console.error(e.message); process.exit(1) })' "$1"
+	fi
+}
+
+s=$S/a
+mkdir "$s"
+echo 'work:*' >"$s/user/events"
+printf '%s\n' vpid vtid procname >"$s/user/contexts"
+judge "$s" "0 4 0"
+put start "$s/control"
+"$slices" 50 || fail "slices"
+put stop "$s/control"
+judge "$s" "1112 14 1"
+is "the size is that of the file" "$(wc -c <"$work/parquet")" "$(stat -c %s "$s/export/parquet")"
+cp "$work/parquet" "$work/a.parquet"
+
+# --- more than a row group, and losses
+s=$S/b
+mkdir "$s" "$s/user/channels/c"
+echo 4M >"$s/user/channels/c/subbuf_size"
+echo discard >"$s/user/channels/c/loss_mode"
+echo 'tick:*' >"$s/user/channels/c/events"
+put start "$s/control"
+one_cpu "$ticker" 70000 0
+put stop "$s/control"
+is "none is lost" 0 "$(key events_discarded "$s/status")"
+judge "$s" "70000 6 2"
+cp "$work/parquet" "$work/b.parquet"
+s=$S/lossy
+mkdir "$s" "$s/user/channels/c"
+echo 4K >"$s/user/channels/c/subbuf_size"
+echo 2 >"$s/user/channels/c/subbuf_count"
+echo discard >"$s/user/channels/c/loss_mode"
+echo 'tick:*' >"$s/user/channels/c/events"
+put start "$s/control"
+one_cpu "$ticker" 5000 0
+put stop "$s/control"
+judge "$s" "$(($(wc -l <"$s/export/csv") - 1)) 14 1"
+
+if sql 'select 42' >"$work/sql" 2>&1 && [ "$(cat "$work/sql")" = 42 ]; then
+	is "DuckDB counts" 71112 "$(sql "select count(*) from read_parquet('$work/[ab].parquet', union_by_name = true)")"
+	is "DuckDB adds" 2449965000 "$(sql "select sum(\"fields.n\") from '$work/b.parquet'")"
+	is "DuckDB joins" 50 "$(sql "select count(*) from '$work/a.parquet' a join '$work/b.parquet' b on a.\"fields.n\" = b.\"fields.n\" where a.event = 'work:begin' and a.\"fields.thread\" = 0")"
+else
+	echo "DuckDB is not installed: not compared with it"
+fi
+echo "$checks checks"

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What lines of OTLP consist of: values as AnyValue (opentelemetry/proto/common/v1), ids, resources
+ * and the lines, which have the records of all resources, of one kind.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metadata/json.h"
+#include "metadata/program.h"
+#include "metadata/value.h"
+#include "tracer/base/base.h"
+#include "tracer/base/hash.h"
+#include "tracer/format/export/otlp.h"
+#include "tracer/session/session.h"
+
+#define LINE_BYTES (64u << 10)  /* of the records of a line, about */
+#define RESOURCES_MAX 4096u     /* further services of a trace are its first one */
+
+/* ---- attributes ---- */
+
+static void begin(struct md_buf *out, const char *prefix, const char *name, size_t n)
+{
+	if (out->len && out->data[out->len - 1] == '}')
+		md_buf_putc(out, ',');
+	md_buf_puts(out, "{\"key\":\"");
+	md_buf_puts(out, prefix);
+	md_json_escape_put(name, n, out);
+	md_buf_puts(out, "\",\"value\":{");
+}
+
+static void put_quoted(struct md_buf *out, const char *member, const char *s, size_t n)
+{
+	md_buf_printf(out, "\"%s\":\"", member);
+	md_json_escape_put(s, n, out);
+	md_buf_putc(out, '"');
+}
+
+/* Numbers of 64 bits are strings in JSON of protobuf. What no int64 holds is text. */
+static void put_integer(struct md_buf *out, uint64_t n, bool is_signed)
+{
+	if (is_signed)
+		md_buf_printf(out, "\"intValue\":\"%" PRId64 "\"", (int64_t)n);
+	else
+		md_buf_printf(out, "\"%s\":\"%" PRIu64 "\"",
+			      n > INT64_MAX ? "stringValue" : "intValue", n);
+}
+
+static void put_double(struct md_buf *out, double d, bool is_float)
+{
+	char number[48];
+
+	*md_json_put_double(number, d, is_float) = 0;
+	md_buf_printf(out, "\"doubleValue\":%s", number);
+}
+
+static void put_blob(struct md_buf *out, const struct md_value *v, uint64_t n)
+{
+	uint8_t *bytes = malloc(n + 1);
+	char *p;
+
+	if (!bytes) {
+		out->failed = true;
+		return;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		bytes[i] = (uint8_t)md_value_element(v, i);
+	md_buf_puts(out, "\"bytesValue\":\"");
+	p = md_buf_room(out, 4 * (n / 3 + 1));
+	if (p)
+		out->len += (size_t)(md_json_put_base64(p, bytes, n) - p);
+	md_buf_putc(out, '"');
+	free(bytes);
+}
+
+static void put_integers(struct md_buf *out, const struct md_value *v, uint64_t n)
+{
+	md_buf_puts(out, "\"arrayValue\":{\"values\":[");
+	for (uint64_t i = 0; i < n; i++) {
+		md_buf_puts(out, i ? ",{" : "{");
+		put_integer(out, md_value_element(v, i), v->type->element->is_signed);
+		md_buf_putc(out, '}');
+	}
+	md_buf_puts(out, "]}");
+}
+
+/* What has no kind of its own: as people read it. */
+static void put_shown(struct md_buf *out, const struct md_value *v)
+{
+	struct md_buf text = MD_BUF_INIT;
+	enum md_shown shown = md_value_show(v, &text);
+
+	out->failed |= text.failed;
+	if (shown == MD_SHOWN_JSON && v->type->kind == MD_INT)
+		md_buf_printf(out, "\"boolValue\":%s", md_buf_str(&text));
+	else if (shown != MD_SHOWN_NONE)
+		put_quoted(out, "stringValue", md_buf_str(&text), text.len);
+	md_buf_deinit(&text);
+}
+
+void otlp_put_value(struct md_buf *out, const char *prefix, struct text name,
+		    const struct md_value *v)
+{
+	uint64_t n;
+	double d;
+
+	if (!v->p)
+		return;
+	begin(out, prefix, name.p, name.n);
+	if (v->type->kind == MD_INT && v->type->show == MD_SHOW_PLAIN &&
+	    !md_type_is_enum(v->type) && md_value_integer(v, &n))
+		put_integer(out, n, v->type->is_signed);
+	else if (v->type->kind == MD_FLOAT && md_value_float(v, &d))
+		put_double(out, d, v->type->size == 4);
+	else if (v->type->show == MD_SHOW_BLOB && md_value_integers(v, &n))
+		put_blob(out, v, n);
+	else if ((v->type->kind == MD_ARRAY || v->type->kind == MD_SEQUENCE) &&
+		 v->type->element->kind == MD_INT &&
+		 v->type->element->encoding == MD_ENCODING_NONE &&
+		 !md_type_is_enum(v->type->element) &&
+		 v->type->element->show == MD_SHOW_PLAIN && md_value_integers(v, &n))
+		put_integers(out, v, n);
+	else
+		put_shown(out, v);
+	md_buf_puts(out, "}}");
+}
+
+static void put_json(struct md_buf *out, const char *key, struct text json)
+{
+	begin(out, key, "", 0);
+	md_buf_puts(out, "\"stringValue\":\"");
+	md_buf_put(out, json.p, json.n);
+	md_buf_puts(out, "\"}}");
+}
+
+void otlp_put_string(struct md_buf *out, const char *key, const char *s, size_t n)
+{
+	begin(out, key, "", 0);
+	put_quoted(out, "stringValue", s, n);
+	md_buf_puts(out, "}}");
+}
+
+void otlp_put_number(struct md_buf *out, const char *key, int64_t number)
+{
+	begin(out, key, "", 0);
+	put_integer(out, (uint64_t)number, true);
+	md_buf_puts(out, "}}");
+}
+
+/* ---- ids ---- */
+
+static const char *const specials[OTLP_SPECIALS] = {
+	[OTLP_TRACE_ID] = "otel_trace_id",
+	[OTLP_SPAN_ID] = "otel_span_id",
+	[OTLP_SERVICE] = "otel_service",
+};
+
+/* `otel.trace_id`, `otel_trace_id` or `$app.otel:trace_id`, or what a reader makes of them. */
+static bool is_named(struct text name, const char *special)
+{
+	static const char app[] = "app_";
+	char plain[32];
+	const char *p = plain;
+	size_t n = 0;
+
+	if (name.n >= sizeof(plain))
+		return false;
+	for (size_t i = 0; i < name.n; i++) {
+		char c = isalnum((unsigned char)name.p[i]) ? name.p[i] : '_';
+
+		if (n || c != '_')
+			plain[n++] = c;
+	}
+	plain[n] = 0;
+	if (begins_with(p, app))
+		p += sizeof(app) - 1;
+	return !strcmp(p, special);
+}
+
+void otlp_find_specials(const struct text *names, uint32_t count, struct otlp_specials *out)
+{
+	for (int k = 0; k < OTLP_SPECIALS; k++) {
+		out->at[k] = -1;
+		for (uint32_t i = 0; i < count && out->at[k] < 0; i++)
+			if (is_named(names[i], specials[k]))
+				out->at[k] = (int)i;
+	}
+}
+
+bool otlp_is_special(const struct otlp_specials *s, uint32_t i)
+{
+	return s->at[OTLP_TRACE_ID] == (int)i || s->at[OTLP_SPAN_ID] == (int)i ||
+	       s->at[OTLP_SERVICE] == (int)i;
+}
+
+bool otlp_id_is_set(const uint8_t *id, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (id[i])
+			return true;
+	return false;
+}
+
+static bool read_digits(const char *s, uint8_t *id, size_t n)
+{
+	for (size_t i = 0; i < 2 * n; i++) {
+		char c = (char)tolower((unsigned char)s[i]);
+
+		if (!isxdigit((unsigned char)c))
+			return false;
+		id[i / 2] = (uint8_t)(id[i / 2] << 4 | (c <= '9' ? c - '0' : c - 'a' + 10));
+	}
+	return true;
+}
+
+static void read_id(const struct md_value *v, uint8_t *id, size_t n)
+{
+	const char *text;
+	uint64_t number, count;
+	size_t len;
+	bool valid = true;
+
+	if (md_value_string(v, &text, &len)) {
+		valid = len == 2 * n && read_digits(text, id, n);
+	} else if (md_value_integer(v, &number)) {
+		for (int i = 0; i < 8; i++)
+			id[n - 1 - (size_t)i] = (uint8_t)(number >> 8 * i);
+	} else if (md_value_integers(v, &count) && count == n) {
+		for (size_t i = 0; i < n; i++)
+			id[i] = (uint8_t)md_value_element(v, i);
+	}
+	if (!valid)
+		memset(id, 0, n);
+}
+
+void otlp_read_ids(const struct otlp_specials *s, const struct md_value *values,
+		   struct otlp_ids *out)
+{
+	*out = (struct otlp_ids){ 0 };
+	if (s->at[OTLP_TRACE_ID] >= 0 && values[s->at[OTLP_TRACE_ID]].p)
+		read_id(&values[s->at[OTLP_TRACE_ID]], out->trace, sizeof(out->trace));
+	if (s->at[OTLP_SPAN_ID] >= 0 && values[s->at[OTLP_SPAN_ID]].p)
+		read_id(&values[s->at[OTLP_SPAN_ID]], out->span, sizeof(out->span));
+}
+
+void otlp_put_id(const uint8_t *id, size_t n, struct md_buf *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		md_buf_putc(out, digits[id[i] >> 4]);
+		md_buf_putc(out, digits[id[i] & 15]);
+	}
+}
+
+void otlp_make_id(uint8_t *id, size_t n, const uint64_t *numbers, size_t count)
+{
+	for (size_t at = 0; at < n; at += 8) {
+		uint64_t h = HASH_START + at;
+
+		h = hash_bytes(h, numbers, count * sizeof(*numbers));
+		/* FNV leaves the high bits of short inputs alike: mix them (splitmix64). */
+		h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+		h ^= h >> 31;
+		h = h ? h : 1;
+		memcpy(id + at, &h, 8);
+	}
+}
+
+/* ---- resources ---- */
+
+static const struct { const char *env, *key; } env_keys[] = {
+	{ "hostname", "host.name" },
+	{ "vpid", "process.pid" },
+	{ "procname", "process.executable.name" },
+	{ "sysname", "os.name" },
+	{ "kernel_release", "os.version" },
+};
+
+static void put_env(struct md_buf *out, const struct md_env *e)
+{
+	char key[160];
+
+	snprintf(key, sizeof(key), "ctf.env.%.140s", e->name);
+	for (size_t i = 0; i < sizeof(env_keys) / sizeof(*env_keys); i++)
+		if (!strcmp(env_keys[i].env, e->name))
+			snprintf(key, sizeof(key), "%s", env_keys[i].key);
+	if (e->value)
+		otlp_put_string(out, key, e->value, strlen(e->value));
+	else
+		otlp_put_number(out, key, e->number);
+}
+
+static void describe_resource(struct otlp_resource *r)
+{
+	struct trace *t = r->trace;
+	const char *service = r->service;
+
+	put_json(&r->json, "service.name",
+		      *service ? (struct text){ service, strlen(service) }
+			       : (struct text){ "unknown_service", 15 });
+	pthread_mutex_lock(&t->lock);
+	for (uint32_t i = 0; i < t->md->env_count; i++)
+		put_env(&r->json, &t->md->env[i]);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static struct otlp_resource *add_resource(struct otlp_lines *v, struct trace *t,
+					  const char *service)
+{
+	struct otlp_resource *r = calloc(1, sizeof(*r)), **all;
+
+	all = realloc(v->all, (v->count + 1) * sizeof(struct otlp_resource *));
+	if (all)
+		v->all = all;
+	if (!r || !all || !(r->service = strdup(service))) {
+		free(r);
+		v->m->err = -ENOMEM;
+		return NULL;
+	}
+	r->trace = trace_get(t);
+	describe_resource(r);
+	return v->all[v->count++] = r;
+}
+
+struct otlp_resource *otlp_resource_find(struct otlp_lines *v, struct trace *t, const char *service)
+{
+	struct otlp_resource *r = v->last;
+
+	if (r && r->trace == t && !strcmp(r->service, service))
+		return r;
+	for (uint32_t i = 0; i < v->count; i++) {
+		r = v->all[i];
+		if (r->trace == t && (v->count >= RESOURCES_MAX ||
+				      !strcmp(r->service, service)))
+			return v->last = r;
+	}
+	return v->last = add_resource(v, t, service);
+}
+
+struct md_buf *otlp_record_begin(struct otlp_lines *v, struct otlp_resource *r,
+				 enum otlp_kind kind)
+{
+	struct md_buf *out = &r->records[kind];
+
+	if (out->len)
+		md_buf_putc(out, ',');
+	v->bytes -= out->len;
+	md_buf_putc(out, '{');
+	return out;
+}
+
+void otlp_record_end(struct otlp_lines *v, struct md_buf *out)
+{
+	md_buf_puts(out, "]}");
+	v->bytes += out->len;
+	v->m->out.failed |= out->failed;
+	if (v->bytes >= LINE_BYTES)
+		otlp_lines_flush(v);
+}
+
+static void put_line(struct otlp_lines *v, int kind)
+{
+	static const char *const names[OTLP_KINDS][3] = {
+		[OTLP_SPANS] = { "resourceSpans", "scopeSpans", "spans" },
+		[OTLP_LOGS] = { "resourceLogs", "scopeLogs", "logRecords" },
+	};
+	struct md_buf *out = &v->m->out;
+	bool any = false;
+
+	for (uint32_t i = 0; i < v->count; i++) {
+		struct otlp_resource *r = v->all[i];
+
+		if (!r->records[kind].len)
+			continue;
+		if (any)
+			md_buf_putc(out, ',');
+		else
+			md_buf_printf(out, "{\"%s\":[", names[kind][0]);
+		any = true;
+		md_buf_puts(out, "{\"resource\":{\"attributes\":[");
+		md_buf_put(out, r->json.data, r->json.len);
+		md_buf_printf(out, "]},\"%s\":[{\"scope\":{\"name\":\"trailfs\"},\"%s\":[",
+			      names[kind][1], names[kind][2]);
+		md_buf_put(out, r->records[kind].data, r->records[kind].len);
+		md_buf_puts(out, "]}]}");
+		out->failed |= r->records[kind].failed || r->json.failed;
+		md_buf_reset(&r->records[kind]);
+	}
+	if (any)
+		md_buf_puts(out, "]}\n");
+}
+
+void otlp_lines_flush(struct otlp_lines *v)
+{
+	for (int kind = 0; kind < OTLP_KINDS; kind++)
+		put_line(v, kind);
+	v->bytes = 0;
+}
+
+void otlp_lines_deinit(struct otlp_lines *v)
+{
+	for (uint32_t i = 0; i < v->count; i++) {
+		struct otlp_resource *r = v->all[i];
+
+		trace_put(r->trace);
+		free(r->service);
+		md_buf_deinit(&r->json);
+		for (int kind = 0; kind < OTLP_KINDS; kind++)
+			md_buf_deinit(&r->records[kind]);
+		free(r);
+	}
+	free(v->all);
+}
