@@ -33,9 +33,9 @@ static void complain(const char *what, int err)
 	failures++;
 }
 
-static void report(void *unused, const char *line)
+static void report(void *unused, const char *session, const char *line)
 {
-	(void)unused;
+	(void)unused, (void)session;
 	fprintf(stderr, "trail-recover: %s\n", line);
 }
 
@@ -483,7 +483,7 @@ int main(int argc, char **argv)
 		return cut_all(argv + optind);
 	ret = recovery_open(argv[optind], report, NULL, &t, &err);
 	if (ret) {
-		report(NULL, err.sentence);
+		report(NULL, NULL, err.sentence);
 		return 1;
 	}
 	/* A new directory: no older trace and no file of another process is in it. */

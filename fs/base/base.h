@@ -46,14 +46,22 @@ struct who {
 	pid_t pid;
 };
 
-/* ---- log.c: to standard error in the foreground, to the system log in the background ---- */
+/*
+ * ---- log.c: to the journal with fields, if standard error is the journal's or there is none; else
+ * to standard error in the foreground, to the system log in the background ----
+ */
 
 enum say_level { SAY_ERROR, SAY_WARNING, SAY_INFO, SAY_DEBUG };
 
 void say(enum say_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* About a session: the journal has its name as the field SESSION. session NULL: about none. */
+void say_about(enum say_level level, const char *session, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The field MOUNTPOINT of the journal. Called before there are threads. */
+void say_mountpoint(const char *path);
 /* Drops messages that are less important than this. */
 void say_level(enum say_level level);
-/* From now on through syslog(3). */
+/* Standard error is closed: from now on to the journal, or through syslog(3). */
 void say_to_syslog(void);
 
 /* ---- helper.c ---- */

@@ -64,10 +64,10 @@ static int64_t housekeep(int64_t now)
 	return next;
 }
 
-static void log_report(void *unused, const char *line)
+static void log_report(void *unused, const char *session, const char *line)
 {
 	(void)unused;
-	say(SAY_INFO, "%s", line);
+	say_about(SAY_INFO, session, "%s", line);
 }
 
 static void record_failure(void *unused, const char *session, int64_t created, uid_t owner,
@@ -368,6 +368,7 @@ static int run_daemon(const struct options *o, char **argv)
 		say(SAY_ERROR, "%s: %s", o->mountpoint, strerror(errno));
 		return 1;
 	}
+	say_mountpoint(path);
 	what = stuck ? STALE_NONE : stale_look(o->state, path);
 	alive = what == STALE_ALIVE;
 	if (again && !alive) {

@@ -22,7 +22,8 @@
 /* of memory for metadata, indexes and packet headers of everything recovered */
 #define SLACK (UINT64_C(256) << 20)
 
-int recovery_open(const char *state_dir, void (*report)(void *arg, const char *line), void *arg,
+int recovery_open(const char *state_dir,
+		  void (*report)(void *arg, const char *session, const char *line), void *arg,
 		  struct tracer **out, struct tr_err *err)
 {
 	struct tracer_config config = {

@@ -16,7 +16,8 @@
  * report: called for each error that does not end the recovery, with one line without a newline;
  * may be NULL.
  */
-int recovery_open(const char *state_dir, void (*report)(void *arg, const char *line), void *arg,
+int recovery_open(const char *state_dir,
+		  void (*report)(void *arg, const char *session, const char *line), void *arg,
 		  struct tracer **out, struct tr_err *err);
 /*
  * Takes the buffers and snapshots of the directory's keeper, if one runs. Returns the number of

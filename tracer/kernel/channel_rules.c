@@ -28,8 +28,7 @@ void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
 	vsnprintf(kc->problem, sizeof(kc->problem), fmt, ap);
 	va_end(ap);
 	kc->error = error;
-	tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name,
-		      kc->channel->name, kc->problem);
+	session_report(kc->channel->session, "channel %s: %s", kc->channel->name, kc->problem);
 }
 
 static int choose_events(struct kchannel *kc, struct kernel *k, bool active, uint8_t **out)

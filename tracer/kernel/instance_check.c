@@ -127,8 +127,8 @@ void kchannel_check(struct kchannel *kc, bool repair)
 			 "another program changed %s of instance %.60s", md_buf_str(&what),
 			 kc->name);
 	if (kc->changed[0] && strcmp(said, kc->changed) != 0)
-		tracer_report(kc->tracer, "session %s: channel %s: %s", kc->channel->session->name,
-			      kc->channel->name, kc->changed);
+		session_report(kc->channel->session, "channel %s: %s", kc->channel->name,
+			       kc->changed);
 	pthread_mutex_unlock(&kc->tracer->lock);
 	md_buf_deinit(&what);
 }

@@ -149,8 +149,8 @@ static void *run_dump(void *arg)
 	buffers_keep(t);
 	pthread_mutex_lock(&t->lock);
 	if (ret && ret != -ECANCELED)
-		tracer_report(t, "session %s: the kernel's state dump is not complete: %s",
-			      d->session->name, strerror(-ret));
+		session_report(d->session, "the kernel's state dump is not complete: %s",
+			       strerror(-ret));
 	if (d->session->dump_ended < d->number)
 		d->session->dump_ended = d->number;
 	pthread_mutex_unlock(&t->lock);
@@ -220,8 +220,8 @@ void kernel_statedump(struct session *s)
 		if (k && !k->ending && wants_dump(s)) {
 			ret = start_dump(s);
 			if (ret)
-				tracer_report(t, "session %s: no state dump of the kernel: %s",
-					      s->name, strerror(-ret));
+				session_report(s, "no state dump of the kernel: %s",
+					       strerror(-ret));
 			while (!ret && s->dump_ended < number)
 				ret = -pthread_cond_timedwait(&k->dumped, &t->lock, &until);
 		}

@@ -45,8 +45,10 @@ struct tracer_config {
 	void (*failed)(void *arg, const char *session, int64_t created, uid_t owner,
 		       const char *sentence);
 	void *failed_arg;
-	/* Called with a line for the administrator, without a newline. May be NULL. */
-	void (*report)(void *arg, const char *line);
+	/*
+	 * Called with a line for the administrator, without a newline; session: the name of the one
+	 * that it is about, or NULL. May be NULL. */
+	void (*report)(void *arg, const char *session, const char *line);
 	void *report_arg;
 };
 

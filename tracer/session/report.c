@@ -8,17 +8,34 @@
 
 #include "tracer/session/session.h"
 
-void tracer_report(struct tracer *t, const char *fmt, ...)
+/* session: NULL, or its name. */
+static void report(struct tracer *t, const char *session, const char *fmt, va_list ap)
 {
 	char line[512];
-	va_list ap;
+	int n = session ? snprintf(line, sizeof(line), "session %s: ", session) : 0;
 
 	if (!t->config.report)
 		return;
+	vsnprintf(line + n, sizeof(line) - (size_t)n, fmt, ap);
+	t->config.report(t->config.report_arg, session, line);
+}
+
+void tracer_report(struct tracer *t, const char *fmt, ...)
+{
+	va_list ap;
+
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	report(t, NULL, fmt, ap);
 	va_end(ap);
-	t->config.report(t->config.report_arg, line);
+}
+
+void session_report(const struct session *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report(s->tracer, s->name, fmt, ap);
+	va_end(ap);
 }
 
 void session_failed(struct session *s, const char *fmt, ...)
@@ -30,7 +47,7 @@ void session_failed(struct session *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	tracer_report(s->tracer, "session %s: %s", s->name, line);
+	session_report(s, "%s", line);
 	if (config->failed)
 		config->failed(config->failed_arg, s->name, s->created, s->uid, line);
 }

@@ -174,8 +174,7 @@ static void restore_trace_of(struct restore *r, const char *line, uint32_t word_
 	if (!err)
 		err = eventlog_read(r->trace->log_fd, restore_event, r);
 	if (err)
-		tracer_report(r->t, "session %s: event log %u: %s", r->s->name, index,
-			      strerror(-err));
+		session_report(r->s, "event log %u: %s", index, strerror(-err));
 }
 
 static void restore_trace(struct restore *r, const char *line)

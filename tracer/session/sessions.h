@@ -100,4 +100,11 @@ void available_contexts(struct md_buf *out);    /* names, one a line */
 int owners_list(struct session *s, const char *channel, struct md_buf *names);
 int owner_streams(struct session *s, const char *channel, const char *owner, struct md_buf *names);
 
+/*
+ * Tells the administrator, as tracer_report (session.h), of a session: `session NAME: …`. Any
+ * thread, with tracer.lock or without.
+ */
+void session_report(const struct session *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 #endif
