@@ -43,11 +43,10 @@ static void note_error(struct output *o, int error)
 	pthread_mutex_unlock(&o->lock);
 	if (!changed)
 		return;
-	tracer_report(
-		o->s->tracer,
-		error ? "session %s: output: %s; recording continues until the buffers are full"
-		      : "session %s: output: %s",
-		o->s->name, error ? output_explain(o, error) : "written again");
+	session_report(o->s,
+		       error ? "output: %s; recording continues until the buffers are full"
+			     : "output: %s",
+		       error ? output_explain(o, error) : "written again");
 	report_change(o->s);
 }
 

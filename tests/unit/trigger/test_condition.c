@@ -117,8 +117,8 @@ static const char *act(const char *line)
 	if (action_parse(line, &a, &err))
 		snprintf(out, sizeof(out), "%d: %s", err.column, err.sentence);
 	else
-		snprintf(out, sizeof(out), "%d %s %s %s%llu", (int)a.kind, a.session, a.name,
-			 a.once ? "once " : "", (unsigned long long)a.rate);
+		snprintf(out, sizeof(out), "%d %s %s %s%llu", (int)a.kind, a.session,
+			 a.snapshot.name, a.once ? "once " : "", (unsigned long long)a.rate);
 	action_deinit(&a);
 	return out;
 }
@@ -130,6 +130,8 @@ static void actions(void)
 	CHECK_STR(act("notify"), "0   1");
 	CHECK_STR(act(" stop s every 3 "), "2 s  3");
 	CHECK_STR(act("snapshot s n max-size 1M once-after 2"), "5 s n once 2");
+	CHECK_STR(act("snapshot s last 10s after 5s every 2"), "5 s  2");
+	CHECK_STR(act("snapshot s n last"), "17: a time is missing here, as in 'last 10s'");
 	CHECK_STR(act("stpo s"), "0: no such action 'stpo'; did you mean 'stop'?");
 	CHECK_STR(act("stop s evry 3"), "7: 'evry' is not expected here; did you mean 'every'?");
 	CHECK_STR(act("stop s every 0"), "13: must be at least 1");

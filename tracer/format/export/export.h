@@ -3,8 +3,8 @@
  * The files of export/ that are made when they are opened: what the session holds, in the form of
  * another program.
  *
- *	export.c  the forms of session/exports.def, and one open: a maker (maker/maker.h) writes all events
- *	          held to a file in memory (os/memory_file.h), which counts as frozen memory
+ *	export.c  the forms of session/exports.def, and one open: a maker (maker/maker.h) writes all
+ *	          events held to a file in memory (os/memory_file.h), which counts as frozen memory
  *	csv.c     export/csv
  *	parquet.c  export/parquet, as parquet/ writes it
  *	otlp.c    export/otlp.jsonl; otlp_text.c: its lines; otlp_pipe.c: pipe.otlp (otlp.h)
