@@ -371,6 +371,7 @@ void tracer_close(struct tracer *t, bool keep)
 	maps_stop(t);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
+	kernel_prompt_end(t);
 	/* No other thread runs any more, and the triggers' hidden sessions are closed. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		if (keep)

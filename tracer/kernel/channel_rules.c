@@ -264,7 +264,7 @@ void kchannel_apply(struct channel *c)
 {
 	struct kernel *k = c->session->tracer->kernel;
 	struct kchannel *kc = c->kchannel;
-	bool recording;
+	bool recording, prompt;
 
 	if (!kc || !k)
 		return;
@@ -279,6 +279,11 @@ void kchannel_apply(struct channel *c)
 	pthread_mutex_lock(&kc->tracer->lock);
 	kc->applying = false;
 	kc->recording = recording;
+	prompt = recording && kc->need && !k->ops->track_by;
+	if (prompt != kc->prompt) {
+		kc->prompt = prompt;
+		kernel_prompt_update(kc->tracer);
+	}
 	kchannel_note_enabled(kc);
 	kc->changed[0] = '\0';
 	kc->error = 0;

@@ -121,19 +121,35 @@ static int leave_out_others(struct kchannel *kc, int attr, const struct track *t
 	return 0;
 }
 
-bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k)
+/* The parts of a status that sets, contexts and filters of the channel need. */
+static uint32_t find_need(const struct kchannel *kc)
 {
+	const struct rule_list *rules = &kc->channel->rules;
 	const struct track *t = kc->channel->session->track;
-	struct track copy;
+	uint64_t named = 0;
 	uint32_t need = 0;
-	int ret = 0;
 
 	for (int i = TRACK_PID + 1; i < TRACK_ATTRS; i++)
 		need |= t[i].some ? kstatus_need(TRAIL_CONTEXT_UID) : 0;
 	for (uint32_t i = 0; i < kc->context_count; i++)
 		need |= kstatus_need(kc->contexts[i]);
+	for (size_t i = 0; i < rules->count; i++)
+		if (rules->rules[i].filter && !rules->rules[i].disabled)
+			named |= filter_contexts_named(rules->rules[i].filter);
+	for (uint32_t kind = 0; kind < 64; kind++)
+		need |= named >> kind & 1 ? kstatus_need(kind) : 0;
+	return need;
+}
+
+bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k)
+{
+	const struct track *t = kc->channel->session->track;
+	struct track copy;
+	int ret = 0;
+
+	kc->need = find_need(kc);
 	if (!k->ops->track_by)
-		kernel_note_need(k, need);
+		kernel_note_need(k, kc->need);
 	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
 		if (track_equal(&t[i], &kc->tracked[i]))
 			continue;

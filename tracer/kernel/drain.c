@@ -463,3 +463,14 @@ int kchannel_drain(struct kchannel *kc, int unused)
 	pthread_mutex_unlock(&kc->tracer->lock);
 	return 0;
 }
+
+int kchannel_watch(struct kchannel *kc, int epoll)
+{
+	const struct backend_ops *ops = kc->tracer->kernel->ops;
+	int ret;
+
+	pthread_mutex_lock(&kc->lock);
+	ret = ops->watch && kc->bc ? ops->watch(kc->bc, epoll) : -EOPNOTSUPP;
+	pthread_mutex_unlock(&kc->lock);
+	return ret;
+}

@@ -427,6 +427,15 @@ struct kformat *kernel_format(struct kernel *k, struct kevent *e)
 	return f;
 }
 
+struct kformat *kernel_format_of(struct kernel *k, const char *system, const char *event)
+{
+	struct kevent *e = kernel_find(k, system, event, strlen(event));
+
+	if (!e && !kernel_refresh(k))
+		e = kernel_find(k, system, event, strlen(event));
+	return e ? kernel_format(k, e) : NULL;
+}
+
 void kernel_forget(struct kernel *k, const char *system, const char *name)
 {
 	struct kevent *e;

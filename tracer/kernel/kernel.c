@@ -56,6 +56,7 @@ void kernel_open(struct tracer *t)
 	CDS_INIT_LIST_HEAD(&k->dead);
 	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", hash_state_dir(t));
 	t->kernel = k;
+	t->kernel->format_of = kernel_format_of;
 	if (kernel_follower_make(t))
 		tracer_report(t, "out of memory: threads of the kernel are not followed");
 }
@@ -66,6 +67,8 @@ void kernel_close(struct tracer *t)
 
 	if (!k)
 		return;
+	kernel_prompt_end(t);
+	kernel_prompt_free(k);
 	kernel_channels_gc(t);
 	kernel_follower_free(k);
 	kcatalog_free(k);

@@ -13,15 +13,18 @@
  *	channel_tracking.c    … and for the session's inclusion sets
  *	instance_check.c      … whether other programs changed that
  *	drain.c               records of the kernel become events in the rings
- *	thread_events.c       the follower: births, names and ends of threads; contexts
+ *	prompt_drain.c        a thread that drains channels at once, if they need /proc
+ *	event_origin.c        contexts: what the thread of an event was
+ *	thread_events.c       the follower: births, names and ends of threads
+ *	id_calls.c            … and their changes of users, groups and namespaces
  *	thread_table.c        what each thread was at each time
- *	thread_status.c       what /proc says of a thread: users, groups, namespaces, priority
+ *	thread_status.c       what /proc says of a thread, and what follows from its calls
  *	statedump_writer.c    writes the state dump, and lines of `log`
  *
  * A kernel channel has a class in a trace and a buffer with a ring per CPU, as any channel. The
  * kernel records its events into the backend's buffers. kernel_drain moves them into the rings,
  * when a reader or the output needs them. So a flight recorder that is not read costs the daemon
- * nothing.
+ * nothing, unless it needs what only /proc knows.
  *
  * Locks: base/lock_order.h has their order. What the kernel has of a channel's rules belongs to the
  * holder of session.lock, who releases tracer.lock while he writes to the kernel.
@@ -92,6 +95,12 @@ struct kernel {
 	/* struct kchannel that must be closed; guarded by tracer.lock */
 	struct cds_list_head dead;
 	struct follower *follower;      /* constant; NULL: no memory */
+	/*
+	 * kernel_format_of, constant. The follower calls no other file of this room by name:
+	 * these call it.
+	 */
+	struct kformat *(*format_of)(struct kernel *k, const char *system, const char *event);
+	struct prompt_drain *prompt;    /* guarded by tracer.lock; NULL: not needed yet */
 	/* Number of threads that write a state dump. tracer.lock guards this and the next three. */
 	uint32_t dumps;
 	bool watching;                  /* the thread of pending.c runs */
@@ -143,6 +152,7 @@ struct kchannel {
 	size_t ever_count;
 	bool recording, adopted;
 	bool applying;                  /* kchannel_apply is under way, without tracer.lock */
+	bool prompt;    /* it records, and prompt_drain.c drains it */
 	int error;	/* of the last attempt to configure or read the kernel, or 0 */
 	char problem[160];              /* the same as a sentence, for `status` */
 	/* What other programs changed in the kernel, as a sentence; "": nothing */
@@ -155,6 +165,7 @@ struct kchannel {
 	struct track tracked[TRACK_ATTRS];      /* the sets that the kernel has */
 	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
 	bool track_again;               /* another program changed the set of threads */
+	uint32_t need;  /* parts of a status (thread_status.h) that the daemon needs of threads */
 	size_t next_filter;             /* index of the event whose filter is checked next */
 	char *functions;                /* names of the recorded functions; NULL: unknown */
 
@@ -201,6 +212,8 @@ struct kevent *kernel_find(struct kernel *k, const char *system, const char *nam
 struct kevent *kernel_event_by_id(struct kernel *k, uint32_t id);
 /* The event's format, kept for later calls; caller frees its reference. NULL: unreadable. */
 struct kformat *kernel_format(struct kernel *k, struct kevent *e);
+/* The same by name; reads the list of events again if it lacks the event. */
+struct kformat *kernel_format_of(struct kernel *k, const char *system, const char *event);
 /* Reads the format and does not keep it: keeping those of all 2300 events needs much memory. */
 int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out);
 void kernel_forget(struct kernel *k, const char *system, const char *name); /* it was removed */
@@ -331,8 +344,21 @@ void kernel_scan(struct tracer *t);
 /* What the thread was at this time of the trace. */
 void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread *out);
 
-/* From now on, threads that begin have these parts of their maker's status. */
+/* Reads the records about threads up to now; if some were lost, reads the threads again. */
+void kernel_follower_read(struct kernel *k);
+/* Adds the follower's buffers to an epoll(7). 0 or more; -errno. */
+int kernel_follower_watch(struct kernel *k, int epoll);
+/* The thread's status at this time (thread_status.h); reads the records up to then before. */
+void kernel_status(struct kernel *k, uint64_t time, int32_t tid, uint32_t need,
+		   struct kstatus *out);
+/*
+ * From now on, these parts of all threads' statuses are known. Takes up to 0.2 ms for each thread,
+ * once. Caller does not hold tracer.lock.
+ */
 void kernel_note_need(struct kernel *k, uint32_t need);
+
+/* ---- event_origin.c ---- */
+
 /* The thread that recorded an event, for contexts: it is looked up when one is needed. */
 struct event_origin {
 	struct kernel *kernel;
@@ -383,8 +409,18 @@ void kernel_statedumps_end(struct tracer *t);   /* waits for all; none begins an
 
 /* Moves the kernel's records into the channel's rings. Caller does not hold tracer.lock. 0 */
 int kchannel_drain(struct kchannel *kc, int unused);
-/* The same for a session. kernel_domain.c */
+/* kchannel_drain for a session. kernel_domain.c */
 void kernel_drain(struct session *s);
+/* Adds the channel's buffers to an epoll(7). Their number, or -errno. */
+int kchannel_watch(struct kchannel *kc, int epoll);
 void coders_free(struct kchannel *kc);
+
+/* ---- prompt_drain.c ---- */
+
+/* After kchannel.prompt was changed; starts the thread. Caller holds tracer.lock. */
+void kernel_prompt_update(struct tracer *t);
+/* Ends the thread for good. Caller does not hold tracer.lock. */
+void kernel_prompt_end(struct tracer *t);
+void kernel_prompt_free(struct kernel *k);      /* after kernel_prompt_end */
 
 #endif

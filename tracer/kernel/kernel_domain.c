@@ -156,20 +156,9 @@ void kernel_drain(struct session *s)
 	visit_channels(s, kchannel_drain, 0);
 }
 
-static int watch_channel(struct kchannel *kc, int epoll)
-{
-	const struct backend_ops *ops = kc->tracer->kernel->ops;
-	int ret;
-
-	pthread_mutex_lock(&kc->lock);
-	ret = ops->watch && kc->bc ? ops->watch(kc->bc, epoll) : -EOPNOTSUPP;
-	pthread_mutex_unlock(&kc->lock);
-	return ret;
-}
-
 static int kernel_watch(struct session *s, int epoll)
 {
-	return visit_channels(s, watch_channel, epoll);
+	return visit_channels(s, kchannel_watch, epoll);
 }
 
 /* The data that LKET has with every event of a hook */

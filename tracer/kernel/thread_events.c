@@ -10,19 +10,21 @@
 #include <string.h>
 
 #include "tracer/base/array.h"
-#include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
+#include "tracer/kernel/id_calls.h"
 #include "tracer/kernel/kevent/ring_page.h"
 #include "tracer/kernel/task/task.h"
 
 #define NAME "trailfs-threads"
 #define BYTES (256u << 10)      /* per CPU: enough for more than a thousand processes */
 
-enum what { BORN, RENAMED, ENDED, KINDS };
+enum what { BORN, RENAMED, ENDED, EXECUTED, KINDS, CALLED = KINDS, RETURNED, FAILED };
+
+#define QUESTIONS 512u          /* threads whose status is read at once */
 
 struct layout {                 /* of one event's records; id 0: the event is not available */
 	uint32_t id;
-	/* Offsets in the record; other: of clone_flags or the new name. */
+	/* Offsets in the record; other: of clone_flags, the new name or the thread before. */
 	uint32_t tid, comm, other;
 	uint32_t other_size;
 	uint32_t need;                  /* smallest size of a record */
@@ -31,9 +33,10 @@ struct layout {                 /* of one event's records; id 0: the event is no
 struct thread_record {
 	uint64_t time;
 	enum what what;
-	int32_t tid, maker;
+	int32_t tid, maker;             /* EXECUTED: maker is the thread before */
 	uint64_t flags;                 /* of clone(2) */
 	char comm[KTHREAD_COMM], after[KTHREAD_COMM];
+	struct kstatus_call call;       /* CALLED */
 };
 
 struct follower {
@@ -43,14 +46,17 @@ struct follower {
 	struct backend_channel *bc;     /* NULL: threads are not followed */
 	bool scanned;
 	struct layout layouts[KINDS];
+	struct id_calls calls;          /* while `need` has users and groups */
+	bool calls_enabled;
 	struct kthreads *threads;
-	struct kstatuses *statuses;
 	uint32_t need;                  /* parts of a status that were asked for so far */
+	uint32_t read;                  /* parts that were read of all threads */
+	uint64_t calls_since;           /* calls are recorded since this time */
 	uint32_t turn;                  /* grows with each read of records */
 	uint64_t until;                 /* the table is complete up to this time */
 	bool missed;                    /* during the current read */
-	struct thread_record *records;              /* records of the current read */
-	size_t count, room;
+	struct thread_record *records;  /* of the current read, and newer ones */
+	size_t count;
 };
 
 static void print_channel_name(const struct kernel *k, char *name, size_t size)
@@ -81,15 +87,14 @@ static const struct kformat_field *find_field(const struct kformat *f, const cha
 static void read_layout(struct kernel *k, struct layout *l, const char *system, const char *event,
 			 const char *comm, const char *other, uint32_t other_size)
 {
-	struct kevent *e = kernel_find(k, system, event, strlen(event));
-	struct kformat *f = e ? kernel_format(k, e) : NULL;
+	struct kformat *f = k->format_of(k, system, event);
 	const struct kformat_field *tid, *name, *more;
 
 	*l = (struct layout){ 0 };
 	if (!f)
 		return;
 	tid = find_field(f, "pid", 4);
-	name = find_field(f, comm, KTHREAD_COMM);
+	name = comm ? find_field(f, comm, KTHREAD_COMM) : tid;
 	more = other ? find_field(f, other, other_size) : tid;
 	if (tid && name && more && more->size <= 16)
 		*l = (struct layout){ .id = f->id,
@@ -101,10 +106,42 @@ static void read_layout(struct kernel *k, struct layout *l, const char *system, 
 	kformat_free(f);
 }
 
+/* NULL: no memory. */
+static struct thread_record *add_record(struct follower *f, uint64_t time, enum what what,
+					const uint8_t *bytes)
+{
+	struct thread_record *t;
+
+	if (!array_double(f->records, f->count)) {
+		f->missed = true;
+		return NULL;
+	}
+	t = &f->records[f->count++];
+	*t = (struct thread_record){ .time = clock_convert(&f->tracer->clock, time),
+			    .what = what,
+			    .tid = krecord_pid(bytes),
+			    .maker = krecord_pid(bytes) };
+	return t;
+}
+
+/* A call that changes users, groups or namespaces, or its return */
+static void queue_call(struct follower *f, uint64_t time, const uint8_t *bytes, size_t len)
+{
+	static const enum what whats[] = { [ID_CALL_BEGUN] = CALLED, [ID_CALL_DONE] = RETURNED,
+					   [ID_CALL_FAILED] = FAILED };
+	struct kstatus_call call;
+	enum id_call_record is = id_calls_read(&f->calls, bytes, len, &call);
+	struct thread_record *t;
+
+	/* After a new program's own record, the return of its call says nothing new. */
+	if (is != ID_CALL_NONE && !(is == ID_CALL_DONE && call.kind == KSTATUS_EXEC) &&
+	    (t = add_record(f, time, whats[is], bytes)))
+		t->call = call;
+}
+
 static void queue_record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
 {
 	struct follower *f = arg;
-	const struct clock *clock = &f->tracer->clock;
 	struct thread_record *t;
 	int what = 0;
 
@@ -112,19 +149,15 @@ static void queue_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	       (f->layouts[what].id != krecord_id(bytes) || len < f->layouts[what].need))
 		what++;
 	if (what == KINDS)
+		queue_call(f, time, bytes, len);
+	t = what == KINDS ? NULL : add_record(f, time, (enum what)what, bytes);
+	if (!t)
 		return;
-	if (f->count == f->room) {
-		if (!array_room(f->records, f->room ? 2 * f->room : 256)) {
-			f->missed = true;
-			return;
-		}
-		f->room = f->room ? 2 * f->room : 256;
-	}
-	t = &f->records[f->count++];
-	*t = (struct thread_record){ .time = clock_convert(clock, time),
-			    .what = what,
-			    .maker = krecord_pid(bytes) };
 	memcpy(&t->tid, bytes + f->layouts[what].tid, sizeof(t->tid));
+	if (what == EXECUTED) {
+		memcpy(&t->maker, bytes + f->layouts[what].other, sizeof(t->maker));
+		return;
+	}
 	memcpy(t->comm, bytes + f->layouts[what].comm, KTHREAD_COMM);
 	if (what == RENAMED)
 		memcpy(t->after, bytes + f->layouts[what].other, KTHREAD_COMM);
@@ -148,40 +181,64 @@ static int compare_times(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-static void apply_records(struct follower *f)
+static void apply_record(struct follower *f, const struct thread_record *t)
 {
-	if (f->count)
-		qsort(f->records, f->count, sizeof(*f->records), compare_times);
-	for (size_t i = 0; i < f->count; i++) {
-		const struct thread_record *t = &f->records[i];
+	struct kthreads *k = f->threads;
+	struct kthread_question q;
 
-		if (t->what == BORN) {
-			kthreads_born(f->threads, t->time, t->tid, t->maker, t->flags, t->comm);
-			if (f->need)
-				kstatuses_born(f->statuses, t->tid, t->maker,
-					       kthreads_number(f->threads, t->maker), f->turn,
-					       f->need, t->flags);
-		} else if (t->what == RENAMED)
-			kthreads_renamed(f->threads, t->time, t->tid, t->comm, t->after);
-		else
-			kthreads_ended(f->threads, t->time, t->tid, t->comm);
-	}
-	f->count = 0;
+	if (t->what == BORN) {
+		/* Its maker's present priority: no record says when that changes. */
+		if (kthreads_lacks(k, t->time, t->maker, f->need & KSTATUS_PRIO, f->turn, &q)) {
+			kstatus_read(q.number, q.need, &q.is);
+			kthreads_learn(k, &q, f->turn);
+		}
+		kthreads_born(k, t->time, t->tid, t->maker, t->flags, t->comm);
+	} else if (t->what == RENAMED)
+		kthreads_renamed(k, t->time, t->tid, t->comm, t->after);
+	else if (t->what == ENDED)
+		kthreads_ended(k, t->time, t->tid, t->comm);
+	else if (t->what == EXECUTED)
+		kthreads_executed(k, t->time, t->tid, t->maker);
+	else if (t->what == CALLED)
+		kthreads_called(k, t->tid, &t->call);
+	else
+		kthreads_returned(k, t->time, t->tid, t->what == RETURNED);
 }
 
-/* Reads all records up to now into the table. */
-static void catch_up(struct follower *f)
+/*
+ * Buffers are read one after the other: of a thread that moved to another CPU, a record in a buffer
+ * that was read late may be there while the one before it is not. All that came before `until` are
+ * there. Newer ones wait for the next read, which has those before them.
+ */
+static void apply_records(struct follower *f, uint64_t until)
+{
+	size_t i = 0;
+
+	if (f->count)
+		qsort(f->records, f->count, sizeof(*f->records), compare_times);
+	while (i < f->count && f->records[i].time <= until)
+		apply_record(f, &f->records[i++]);
+	f->count -= i;
+	memmove(f->records, f->records + i, f->count * sizeof(*f->records));
+}
+
+/* Reads all records up to now into the table, and those before the time of an event. */
+static void catch_up(struct follower *f, uint64_t event)
 {
 	struct backend_sink sink = { .record = queue_record, .missed = note_missed, .arg = f };
 	const struct backend_ops *ops = f->tracer->kernel->ops;
 	uint64_t now = clock_now(&f->tracer->clock);
 
+	if (now < event)
+		now = event;
 	f->missed = false;
 	for (uint32_t cpu = 0; f->bc && cpu < f->tracer->cpus; cpu++)
 		ops->drain(f->bc, cpu, &sink);
-	if (f->missed)
+	if (f->missed) {
 		kthreads_missed(f->threads, f->until);
-	apply_records(f);
+		f->read = 0;
+	}
+	apply_records(f, now);
 	f->until = now;
 	f->turn++;
 }
@@ -195,25 +252,94 @@ void kernel_thread(struct kernel *k, uint64_t time, int32_t tid, struct kthread 
 		return;
 	pthread_mutex_lock(&f->lock);
 	if (f->bc && time >= f->until)
-		catch_up(f);
+		catch_up(f, time);
 	kthreads_at(f->threads, time, tid, out);
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* What /proc says of the thread: see thread_status.h. */
-static void get_status(struct kernel *k, uint64_t time, int32_t tid, uint32_t need,
-		       struct kstatus *out)
+/* ---- status; caller holds the lock ---- */
+
+static void answer(struct follower *f, struct kthread_question *q, size_t count)
+{
+	uint32_t turn = f->turn;
+
+	for (size_t i = 0; i < count; i++)
+		kstatus_read(q[i].number, q[i].need, &q[i].is);
+	/* No record says when a priority changes. */
+	if (count > 1 || q->need != KSTATUS_PRIO)
+		catch_up(f, 0);
+	for (size_t i = 0; i < count; i++)
+		kthreads_learn(f->threads, &q[i], turn);
+}
+
+/* Reads what all threads lack. */
+static void read_all(struct follower *f)
+{
+	struct kthread_question *q = calloc(QUESTIONS, sizeof(*q));
+	size_t count = 0;
+
+	/* Each thread is asked once, and again if it changed meanwhile: some may do so forever. */
+	for (int i = 0; q && i < 256; i++) {
+		count = kthreads_lacking(f->threads, f->need, q, QUESTIONS);
+		if (!count)
+			break;
+		answer(f, q, count);
+	}
+	free(q);
+	f->read = f->need;
+}
+
+static void scan(struct follower *f)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	/* Without a channel there is nothing to follow yet: the first start scans. */
+	if (!f->bc || f->scanned)
+		return;
+	if (kthreads_scan(f->threads, &err))
+		tracer_report(f->tracer, "names and processes are known only of threads that "
+			      "begin from now on: %s", err.sentence);
+	f->scanned = true;
+}
+
+static void add_need(struct follower *f, uint32_t need)
+{
+	if (!f->bc || !(need & ~f->need))
+		return;
+	f->need |= need | KSTATUS_IDS;
+	if (!f->calls_enabled) {
+		id_calls_enable(&f->calls, f->tracer->kernel, f->bc);
+		f->calls_enabled = true;
+		f->calls_since = clock_now(&f->tracer->clock);
+	}
+	/* All threads, before what needs it is recorded: their children inherit it. */
+	scan(f);
+	catch_up(f, 0);
+	read_all(f);
+}
+
+void kernel_status(struct kernel *k, uint64_t time, int32_t tid, uint32_t need,
+		   struct kstatus *out)
 {
 	struct follower *f = k->follower;
+	struct kthread_question q;
+	struct kthread is;
 
 	*out = (struct kstatus){ 0 };
 	if (!f || !tid)
 		return;
 	pthread_mutex_lock(&f->lock);
-	f->need |= need;
+	add_need(f, need);
 	if (f->bc && time >= f->until)
-		catch_up(f);
-	*out = *kstatuses_find(f->statuses, tid, kthreads_number(f->threads, tid), f->turn, need);
+		catch_up(f, time);
+	/* This may find that the thread has another parent now. */
+	kthreads_at(f->threads, time, tid, &is);
+	if (kthreads_lacks(f->threads, time, tid, need, f->turn, &q)) {
+		answer(f, &q, 1);
+		kthreads_at(f->threads, time, tid, &is);
+	}
+	if (time >= f->calls_since)
+		*out = is.status;
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -224,145 +350,47 @@ void kernel_note_need(struct kernel *k, uint32_t need)
 	if (!f || !need)
 		return;
 	pthread_mutex_lock(&f->lock);
-	f->need |= need;
+	add_need(f, need);
 	pthread_mutex_unlock(&f->lock);
 }
 
 void kernel_scan(struct tracer *t)
 {
 	struct follower *f = t->kernel ? t->kernel->follower : NULL;
-	struct tr_err err = TR_ERR_INIT;
 
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
-	/* Without a channel there is nothing to follow yet: the first start scans. */
-	if (f->bc && !f->scanned) {
-		if (kthreads_scan(f->threads, &err))
-			tracer_report(t, "names and processes are known only of threads that "
-				      "begin from now on: %s", err.sentence);
-		f->scanned = true;
-	}
+	scan(f);
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* ---- contexts ---- */
-
-static const struct kthread *find_thread(struct event_origin *w)
+void kernel_follower_read(struct kernel *k)
 {
-	if (!w->asked) {
-		kernel_thread(w->kernel, w->ts, w->tid, &w->is);
-		if (!w->tid)
-			snprintf(w->is.comm, sizeof(w->is.comm), "swapper/%u", w->cpu);
-		w->asked = true;
-	}
-	return &w->is;
-}
+	struct follower *f = k->follower;
 
-/* What /proc has. False: it is unknown. */
-static bool find_status(struct event_origin *w, uint32_t kind, int64_t *value)
-{
-	uint32_t need = kstatus_need(kind);
-
-	if (need & ~w->has) {
-		w->has |= need;
-		for (uint32_t i = 0; w->kc && i < w->kc->context_count; i++)
-			w->has |= kstatus_need(w->kc->contexts[i]);
-		get_status(w->kernel, w->ts, w->tid, w->has, &w->status);
-	}
-	return kstatus_value(&w->status, kind, value);
-}
-
-static size_t put_context(struct event_origin *w, uint32_t kind, uint8_t *at)
-{
-	size_t size = kcontext_size(kind);
-	int32_t value;
-	int64_t of_proc;
-
-	memset(at, 0, size);
-	if (kstatus_need(kind)) {
-		find_status(w, kind, &of_proc);
-		value = (int32_t)of_proc;
-		memcpy(at, &value, sizeof(value));
-		return size;
-	}
-	if (kind == TRAIL_CONTEXT_PROCNAME) {
-		memcpy(at, find_thread(w)->comm, KTHREAD_COMM);
-		return size;
-	}
-	value = kind == TRAIL_CONTEXT_CPU_ID ? (int32_t)w->cpu
-		: kind == TRAIL_CONTEXT_PID  ? find_thread(w)->pid
-		: kind == TRAIL_CONTEXT_PPID ? find_thread(w)->ppid
-					     : w->tid;
-	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID ||
-	    kind == TRAIL_CONTEXT_TID || kind == TRAIL_CONTEXT_PPID)
-		memcpy(at, &value, sizeof(value));
-	return size;
-}
-
-void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at)
-{
-	if (w->contexts) {
-		memcpy(at, w->contexts, w->contexts_len);
+	if (!f)
 		return;
-	}
-	for (uint32_t i = 0; i < kc->context_count; i++)
-		at += put_context(w, kc->contexts[i], at);
+	pthread_mutex_lock(&f->lock);
+	if (f->bc)
+		catch_up(f, 0);
+	if (f->bc && f->need & ~f->read)
+		read_all(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
-bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
+int kernel_follower_watch(struct kernel *k, int epoll)
 {
-	struct event_origin *w = who;
-	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind,
-							w->contexts, w->contexts_len)
-					: NULL;
+	struct follower *f = k->follower;
+	int ret = 0;
 
-	(void)name;
-	if (at) {
-		kcontext_value(kind, at, out);
-		return out->type != FILTER_NONE;
-	}
-	*out = (struct filter_value){ .type = FILTER_SIGNED };
-	switch (kind) {
-	case TRAIL_CONTEXT_CPU_ID:
-		out->i = w->cpu;
-		return true;
-	case TRAIL_CONTEXT_TID:
-		out->i = w->tid;
-		return true;
-	case TRAIL_CONTEXT_PID:
-		out->i = find_thread(w)->pid;
-		return out->i >= 0;
-	case TRAIL_CONTEXT_PPID:
-		out->i = find_thread(w)->ppid;
-		return out->i >= 0;
-	case TRAIL_CONTEXT_PROCNAME:
-		*out = (struct filter_value){ .type = FILTER_STRING,
-					      .s = find_thread(w)->comm,
-					      .len = strnlen(find_thread(w)->comm, KTHREAD_COMM) };
-		return out->len > 0;
-	default:
-		if (kcontext_value_type(kind) == FILTER_UNSIGNED)
-			out->type = FILTER_UNSIGNED;
-		return kstatus_need(kind) && find_status(w, kind, &out->i);
-	}
-}
-
-bool event_origin_is_in(struct event_origin *w, const struct track *only)
-{
-	static const struct { int attr; uint32_t kind; } by[] = {
-		{ TRACK_KERNEL_VPID, TRAIL_CONTEXT_VPID },
-		{ TRACK_KERNEL_UID, TRAIL_CONTEXT_UID },
-		{ TRACK_KERNEL_GID, TRAIL_CONTEXT_GID },
-	};
-	int64_t value;
-
-	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++)
-		if (only[by[i].attr].some &&
-		    !(find_status(w, by[i].kind, &value) &&
-		      track_has(&only[by[i].attr], (uint32_t)value)))
-			return false;
-	return true;
+	if (!f)
+		return 0;
+	pthread_mutex_lock(&f->lock);
+	if (f->bc)
+		ret = k->ops->watch ? k->ops->watch(f->bc, epoll) : -EOPNOTSUPP;
+	pthread_mutex_unlock(&f->lock);
+	return ret;
 }
 
 /* ---- start and stop ---- */
@@ -375,11 +403,8 @@ int kernel_follower_make(struct tracer *t)
 		return -ENOMEM;
 	f->tracer = t;
 	f->threads = kthreads_create(tasks_global() ? KTHREADS_PROC : KTHREADS_LIST);
-	f->statuses = kstatuses_create();
 	f->turn = 1;    /* 0: a status that was not read */
-	if (!f->threads || !f->statuses) {
-		kthreads_destroy(f->threads);
-		kstatuses_destroy(f->statuses);
+	if (!f->threads) {
 		free(f);
 		return -ENOMEM;
 	}
@@ -394,6 +419,9 @@ static void stop_following(struct follower *f, bool remove)
 		f->tracer->kernel->ops->channel_close(f->bc, remove);
 	f->bc = NULL;
 	f->scanned = false;
+	f->calls_enabled = false;
+	f->need = f->read = 0;
+	f->count = 0;
 }
 
 void kernel_follower_free(struct kernel *k)
@@ -404,7 +432,6 @@ void kernel_follower_free(struct kernel *k)
 		return;
 	stop_following(f, !f->users);   /* else the next daemon continues it */
 	kthreads_destroy(f->threads);
-	kstatuses_destroy(f->statuses);
 	pthread_mutex_destroy(&f->lock);
 	free(f->records);
 	free(f);
@@ -420,6 +447,7 @@ static int start_following(struct follower *f, struct tr_err *err)
 		[BORN] = { "task", "task_newtask", "comm", "clone_flags", 0 },
 		[RENAMED] = { "task", "task_rename", "oldcomm", "newcomm", KTHREAD_COMM },
 		[ENDED] = { "sched", "sched_process_exit", "comm", NULL, 0 },
+		[EXECUTED] = { "sched", "sched_process_exec", NULL, "old_pid", 4 },
 	};
 	struct backend_geometry g = { .bytes = BYTES,
 				      .cpus = f->tracer->cpus,
@@ -427,11 +455,10 @@ static int start_following(struct follower *f, struct tr_err *err)
 				      .tsc = f->tracer->clock.mult != 0 };
 	struct kernel *k = f->tracer->kernel;
 	char name[64];
-	int ret;
+	int ret = 0;
 
 	print_channel_name(k, name, sizeof(name));
-	ret = kernel_refresh(k);
-	for (int i = 0; i < KINDS && !ret; i++)
+	for (int i = 0; i < KINDS; i++)
 		read_layout(k, &f->layouts[i], events[i].system, events[i].event, events[i].comm,
 			     events[i].other, events[i].size);
 	/* Adopt a killed daemon's channel: it has records that were not read yet. */
@@ -442,6 +469,9 @@ static int start_following(struct follower *f, struct tr_err *err)
 			ret = k->ops->enable(f->bc, events[i].system, events[i].event, true);
 	if (!ret)
 		ret = k->ops->record(f->bc, true);
+	/* Nothing was recorded since the last channel was removed. */
+	if (!ret && f->until)
+		kthreads_missed(f->threads, f->until);
 	if (ret)
 		stop_following(f, true);
 	return ret;

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/kernel/thread_table.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tracer/base/array.h"
 #include "tracer/kernel/task/task.h"
 
 #define BUCKETS 8192u           /* a power of two */
-#define STATES_MAX 16u          /* of one thread id: names and lives */
+#define STATES_MAX 256u         /* of one thread id: names, changes of a status and lives */
 #define ENDED_MAX 16384u        /* most ended threads that are remembered */
 #define ENTRIES_MAX 262144u     /* with more threads, the table is emptied */
 
@@ -22,6 +18,8 @@ struct state {                  /* holds until the next state begins */
 	struct kthread is;
 	bool guess;             /* from /proc, of an unknown time */
 	bool orphan;            /* /proc was asked since the parent ended */
+	uint32_t tried;         /* parts of the status for which /proc was asked */
+	uint32_t turn;          /* when KSTATUS_PRIO was asked for last */
 };
 
 struct entry {                  /* all states of one thread id */
@@ -29,6 +27,9 @@ struct entry {                  /* all states of one thread id */
 	int32_t tid;
 	uint32_t epoch;
 	uint64_t ended;         /* when the last life ended; 0: it has not */
+	uint64_t version;       /* kthreads.version at its last change */
+	bool calling;           /* `call` has not returned */
+	struct kstatus_call call;
 	uint32_t count;         /* at least 1 */
 	struct state *states;   /* ordered by time */
 };
@@ -39,6 +40,7 @@ struct kthreads {
 	enum kthreads_source source;
 	struct tasks list;      /* of KTHREADS_LIST, sorted by tid */
 	uint32_t listed;        /* its epoch, from 1; 0: not read yet */
+	uint64_t version;       /* grows with each change of a thread */
 	uint32_t epoch;         /* grows when records were lost … */
 	uint64_t missed;        /* … since this time */
 	struct {
@@ -94,69 +96,7 @@ void kthreads_destroy(struct kthreads *k)
 	free(k);
 }
 
-/* ---- /proc ---- */
-
 static const struct kthread unknown = { .pid = -1, .ppid = -1 };
-
-static ssize_t read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n;
-}
-
-static void set_comm(struct kthread *t, const char *comm)
-{
-	size_t n = strnlen(comm, KTHREAD_COMM - 1);
-
-	memset(t->comm, 0, sizeof(t->comm));
-	memcpy(t->comm, comm, n);
-}
-
-/*
- * /proc appends a worker's current work to its name, as in kworker/0:2H-kblockd; the task's own
- * name lacks that.
- */
-static void strip_worker(char *comm)
-{
-	if (!strncmp(comm, "kworker/", 8) && strncmp(comm, "kworker/R-", 10) != 0)
-		comm[strcspn(comm, "+-")] = '\0';
-}
-
-/* Sets process and parent, by the numbers of /proc. False: the thread does not exist. */
-static bool read_status(int32_t number, struct kthread *t)
-{
-	char path[48], text[1024], *pid, *ppid;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", number);
-	if (read_file(path, text, sizeof(text)) <= 0 || !(pid = strstr(text, "\nTgid:")) ||
-	    !(ppid = strstr(text, "\nPPid:")))
-		return false;
-	t->pid = (int32_t)strtol(pid + 6, NULL, 10);
-	t->ppid = (int32_t)strtol(ppid + 6, NULL, 10);
-	return true;
-}
-
-/* What /proc says about a thread; pid -1 if it does not exist. */
-static struct kthread read_proc(int32_t tid)
-{
-	struct kthread t = unknown;
-	char path[48], text[64];
-
-	if (!read_status(tid, &t))
-		return t;
-	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
-	if (read_file(path, text, sizeof(text)) > 0) {
-		text[strlen(text) - 1] = '\0';  /* the newline */
-		strip_worker(text);
-		set_comm(&t, text);
-	}
-	return t;
-}
 
 /* ---- the list ---- */
 
@@ -192,15 +132,16 @@ static struct kthread find_listed(struct kthreads *k, int32_t tid)
 	found = k->list.count ? bsearch(&key, k->list.items, k->list.count, sizeof(key),
 					compare_tids) : NULL;
 	if (found) {
-		if (read_status(found->number, &t))
+		if (kthread_read_ids(found->number, &t))
 			t.ppid = tasks_translate(&k->list, t.ppid);
 		t.pid = found->pid;
-		set_comm(&t, found->comm);
+		kthread_set_comm(&t, found->comm);
 	}
 	return t;
 }
 
-int32_t kthreads_number(struct kthreads *k, int32_t tid)
+/* In /proc; 0: unknown. */
+static int32_t find_number(struct kthreads *k, int32_t tid)
 {
 	struct task key = { .tid = tid };
 	const struct task *found;
@@ -216,7 +157,7 @@ int32_t kthreads_number(struct kthreads *k, int32_t tid)
 /* What is known about a thread now; pid -1 if it does not exist. */
 static struct kthread ask(struct kthreads *k, int32_t tid)
 {
-	return k->source == KTHREADS_PROC   ? read_proc(tid)
+	return k->source == KTHREADS_PROC   ? kthread_read(tid)
 	       : k->source == KTHREADS_LIST ? find_listed(k, tid)
 					    : unknown;
 }
@@ -228,8 +169,15 @@ static struct state *last_of(struct entry *e)
 	return &e->states[e->count - 1];
 }
 
-static bool append_state(struct entry *e, uint64_t from, const struct kthread *is, bool guess)
+static void note_change(struct kthreads *k, struct entry *e)
 {
+	e->version = ++k->version;
+}
+
+static bool append_state(struct kthreads *k, struct entry *e, uint64_t from,
+			 const struct kthread *is, bool guess)
+{
+	note_change(k, e);
 	if (e->count == STATES_MAX) {
 		memmove(e->states, e->states + 1, (STATES_MAX - 1) * sizeof(*e->states));
 		e->count--;
@@ -263,13 +211,19 @@ static struct entry *get_entry(struct kthreads *k, int32_t tid, const struct kth
 		return NULL;
 	e->tid = tid;
 	e->epoch = k->epoch;
-	if (!append_state(e, 0, known, true)) {
+	if (!append_state(k, e, 0, known, true)) {
 		free(e);
 		return NULL;
 	}
 	*at = e;
 	k->count++;
 	return e;
+}
+
+/* But for the status */
+static bool same_thread(const struct kthread *a, const struct kthread *b)
+{
+	return a->pid == b->pid && a->ppid == b->ppid && !strcmp(a->comm, b->comm);
 }
 
 static struct entry *find_or_ask(struct kthreads *k, int32_t tid)
@@ -286,31 +240,15 @@ static struct entry *find_or_ask(struct kthreads *k, int32_t tid)
 	 * Records were lost: check whether the thread is still the same. If it has ended, assume
 	 * that it was the same until its end.
 	 */
-	if (is.pid >= 0 && memcmp(&is, &last_of(e)->is, sizeof(is)) != 0)
-		append_state(e, k->missed, &is, true);
+	if (is.pid >= 0 && !same_thread(&is, &last_of(e)->is))
+		append_state(k, e, k->missed, &is, true);
 	e->epoch = k->epoch;
 	return e;
 }
 
-static void scan_proc(struct kthreads *k)
+static void ask_each(void *arg, int32_t tid)
 {
-	DIR *proc = opendir("/proc"), *tasks;
-	struct dirent *d;
-	char path[48];
-
-	while (proc && (d = readdir(proc))) {
-		if (d->d_name[0] < '1' || d->d_name[0] > '9')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%.12s/task", d->d_name);
-		tasks = opendir(path);
-		while (tasks && (d = readdir(tasks)))
-			if (d->d_name[0] != '.')
-				find_or_ask(k, (int32_t)strtol(d->d_name, NULL, 10));
-		if (tasks)
-			closedir(tasks);
-	}
-	if (proc)
-		closedir(proc);
+	find_or_ask(arg, tid);
 }
 
 int kthreads_scan(struct kthreads *k, struct tr_err *err)
@@ -318,7 +256,7 @@ int kthreads_scan(struct kthreads *k, struct tr_err *err)
 	int ret = 0;
 
 	if (k->source == KTHREADS_PROC)
-		scan_proc(k);
+		kthread_each(ask_each, k);
 	if (k->source == KTHREADS_LIST) {
 		k->listed = 0;
 		ret = refresh_list(k, err);
@@ -344,7 +282,8 @@ void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker
 		is.ppid = is.pid;
 	if (!(flags & CLONE_THREAD))
 		is.pid = tid;
-	set_comm(&is, comm);
+	kstatus_inherit(&is.status, tid, maker, flags);
+	kthread_set_comm(&is, comm);
 	e = get_entry(k, tid, &unknown);
 	if (!e)
 		return;
@@ -352,8 +291,9 @@ void kthreads_born(struct kthreads *k, uint64_t time, int32_t tid, int32_t maker
 	if (last_of(e)->guess)
 		last_of(e)->is = unknown;
 	e->ended = 0;
+	e->calling = false;
 	e->epoch = k->epoch;
-	append_state(e, time, &is, false);
+	append_state(k, e, time, &is, false);
 }
 
 void kthreads_renamed(struct kthreads *k, uint64_t time, int32_t tid, const char *before,
@@ -365,11 +305,11 @@ void kthreads_renamed(struct kthreads *k, uint64_t time, int32_t tid, const char
 	if (!e)
 		return;
 	if (last_of(e)->guess)
-		set_comm(&last_of(e)->is, before);
+		kthread_set_comm(&last_of(e)->is, before);
 	last_of(e)->guess = false;
 	is = last_of(e)->is;
-	set_comm(&is, after);
-	append_state(e, time, &is, false);
+	kthread_set_comm(&is, after);
+	append_state(k, e, time, &is, false);
 }
 
 void kthreads_ended(struct kthreads *k, uint64_t time, int32_t tid, const char *comm)
@@ -380,7 +320,7 @@ void kthreads_ended(struct kthreads *k, uint64_t time, int32_t tid, const char *
 	if (!e)
 		return;
 	if (last_of(e)->guess)
-		set_comm(&last_of(e)->is, comm);
+		kthread_set_comm(&last_of(e)->is, comm);
 	last_of(e)->guess = false;
 	e->ended = time;
 	old = find_slot(k, k->ended[i].tid);
@@ -391,10 +331,31 @@ void kthreads_ended(struct kthreads *k, uint64_t time, int32_t tid, const char *
 	k->next_ended = (i + 1) % ENDED_MAX;
 }
 
+/* From then on, the thread has what this call changes; NULL: nothing is known of it. */
+static void change_status(struct kthreads *k, struct entry *e, uint64_t time,
+			  const struct kstatus_call *call)
+{
+	struct kthread is = last_of(e)->is;
+
+	if (call && is.status.have & KSTATUS_IDS)
+		kstatus_called(&is.status, call);
+	else
+		is.status = (struct kstatus){ 0 };
+	/* Without memory for it, nothing is known of the time before, either. */
+	if (!append_state(k, e, time, &is, last_of(e)->guess))
+		last_of(e)->is.status = (struct kstatus){ 0 };
+}
+
 void kthreads_missed(struct kthreads *k, uint64_t since)
 {
 	k->epoch++;
 	k->missed = since;
+	for (uint32_t i = 0; i < BUCKETS; i++)
+		for (struct entry *e = k->buckets[i]; e; e = e->next) {
+			e->calling = false;
+			if (last_of(e)->is.status.have)
+				change_status(k, e, since, NULL);
+		}
 }
 
 /*
@@ -410,10 +371,13 @@ static const struct kthread *find_orphan(struct kthreads *k, struct entry *e, ui
 	    parent->ended > time)
 		return &last_of(e)->is;
 	now = ask(k, e->tid);
-	if (now.pid == is.pid && now.ppid != is.ppid) {
+	/* Its parent may have begun to end only. */
+	if (now.pid == is.pid && now.ppid == is.ppid)
+		return &last_of(e)->is;
+	if (now.pid == is.pid)
 		is.ppid = now.ppid;
-		append_state(e, parent->ended, &is, last_of(e)->guess);
-	}
+	is.status.have &= ~(uint32_t)KSTATUS_PARENT;
+	append_state(k, e, parent->ended, &is, last_of(e)->guess);
 	last_of(e)->orphan = true;
 	return &last_of(e)->is;
 }
@@ -430,4 +394,101 @@ void kthreads_at(struct kthreads *k, uint64_t time, int32_t tid, struct kthread 
 		;
 	if (i < e->count)
 		*out = i == e->count - 1 ? *find_orphan(k, e, time) : e->states[i].is;
+}
+
+/* ---- status ---- */
+
+void kthreads_called(struct kthreads *k, int32_t tid, const struct kstatus_call *call)
+{
+	struct entry *e = find_or_ask(k, tid);
+
+	if (!e)
+		return;
+	note_change(k, e);
+	e->calling = true;
+	e->call = *call;
+}
+
+void kthreads_returned(struct kthreads *k, uint64_t time, int32_t tid, bool success)
+{
+	struct entry *e = find_or_ask(k, tid);
+
+	if (!e)
+		return;
+	note_change(k, e);
+	/* A call that began before its records did may have changed anything. */
+	if (success)
+		change_status(k, e, time, e->calling ? &e->call : NULL);
+	e->calling = false;
+}
+
+void kthreads_executed(struct kthreads *k, uint64_t time, int32_t tid, int32_t before)
+{
+	static const struct kstatus_call call = { .kind = KSTATUS_EXEC };
+	struct entry *e = find_or_ask(k, tid), *old = *find_slot(k, before);
+	struct kthread is;
+
+	if (!e)
+		return;
+	is = last_of(e)->is;
+	/* The new program has the number of the process. */
+	is.status = old ? last_of(old)->is.status : (struct kstatus){ 0 };
+	is.status.vtid = is.status.vpid;
+	if (old != e)
+		append_state(k, e, time, &is, last_of(e)->guess);
+	e->ended = 0;
+	e->calling = false;
+	change_status(k, e, time, &call);
+}
+
+/* Asks for these parts of the last state, if the thread can be read now. */
+static bool ask_status(struct kthreads *k, const struct entry *e, uint32_t need,
+		       struct kthread_question *out)
+{
+	if (!need || e->ended || e->calling)
+		return false;
+	*out = (struct kthread_question){ .tid = e->tid,
+					  .number = find_number(k, e->tid),
+					  .need = need,
+					  .version = e->version };
+	return out->number > 0;
+}
+
+static uint32_t find_lacks(struct entry *e, uint32_t need)
+{
+	return kstatus_missing(&last_of(e)->is.status, need) & ~last_of(e)->tried;
+}
+
+size_t kthreads_lacking(struct kthreads *k, uint32_t need, struct kthread_question *out,
+			size_t max)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < BUCKETS && n < max; i++)
+		for (struct entry *e = k->buckets[i]; e && n < max; e = e->next)
+			n += ask_status(k, e, find_lacks(e, need), &out[n]);
+	return n;
+}
+
+bool kthreads_lacks(struct kthreads *k, uint64_t time, int32_t tid, uint32_t need, uint32_t turn,
+		    struct kthread_question *out)
+{
+	struct entry *e = tid ? find_or_ask(k, tid) : NULL;
+
+	if (!e || last_of(e)->from > time)
+		return false;
+	if (last_of(e)->turn == turn)
+		need &= ~(uint32_t)KSTATUS_PRIO;
+	return ask_status(k, e, find_lacks(e, need) | (need & KSTATUS_PRIO), out);
+}
+
+void kthreads_learn(struct kthreads *k, const struct kthread_question *q, uint32_t turn)
+{
+	struct entry *e = *find_slot(k, q->tid);
+
+	if (!e || e->version != q->version)
+		return;
+	kstatus_merge(&last_of(e)->is.status, &q->is);
+	last_of(e)->tried |= q->need;
+	last_of(e)->turn = turn;
 }

@@ -75,15 +75,15 @@ static void many(void)
 {
 	struct kthreads *k = kthreads_create(KTHREADS_NOTHING);
 
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 400; i++) {
 		char from[16], to[16];
 
 		snprintf(from, sizeof(from), "n%d", i);
 		snprintf(to, sizeof(to), "n%d", i + 1);
 		kthreads_renamed(k, 1000 + (uint64_t)i, 5, from, to);
 	}
-	CHECK_STR(at(k, 1099, 5), "-1 n100");
-	CHECK_STR(at(k, 1090, 5), "-1 n91");
+	CHECK_STR(at(k, 1399, 5), "-1 n400");
+	CHECK_STR(at(k, 1390, 5), "-1 n391");
 	CHECK_STR(at(k, 1000, 5), "-1 ");
 	/* Ends are remembered for a while, then the entry goes. */
 	for (int i = 0; i < 20000; i++) {
@@ -141,6 +141,90 @@ static void parents(void)
 	CHECK(ppid_at(k, 179, child) == NO_THREAD - 5 && ppid_at(k, 185, child) == self);
 	CHECK(ppid_at(k, 179, child) == NO_THREAD - 5);
 	CHECK(write(pipes[1], "x", 1) == 1 && waitpid(child, NULL, 0) == child);
+	kthreads_destroy(k);
+}
+
+/* "UID EUID SUID" at this time; -1: unknown. */
+static const char *users_at(struct kthreads *k, uint64_t time, int32_t tid)
+{
+	static char text[64];
+	static const uint32_t kinds[] = { TRAIL_CONTEXT_UID, TRAIL_CONTEXT_EUID,
+					  TRAIL_CONTEXT_SUID };
+	struct kthread t;
+	int64_t v[3];
+
+	kthreads_at(k, time, tid, &t);
+	for (int i = 0; i < 3; i++)
+		if (!kstatus_value(&t.status, kinds[i], &v[i]))
+			v[i] = -1;
+	snprintf(text, sizeof(text), "%d %d %d", (int)v[0], (int)v[1], (int)v[2]);
+	return text;
+}
+
+static void set(struct kthreads *k, uint64_t time, int32_t tid, struct kstatus_call call)
+{
+	kthreads_called(k, tid, &call);
+	kthreads_returned(k, time, tid, true);
+}
+
+/* What follows from calls and births, at the time of each. */
+static void users(void)
+{
+	struct kthreads *k = kthreads_create(KTHREADS_NOTHING);
+	struct kthread_question q = { .tid = 7 };
+	struct kstatus_call ids = { KSTATUS_USERS, 3, { 1, 2, 3 } };
+
+	kthreads_born(k, 100, 7, 1, 0, "sh");
+	CHECK_STR(users_at(k, 100, 7), "-1 -1 -1");
+	/* There is nothing to ask here. */
+	CHECK(!kthreads_lacks(k, 100, 7, KSTATUS_IDS, 1, &q));
+	CHECK(!kthreads_lacking(k, KSTATUS_IDS, &q, 1));
+	set(k, 110, 7, ids);
+	CHECK_STR(users_at(k, 110, 7), "-1 -1 -1");
+	/* What was read counts if the thread did not change. */
+	q.is = (struct kstatus){ .have = KSTATUS_IDS | KSTATUS_SAVED, .vpid = 7, .vtid = 7 };
+	kthreads_learn(k, &q, 1);
+	CHECK_STR(users_at(k, 110, 7), "-1 -1 -1");
+	for (q.version = 1; q.version < 20; q.version++)
+		kthreads_learn(k, &q, 1);
+	CHECK_STR(users_at(k, 110, 7), "0 0 0");
+	CHECK_STR(users_at(k, 109, 7), "-1 -1 -1");
+	kthreads_born(k, 120, 8, 7, 0, "a");
+	set(k, 130, 7, ids);
+	kthreads_born(k, 140, 9, 7, 0, "b");
+	CHECK_STR(users_at(k, 129, 7), "0 0 0");
+	CHECK_STR(users_at(k, 130, 7), "1 2 3");
+	CHECK_STR(users_at(k, 150, 8), "0 0 0");
+	CHECK_STR(users_at(k, 150, 9), "1 2 3");
+	/* A call that fails */
+	kthreads_called(k, 9, &(struct kstatus_call){ KSTATUS_USERS, 1, { 5 } });
+	kthreads_returned(k, 160, 9, false);
+	CHECK_STR(users_at(k, 160, 9), "1 2 3");
+	/* setuid: by one who may set all, as it is none of the others; or may be one without. */
+	set(k, 170, 9, (struct kstatus_call){ KSTATUS_USERS, 1, { 3 } });
+	CHECK_STR(users_at(k, 170, 9), "-1 3 3");
+	set(k, 170, 8, (struct kstatus_call){ KSTATUS_USERS, 1, { 3 } });
+	CHECK_STR(users_at(k, 170, 8), "3 3 3");
+	set(k, 180, 7, (struct kstatus_call){ KSTATUS_USERS, 2, { UINT32_MAX, 3 } });
+	CHECK_STR(users_at(k, 180, 7), "1 3 3");
+	set(k, 190, 7, (struct kstatus_call){ KSTATUS_USERS, 2, { UINT32_MAX, 1 } });
+	CHECK_STR(users_at(k, 190, 7), "1 1 3");
+	kthreads_executed(k, 200, 7, 7);
+	CHECK_STR(users_at(k, 200, 7), "1 -1 -1");
+	/* In a user namespace numbers are others. */
+	set(k, 210, 7, (struct kstatus_call){ KSTATUS_UNSHARE, 1, { CLONE_NEWUSER } });
+	set(k, 220, 7, ids);
+	CHECK_STR(users_at(k, 219, 7), "1 -1 -1");
+	CHECK_STR(users_at(k, 220, 7), "-1 -1 -1");
+	/* A call that began before its records did */
+	kthreads_returned(k, 230, 8, true);
+	CHECK_STR(users_at(k, 229, 8), "3 3 3");
+	CHECK_STR(users_at(k, 230, 8), "-1 -1 -1");
+	set(k, 240, 9, ids);
+	CHECK_STR(users_at(k, 240, 9), "1 2 3");
+	kthreads_missed(k, 250);
+	CHECK_STR(users_at(k, 249, 9), "1 2 3");
+	CHECK_STR(users_at(k, 250, 9), "-1 -1 -1");
 	kthreads_destroy(k);
 }
 
@@ -213,6 +297,7 @@ int main(void)
 	CASE(lives);
 	CASE(before);
 	CASE(many);
+	CASE(users);
 	CASE(parents);
 	CASE(proc);
 	CASE(list);

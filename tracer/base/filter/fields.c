@@ -24,6 +24,16 @@ const struct filter_node *filter_named_field(const struct filter *f, size_t i)
 	return find_number(f->root, &i);
 }
 
+uint64_t filter_contexts_named(const struct filter *f)
+{
+	uint64_t kinds = 0;
+
+	for (const struct filter_node *n = f->made; n; n = n->made)
+		if (n->kind == NODE_CONTEXT && n->context < 64)
+			kinds |= UINT64_C(1) << n->context;
+	return kinds;
+}
+
 void filter_app_contexts(const struct filter *f, struct md_buf *out)
 {
 	for (const struct filter_node *n = f->made; n; n = n->made)

@@ -156,6 +156,8 @@ int filter_fail_field(const struct filter *f, const struct filter_node *field, i
 		      const char *sentence, struct tr_err *err);
 /* Appends the names of the event's fields in the form that filters use, each with a NUL. */
 void filter_event_names(const struct filter_event *e, struct md_buf *out);
+/* The kinds (enum trail_context) of the contexts that the filter names, one bit each. */
+uint64_t filter_contexts_named(const struct filter *f);
 /* Appends the `provider:name` of each application context that the filter names, with a NUL. */
 void filter_app_contexts(const struct filter *f, struct md_buf *out);
 /*
