@@ -27,7 +27,7 @@ begin() {
 # ask: what trailfs says: `counts|stats EVENT NUMBER`, sales of the map: `ITEM COUNT SUM`
 ask() {
 	awk '/^#/ || $3 == "*" { next } { print $3, $4 }' "$s/counts" | sort >"$work/counts"
-	awk '$1 == "event" { print $5, $3 }' "$s/stats" | sort >"$work/stats"
+	awk '$1 == "event" { print $NF, $3 }' "$s/stats" | sort >"$work/stats"
 	cat "$s/user/maps/items/values" >"$work/items" && cat "$s/user/maps/all/values" >"$work/all" ||
 		fail "the maps cannot be read"
 	awk '/^#/ { on = 1; next } on { print (NF > 3 ? $3 "_" $4 : $3), $1, $2 }' "$work/items" |
