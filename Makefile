@@ -409,7 +409,7 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	$(INSTALL) -m 644 ustlib/python/trail.py $(DESTDIR)$(PYTHONDIR)/
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/
 	$(INSTALL) -m 644 docs/trail.3 docs/trail-preload.3 docs/trail-lttng.3 docs/trail-python.3 $(DESTDIR)$(MANDIR)/man3/
-	$(INSTALL) -m 644 docs/trailfs.4 $(DESTDIR)$(MANDIR)/man4/
+	$(INSTALL) -m 644 docs/trailfs.4 docs/trailfs-*.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
 	$(INSTALL) -m 644 README.md LICENSE $(DOCUMENTS) $(DESTDIR)$(DOCDIR)/
 	$(INSTALL) -d $(DESTDIR)$(DOCDIR)/examples $(DESTDIR)$(SYSUSERSDIR) $(DESTDIR)$(UNITDIR)
@@ -453,7 +453,7 @@ uninstall:				## remove what install installed
 		$(addprefix $(DESTDIR)$(LIBDIR)/,$(notdir $(PRELOAD_LIBS))) \
 		$(DESTDIR)$(LIBDIR)/libtrail.a $(DESTDIR)$(LIBDIR)/pkgconfig/trail.pc $(DESTDIR)$(MANDIR)/man3/trail-preload.3 \
 		$(DESTDIR)$(MANDIR)/man3/trail.3 \
-		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf \
+		$(DESTDIR)$(MANDIR)/man4/trailfs.4 $(DESTDIR)$(MANDIR)/man4/trailfs-*.4 $(DESTDIR)$(MANDIR)/man8/trailfs.8 $(DESTDIR)$(TMPFILESDIR)/trailfs.conf \
 		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
 	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3

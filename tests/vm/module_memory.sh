@@ -85,7 +85,7 @@ is "as many with the next daemon" $first $started
 kill -9 $(daemon_pids)
 within 20 daemon_ended || fail "the daemon lives"
 umount -l "$MNT"
-sed -n '/^\.Ss What a dead daemon leaves/,/^\.Ed/p' "$top/docs/trailfs.4" |
+sed -n '/^\.Ss What a dead daemon leaves/,/^\.Ed/p' "$top/docs/trailfs-kernel.4" |
 	sed '1,/^\.Bd/d; /^\.Ed/d' >"$work/by_hand"
 has "$(cat "$work/by_hand")" 'rmmod trail_events'
 before=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)

@@ -5,7 +5,7 @@
  *
  * Blocks of one size, packed (alignment 0), the byte order of this machine, heartbeats. A cycle is
  * one nanosecond, counted from the epoch. Attributes of definitions that begin with `trail_` say
- * what LTT cannot: docs/trailfs.4.
+ * what LTT cannot: docs/trailfs-views.4.
  */
 #ifndef TRACER_EXPORT_LTT_H
 #define TRACER_EXPORT_LTT_H
