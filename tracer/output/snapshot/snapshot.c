@@ -143,6 +143,7 @@ static int reserve(struct session *s, const struct snapshot_request *r, struct s
 		   struct tr_err *err)
 {
 	const char *name = r->name[0] ? r->name : NULL;
+	char chosen[SNAPSHOT_NAME_MAX + 1];
 	int64_t now = wall_clock();
 	struct snapshot *sn;
 	unsigned int n = 0;
@@ -155,13 +156,13 @@ static int reserve(struct session *s, const struct snapshot_request *r, struct s
 		return tr_fail(err, -ENOSPC, "a session has at most %u snapshots", SNAPSHOTS_MAX);
 	if (name && find_snapshot(s, name))
 		return tr_fail(err, -EEXIST, "there is a snapshot '%s' already", name);
+	/* The list must not have the new one yet: the chosen name would be taken by itself. */
+	if (!name)
+		choose_name(s, chosen, sizeof(chosen));
 	sn = add_snapshot(s, new_key(now));
 	if (!sn)
 		return tr_fail(err, -ENOMEM, "out of memory");
-	if (name)
-		snprintf(sn->name, sizeof(sn->name), "%s", name);
-	else
-		choose_name(s, sn->name, sizeof(sn->name));
+	snprintf(sn->name, sizeof(sn->name), "%s", name ? name : chosen);
 	sn->unnamed = !name;
 	sn->created = now;
 	set_interval(sn, s, r);
