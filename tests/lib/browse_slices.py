@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """browse_slices.py DIRECTORY...: what a browser draws of the slices of `timeline.html`.
 
-Each directory has a `timeline.html` and the `json` of the same events. The slices are found in
+Each directory has a `timeline.html` and the `json` of the same events; in one with the name
+`tracked`, inclusion sets left threads of the kernel out. The slices are found in
 `json` by slice_oracle.py; Chromium draws the page at three zooms; each column that a slice fills
 must differ from the same row without slices. What threads do must follow from the switches. Prints
 the first mistake and exits with 1, else the numbers of columns and of switches for each directory. Exit status 77: the browser does not work here.
@@ -105,7 +106,7 @@ def ended_around(s):
 
 
 def look(b, directory):
-    slices, first, last = read_slices(directory + "/json")
+    slices, first, last = read_slices(directory + "/json", directory.endswith("/tracked"))
     rows = {}
     for s in slices:
         depth, outer = 0, s.outer()

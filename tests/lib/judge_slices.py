@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""judge_slices.py JSON CHROME PERFETTO PAGE FLAME STATS FOLDED [times]: whether the first three have
+"""judge_slices.py JSON CHROME PERFETTO PAGE FLAME STATS FOLDED [times|tracked]: whether the first three have
 the slices, instants, counters, switches and names that follow from the lines of JSON, and STATS their
 numbers by name. With `times`, FLAME has the times of all paths; else it is XML.
 
-slice_oracle.py finds the slices in `export/json`. Prints the first difference and exits with 1;
+slice_oracle.py finds the slices in `export/json`. tracked: inclusion sets
+leave threads of the kernel out. Prints the first difference and exits with 1;
 else prints the numbers of slices, instants, counters and switches.
 """
 import json
@@ -13,7 +14,7 @@ import struct
 import sys
 import xml.etree.ElementTree as xml
 
-from slice_oracle import CPUS, Slices, fold, read_event, since_of, totals
+from slice_oracle import CPUS, Slices, fold, lost_requests, read_event, since_of, totals
 
 LOSSES = CPUS + (3 << 20)
 
@@ -107,10 +108,12 @@ def lines_of(path):
         return [json.loads(line) for line in lines]
 
 
-def expected(path):
+def expected(path, tracked):
     events = lines_of(path)
     f, begun = Found(), []
-    state, slices = {"known": set(), "woken": {}}, Slices(since_of(events))
+    since = since_of(events)
+    lost = lost_requests(events, since, tracked)
+    state, slices = {"known": set(), "woken": {}}, Slices(since, lost)
     for event in events:
         if "event" not in event:    # a loss
             continue
@@ -122,7 +125,8 @@ def expected(path):
         f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))
         if tid in state["woken"]:
             f.flows.append((state["woken"].pop(tid), event["time"]))
-    f.dropped = slices.finish()
+    old = sum(time < since for time, dev, sector in lost)
+    f.dropped, f.tracked = slices.finish() + old, len(lost) - old
     f.instants += [b[1:] for b in begun if b and b[0].dropped]
     f.slices = [(s.track, s.begin, s.end, s.name, s.ended) for s in slices.all if not s.dropped]
     f.paths = fold(slices.all)
@@ -357,7 +361,7 @@ def page(path):
             f.counters.append((time, counters[number], json.loads(value)))
             continue
         if head == "z":
-            start, f.dropped = int(cells[0]), int(cells[1])
+            start, f.dropped, f.tracked = int(cells[0]), int(cells[1]), int(cells[3])
             continue
         kind, (*number, since, track) = head[0], head[1:].split(" ")
         time, track = time + int(since), tracks[track]
@@ -452,7 +456,7 @@ def compare_folded(path, want):
 
 
 def main():
-    want, notes = expected(sys.argv[1]), {}
+    want, notes = expected(sys.argv[1], sys.argv[8:] == ["tracked"]), {}
     want.compare(chrome(sys.argv[2], want), "chrome")
     want.compare(perfetto(sys.argv[3], notes), "perfetto")
     with open(sys.argv[1], encoding="utf-8") as lines:
@@ -464,12 +468,13 @@ def main():
                     sys.exit("annotations:\n%r\n%r" % (event, have))
     shown = page(sys.argv[4])
     shown.flows = want.flows        # the page has the events alone
-    if shown.dropped != want.dropped:
-        sys.exit("page: %d begins dropped of %d" % (shown.dropped, want.dropped))
+    if (shown.dropped, shown.tracked) != (want.dropped, want.tracked):
+        sys.exit("page: begins dropped: %r %r" % ((shown.dropped, shown.tracked),
+                                                  (want.dropped, want.tracked)))
     want.compare(shown, "page")
     compare_stats(sys.argv[6], want)
     compare_folded(sys.argv[7], want)
-    if len(sys.argv) > 8:
+    if sys.argv[8:] == ["times"]:
         flame(sys.argv[5], want)
     else:
         xml.parse(sys.argv[5])

@@ -55,10 +55,14 @@ class Slice:
 
 
 class Slices:
-    """Takes events in order. `all` has the slices; `since`: the first event of a cut ring."""
+    """Takes events in order. `all` has the slices; `since`: the first event of a cut ring.
 
-    def __init__(self, since=0):
+    lost: (time, dev, sector) of requests that are dropped.
+    """
+
+    def __init__(self, since=0, lost=()):
         self.open, self.current, self.lanes, self.all, self.since = {}, {}, [], [], since
+        self.lost = lost
 
     def thread(self, e):
         tid = e.tid if e.tid is not None and e.tid >= 0 else None
@@ -82,7 +86,8 @@ class Slices:
     def track(self, e):
         if e.side and e.kernel and not e.call and re.match("(x86_)?irq_", e.name):
             return INTERRUPTS + e.cpu
-        track = self.lane(e) if e.request else None
+        lost = e.request and e.begins and (e.time, *e.key[2]) in self.lost
+        track = self.lane(e) if e.request and not lost else None
         return track or self.thread(e) or CPUS + e.cpu
 
     def leave(self, stack, depth, time):
@@ -103,7 +108,8 @@ class Slices:
             calls = [i for i, s in enumerate(stack) if s.event.call]
             if calls:
                 self.leave(stack, calls[-1], e.time)
-        if not e.side or (e.call and (e.pair in NO_RETURN or track >= CPUS)):
+        if not e.side or (e.call and (e.pair in NO_RETURN or track >= CPUS)) or \
+                (e.request and track < DISKS):
             return None
         if e.begins:
             if e.request:
@@ -121,7 +127,7 @@ class Slices:
         return s
 
     def finish(self):
-        """Drops the begins whose ends were overwritten. Returns how many."""
+        """Drops the begins whose ends were overwritten. Returns how many (without self.lost)."""
         for s in self.all:
             s.dropped = not s.ended and s.begin < self.since
         for s in self.all:
@@ -182,11 +188,27 @@ def since_of(lines):
                 e["kind"] in ("overwritten", "packets")), default=0)
 
 
-def read_slices(path):
+def lost_requests(lines, since, tracked=False):
+    """The requests that are dropped: those without an end, if they are older than `since`, or if
+    threads of the kernel are left out (tracked)."""
+    begun, lost = {}, set()
+    for e in lines:
+        if e.get("event") not in ("block_rq_issue", "block_rq_complete"):
+            continue
+        key = e["fields"]["dev"], e["fields"]["sector"]
+        before = begun.pop(key, None)
+        if e["event"] == "block_rq_issue":
+            lost.add(before)
+            begun[key] = (e["time"], *key)
+    return {r for r in lost | set(begun.values()) if r and (tracked or r[0] < since)}
+
+
+def read_slices(path, tracked=False):
     """The slices of a file of export/json that are shown, and the times of its first and last event."""
     with open(path, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
-    slices = Slices(since_of(lines))
+    since = since_of(lines)
+    slices = Slices(since, lost_requests(lines, since, tracked))
     lines = [line for line in lines if "event" in line]
     for line in lines:
         slices.take(read_event(line))

@@ -385,6 +385,8 @@ void session_changed(struct session *s);
 bool session_serves(const struct session *s, uid_t uid);
 /* The inclusion sets of the user domain have the process. */
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
+/* The inclusion sets of the kernel domain leave threads out. Takes tracer.lock. */
+bool session_leaves_threads_out(struct session *s);
 /*
  * Sets the state words of applications, the switch bytes and the kernel's events by the rules. Runs
  * a barrier if it switched an event off or changed its filter. Caller holds session.lock, too;

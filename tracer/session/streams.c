@@ -292,3 +292,14 @@ int owner_streams(struct session *s, const char *channel, const char *owner, str
 {
 	return list_names(s, channel, owner, names);
 }
+
+bool session_leaves_threads_out(struct session *s)
+{
+	bool some = false;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	for (int i = TRACK_PID; i < TRACK_ATTRS; i++)
+		some = some || s->track[i].some;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return some;
+}

@@ -223,7 +223,8 @@ int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_
 		slices_switch(&p->slices, cpu, (int64_t)number_of(&k->next, o));
 	if (!k->side && !k->leaves_calls)
 		return take_fields(p, s, e, o);
-	t = slices_track(&p->slices, k, o, cpu, slices_thread(&p->slices, k, o, cpu, &pid));
+	t = slices_track(&p->slices, k, o, cpu, slices_thread(&p->slices, k, o, cpu, &pid),
+			 o->ts);
 	if (!t)
 		return -ENOMEM;
 	side = slices_take(&p->slices, t, k, o, o->ts);

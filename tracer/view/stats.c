@@ -60,12 +60,13 @@ static bool have_pairs(const struct merge *m)
 }
 
 /* Pairs need the events of all streams in the order of time. */
-static int take_in_order(struct stats *st, struct merge *m, uint64_t limit)
+static int take_in_order(struct stats *st, struct merge *m, uint64_t limit, bool tracked)
 {
 	struct cursor *c;
 	int ret = 0;
 
 	st->pairs->slices.since = merge_since(m);
+	st->pairs->slices.tracked = tracked;
 	st->pairs->stacks = st->frames ? st->frames->stacks : NULL;
 	while (!ret && (c = merge_top(m, limit))) {
 		ret = take_event(st, &st->tally.streams[m->heap[0].rank], c);
@@ -100,7 +101,8 @@ static int take_streams(struct stats *st, struct merge *m, uint64_t limit)
 static uint64_t state_of(struct session *s, const struct stats *st, const struct merge *m)
 {
 	const uint64_t of_session[] = { st->offset, session_chunk(s), st->counts.discarded,
-					st->counts.overwritten, st->counts.unfiltered, m->count };
+					st->counts.overwritten, st->counts.unfiltered, m->count,
+					session_leaves_threads_out(s) };
 	uint64_t h = hash_bytes(HASH_START, of_session, sizeof(of_session));
 
 	for (size_t i = 0; i < m->count; i++) {
@@ -158,7 +160,8 @@ static int take_held(struct stats *st, struct session *s, struct merge *m, uint6
 	if (!ret)
 		ret = frames_create(s, m, &st->frames);
 	if (!ret)
-		ret = have_pairs(m) ? take_in_order(st, m, limit) : take_streams(st, m, limit);
+		ret = have_pairs(m) ? take_in_order(st, m, limit, session_leaves_threads_out(s))
+				    : take_streams(st, m, limit);
 	if (!ret)
 		ret = merge_failed(m);
 	tally_sum(&st->tally);

@@ -258,6 +258,7 @@ static void put_pair(const struct pair *p, uint64_t most, struct rows *r)
 
 static int print_pairs(const struct stats *st, struct rows *r)
 {
+	const struct slices_dropped *dropped = &st->pairs->slices.dropped;
 	const struct pair **rows = calloc(st->pairs->count + 1, sizeof(struct pair *));
 	char heading[HEADING_MAX];
 	uint32_t n = 0;
@@ -278,12 +279,16 @@ static int print_pairs(const struct stats *st, struct rows *r)
 	table_end(r);
 	if (st->pairs->more)
 		put_remark(r, "more than %u pairs: the others are left out", PAIRS_MAX);
-	if (st->pairs->slices.dropped)
+	if (dropped->overwritten)
 		put_remark(r,
 			   "%" PRIu64 " begins without an end because events were overwritten",
-			   st->pairs->slices.dropped);
+			   dropped->overwritten);
+	if (dropped->tracked)
+		put_remark(r, "%" PRIu64 " begins without an end because of tracking",
+			   dropped->tracked);
 	rows_number(r, "pairs_left_out", st->pairs->more);
-	rows_number(r, "begins_dropped", st->pairs->slices.dropped);
+	rows_number(r, "begins_dropped", dropped->overwritten);
+	rows_number(r, "begins_dropped_by_tracking", dropped->tracked);
 	free(rows);
 	return 0;
 }

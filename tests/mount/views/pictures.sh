@@ -23,7 +23,7 @@ begin() {
 	printf '%s\n' "$@" >"$s/user/events"
 	printf '%s\n' vpid vtid procname >"$s/user/contexts"
 }
-# end NAME [FORM]: judges the session, keeps its page, and removes it. FORM: of json
+# end NAME [FORM [tracked]]: judges the session, keeps its page, and removes it. FORM: of json
 end() {
 	d=$work/$1
 	mkdir "$d"
@@ -33,7 +33,8 @@ end() {
 	done
 	cat "$s/stats" >"$d/stats" || fail "$1: cannot read stats"
 	python3 "$top/tests/lib/judge_slices.py" "$d/json" "$d/chrome.json" "$d/perfetto" \
-		"$d/timeline.html" "$d/flame.svg" "$d/stats" "$d/flame.folded" >"$d/judged" 2>&1 ||
+		"$d/timeline.html" "$d/flame.svg" "$d/stats" "$d/flame.folded" $3 \
+		>"$d/judged" 2>&1 ||
 		fail "$1: $(tail -c 3000 "$d/judged")"
 	checks=$((checks + 1))
 	echo "# $1: $(cat "$d/judged") slices, instants, counters, switches, flows"
@@ -116,6 +117,32 @@ if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; th
 		END { print most }' "$work/signals/chrome.json")"
 	calls dd if=/dev/zero of=/dev/null bs=1 count=3000
 	end busy
+
+	# Requests of a process: other threads have most of their ends.
+	mkdir "$s" && mkfifo "$work/go"
+	printf '%s\n' block_rq_issue block_rq_complete >"$s/kernel/events"
+	echo 'pid tid procname' >"$s/kernel/contexts"
+	sh -c 'read x <"$0"; exec dd if=/dev/zero of="$1" bs=64k count=300 oflag=direct' \
+		"$work/go" "$work/disk" 2>/dev/null &
+	p=$!
+	echo $p >"$s/kernel/track/pid"
+	put start "$s/control"
+	echo >"$work/go"
+	wait $p
+	put stop "$s/control"
+	rm -f "$work/go" "$work/disk"
+	if [ "$(grep -c block_rq_issue "$s/export/json")" -gt 0 ]; then
+		cat "$s/stats" "$s/export/report.html" >"$work/said"
+		end tracked json tracked
+		gone=$(sed -n 's/^# \([0-9]*\) begins without an end because of tracking$/\1/p' \
+			"$work/said")
+		echo "# tracked: ${gone:-0} requests without an end"
+		[ -z "$gone" ] || has "$(cat "$work/said")" "\"tracked\":$gone,"
+		is "stripes of requests" 0 "$(grep -c 'no end' "$work/tracked/chrome.json")"
+	else
+		echo "# no block device has requests of dd here"
+		rmdir "$s"
+	fi
 
 	# What threads do.
 	mkdir "$s"

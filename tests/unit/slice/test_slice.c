@@ -133,7 +133,7 @@ static void drops(void)
 		take(&v, t, &end_b, 110, SLICE_END, 20);
 		take(&v, t, &begin_b, 120, SLICE_BEGIN, 0);
 		slices_finish(&v, 130);
-		CHECK(v.dropped == 1);
+		CHECK(v.dropped.overwritten == 1 && v.dropped.tracked == 0);
 		if (run)
 			break;
 		slices_replay(&v);
@@ -144,6 +144,59 @@ static void drops(void)
 		t = slices_find(&v, 100);
 	}
 	CHECK(cut.count == 1 && cut.begin[0] == 120);
+	slices_deinit(&v);
+}
+
+/* An event of the request of device 8 with this sector, on the track that it gets. */
+static enum slice_side request(struct slices *v, enum slice_side side, uint32_t sector,
+			       uint64_t time, struct slice_track **t)
+{
+	static const struct md_type word = { .kind = MD_INT };
+	uint32_t payload[2] = { 8, sector };
+	const struct md_occurrence o = { .payload = (const uint8_t *)payload,
+					 .end = (const uint8_t *)(payload + 2) };
+	const struct slice_class k = { .side = side, .is_request = true, .pair = 4,
+				       .dev = { .type = &word, .quick = true },
+				       .sector = { .type = &word, .quick = true, .at = 4 } };
+
+	*t = slices_track(v, &k, &o, 0, 100, time);
+	return slices_take(v, *t, &k, &o, time);
+}
+
+/*
+ * Where threads are left out, each request without an end is dropped, however many they are: it is
+ * an instant of its thread in the second run, and leaves its track to the requests that have ends.
+ */
+static void tracks_requests(void)
+{
+	const uint32_t many = SLICE_REQUESTS + 44;
+	struct slices v;
+	struct slice_track *t;
+
+	start(&v, 0);
+	v.tracked = true;
+	for (int run = 0; run < 2; run++) {
+		for (uint32_t i = 0; i < many; i++) {
+			CHECK(request(&v, SLICE_BEGIN, i, 10 + i, &t) ==
+			      (run ? SLICE_NONE : SLICE_BEGIN));
+			CHECK((t->tid >= SLICE_DISKS) == !run);
+		}
+		CHECK(request(&v, SLICE_BEGIN, 1000, 1000, &t) == SLICE_BEGIN);
+		CHECK(!run || t->tid == SLICE_DISKS);
+		CHECK(request(&v, SLICE_END, 1000, 1010, &t) == SLICE_END);
+		CHECK(t->open[t->depth].begin == 1000);
+		CHECK(request(&v, SLICE_END, 5000, 1020, &t) == SLICE_NONE && t->tid == 100);
+		slices_finish(&v, 2000);
+		CHECK(v.dropped.tracked == many && v.dropped.overwritten == 0);
+		if (run)
+			break;
+		slices_replay(&v);
+		memset(&cut, 0, sizeof(cut));
+		v.track_size = sizeof(struct slice_track);
+		v.unended = note;
+		v.arg = &cut;
+	}
+	CHECK(cut.count == 0);
 	slices_deinit(&v);
 }
 
@@ -198,6 +251,7 @@ int main(void)
 	CASE(cuts);
 	CASE(calls);
 	CASE(drops);
+	CASE(tracks_requests);
 	CASE(is_deep);
 	CASE(measures);
 	return test_summary();

@@ -91,6 +91,39 @@ uint64_t maker_since(struct maker *m)
 	return since ? m->clock_offset + since : 0;
 }
 
+static bool declares(const struct stream *s, const char *event)
+{
+	bool found = false;
+	uint32_t left;
+
+	pthread_mutex_lock(&s->trace->lock);
+	left = s->class->event_count;
+	pthread_mutex_unlock(&s->trace->lock);
+	for (uint32_t id = 0; left && id <= MD_EVENT_ID_MAX && !found; id++) {
+		const struct md_event *e = md_stream_event(s->class, id);
+
+		left -= !!e;
+		found = e && !strcmp(e->name, event);
+	}
+	return found;
+}
+
+bool maker_declares(struct maker *m, const char *event)
+{
+	struct merge *merge = begin_run(m);
+	const struct md_stream *last = NULL;
+	bool found = false;
+
+	for (size_t i = 0; merge && !m->err && i < merge->count && !found; i++) {
+		const struct stream *s = &merge->cursors[i]->stream;
+
+		found = s->class != last && declares(s, event);
+		last = s->class;
+	}
+	merge_destroy(merge);
+	return found;
+}
+
 static void end_run(struct maker *m, struct merge *merge)
 {
 	if (!m->err)

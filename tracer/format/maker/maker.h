@@ -69,6 +69,8 @@ void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, u
  * ones. 0: none is cut.
  */
 uint64_t maker_since(struct maker *m);
+/* A stream of the session has events of this name, or may get some. */
+bool maker_declares(struct maker *m, const char *event);
 /*
  * Calls add() for the classes that events up to m->limit have, in the order of their first events.
  * The row has no values, time, host and CPU.

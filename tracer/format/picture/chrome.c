@@ -318,16 +318,20 @@ void chrome_make(struct maker *m)
 						.counter = add_counter, .lose = add_lost,
 						.json = true };
 	struct chrome v = { .m = m };
-	uint64_t dropped;
+	struct slices_dropped dropped;
 
 	md_buf_puts(&m->out, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
 	maker_names(m, false);
 	dropped = tracks_run(m, &form, &v);
 	md_buf_printf(&m->out, "\n],\"otherData\":{\"start\":\"%" PRIu64 "\"", v.start);
-	if (dropped)
+	if (dropped.overwritten)
 		md_buf_printf(&m->out,
 			      ",\"begins without an end, which was overwritten\":\"%" PRIu64 "\"",
-			      dropped);
+			      dropped.overwritten);
+	if (dropped.tracked)
+		md_buf_printf(&m->out,
+			      ",\"begins without an end because of tracking\":\"%" PRIu64 "\"",
+			      dropped.tracked);
 	md_buf_puts(&m->out, "}}\n");
 	free(v.shown);
 }

@@ -195,10 +195,14 @@ static void put_picture(struct flame *v)
 	md_buf_puts(out, "<text x=\"6\" y=\"26\">");
 	md_buf_puts(out, v->by_stack ? "By callstack: " : "Time in slices, of all threads: ");
 	put_amount(v, v->nodes[0].total);
-	if (v->dropped)
+	if (v->dropped.overwritten)
 		md_buf_printf(out,
 			      "; without %" PRIu64 " begins whose ends were overwritten",
-			      v->dropped);
+			      v->dropped.overwritten);
+	if (v->dropped.tracked)
+		md_buf_printf(out,
+			      "; without %" PRIu64 " begins that have no end because of tracking",
+			      v->dropped.tracked);
 	md_buf_puts(out, "</text>\n");
 	md_buf_puts(out, tools);
 	put_frame(v, &v->nodes[0], &at);

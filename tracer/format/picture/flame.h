@@ -31,7 +31,7 @@ struct flame_node {
 struct flame {
 	struct maker *m;
 	bool by_stack;          /* numbers are events, not ns */
-	uint64_t dropped;       /* begins whose ends were overwritten */
+	struct slices_dropped dropped;
 	struct stack stack;     /* of the current event */
 	struct md_buf name;     /* of the current frame */
 	struct flame_node *nodes;       /* node 0: all; owned */

@@ -16,9 +16,10 @@
  *   v COUNTER VALUE            a value of the event before, without tabs: `v0 12`
  *   x NS TRACK                 where the innermost slice is cut, whose end is not known: `x120 0`
  *   l TRACK FROM TO TITLE      a loss on this track, NS since the first event, and what it is
- *   z START DROPPED LIVE       the last line: the time of the first event, ns since the epoch; how
- *                              many begins are instants, as their ends were overwritten; and of
- *                              live.html after how many ms a browser loads it again, else 0
+ *   z START DROPPED LIVE TRACKED  the last line: the time of the first event, ns since the epoch;
+ *                              how many begins are instants, as their ends were overwritten; of
+ *                              live.html after how many ms a browser loads it again, else 0; and
+ *                              how many begins are instants because of inclusion sets
  *   y NAMES                    the names of code addresses of the event before, as JSON
  *
  * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
@@ -310,13 +311,13 @@ void page_write(struct maker *m, unsigned int live)
 						.lose = add_lost };
 	struct page v = { .m = m };
 	const char *rest = html_begin(&m->out, page_begin, EVENTS_HERE);
-	uint64_t dropped;
+	struct slices_dropped dropped;
 
 	begin_block(&v);
 	maker_names(m, false);
 	dropped = tracks_run(m, &form, &v);
-	md_buf_printf(&m->out, "z\t%" PRIu64 "\t%" PRIu64 "\t%u\n" BLOCK_END, v.start,
-		      dropped, live);
+	md_buf_printf(&m->out, "z\t%" PRIu64 "\t%" PRIu64 "\t%u\t%" PRIu64 "\n" BLOCK_END, v.start,
+		      dropped.overwritten, live, dropped.tracked);
 	md_buf_put(&m->out, rest, (size_t)(page_end - rest));
 	md_buf_deinit(&v.text);
 }

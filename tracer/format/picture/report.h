@@ -80,7 +80,8 @@ struct report_cpu {             /* which thread it runs */
 struct report {
 	struct maker *m;
 	uint64_t start, last, step;     /* start 0: no event yet; step: ns of a column */
-	uint64_t events, dropped;
+	uint64_t events;
+	struct slices_dropped dropped;
 	struct report_kind *kinds;      /* REPORT_KINDS; owned */
 	struct report_event *by_name;   /* REPORT_KINDS; owned */
 	uint32_t kind_count, name_count;

@@ -103,8 +103,10 @@ static void put_origin(struct writer *w, struct session *s)
 	}
 	md_buf_printf(w->out,
 		      ",\"start\":\"%" PRIu64 "\",\"last\":%" PRIu64 ",\"events\":%" PRIu64
-		      ",\"dropped\":%" PRIu64 ",\"step\":%" PRIu64 ",\"columns\":%u",
-		      v->start, since(w, v->last), v->events, v->dropped, v->step, REPORT_COLUMNS);
+		      ",\"dropped\":%" PRIu64 ",\"tracked\":%" PRIu64 ",\"step\":%" PRIu64
+		      ",\"columns\":%u",
+		      v->start, since(w, v->last), v->events, v->dropped.overwritten,
+		      v->dropped.tracked, v->step, REPORT_COLUMNS);
 	put_channels(w, s);
 }
 

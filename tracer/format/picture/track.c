@@ -126,7 +126,7 @@ static struct timeline *track_of(struct tracks *v, const struct row *r,
 		if (p)
 			process_join(p, &r->context[kind->group]);
 	}
-	t = slices_track(&v->slices, &kind->slices, r->occurrence, r->cpu, tid);
+	t = slices_track(&v->slices, &kind->slices, r->occurrence, r->cpu, tid, r->time);
 	if (!t)
 		v->m->err = -ENOMEM;
 	return (struct timeline *)t;
@@ -361,7 +361,7 @@ void tracks_lose(void *tracks, const struct lost *l)
 	v->form->lose(v->arg, t, l);
 }
 
-/* ---- the run before, where rings are cut: which begins have no end ---- */
+/* ---- the run before, where ends may be missing: which begins have no end ---- */
 
 static void note_row(void *arg, const struct row *r)
 {
@@ -380,7 +380,7 @@ static void note_row(void *arg, const struct row *r)
 	if (!k->slices.side && !k->slices.leaves_calls)
 		return;
 	tid = slices_thread(&v->slices, &k->slices, r->occurrence, r->cpu, &pid);
-	t = slices_track(&v->slices, &k->slices, r->occurrence, r->cpu, tid);
+	t = slices_track(&v->slices, &k->slices, r->occurrence, r->cpu, tid, r->time);
 	if (t)
 		slices_take(&v->slices, t, &k->slices, r->occurrence, r->time);
 }
@@ -395,7 +395,9 @@ static void show_slices(struct tracks *v)
 static void find_dropped(struct tracks *v)
 {
 	v->slices.since = maker_since(v->m);
-	if (!v->slices.since)
+	v->slices.tracked = session_leaves_threads_out(v->m->s) &&
+			    maker_declares(v->m, "block_rq_issue");
+	if (!v->slices.since && !v->slices.tracked)
 		return;
 	v->m->runs = 2;
 	v->slices.track_size = sizeof(struct slice_track);
@@ -433,9 +435,9 @@ struct tracks *tracks_begin(struct maker *m, const struct track_form *form, void
 	return NULL;
 }
 
-uint64_t tracks_end(struct tracks *v)
+struct slices_dropped tracks_end(struct tracks *v)
 {
-	uint64_t dropped;
+	struct slices_dropped dropped;
 
 	v->ended = true;
 	slices_finish(&v->slices, v->last);
@@ -451,13 +453,13 @@ uint64_t tracks_end(struct tracks *v)
 	return dropped;
 }
 
-uint64_t tracks_run(struct maker *m, const struct track_form *form, void *arg)
+struct slices_dropped tracks_run(struct maker *m, const struct track_form *form, void *arg)
 {
 	struct tracks *v = tracks_begin(m, form, arg);
 
 	if (!v) {
 		m->err = -ENOMEM;
-		return 0;
+		return (struct slices_dropped){ 0 };
 	}
 	find_dropped(v);
 	m->lose = tracks_lose;

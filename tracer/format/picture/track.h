@@ -104,10 +104,10 @@ struct track_form {
 };
 
 /*
- * Runs through the events; twice where rings are cut (slice.h). Returns how many begins were
- * dropped, because events were overwritten.
+ * Runs through the events; twice where ends may be missing (slice.h). Returns how many begins were
+ * dropped.
  */
-uint64_t tracks_run(struct maker *m, const struct track_form *form, void *arg);
+struct slices_dropped tracks_run(struct maker *m, const struct track_form *form, void *arg);
 
 /*
  * The same step by step, for events that are still to come: no begin is dropped. NULL: m->err, or
@@ -117,7 +117,8 @@ struct tracks *tracks_begin(struct maker *m, const struct track_form *form, void
 /* The next event, in the order of time. A failure is m->err. */
 void tracks_add(void *tracks, const struct row *r);
 void tracks_lose(void *tracks, const struct lost *l);
-uint64_t tracks_end(struct tracks *tracks);     /* frees it; returns what tracks_run does */
+/* Frees it; returns what tracks_run does. */
+struct slices_dropped tracks_end(struct tracks *tracks);
 
 /* The process of a track: of a thread whose process is not known, itself. */
 static inline int32_t track_pid(const struct timeline *t)

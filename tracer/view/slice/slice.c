@@ -69,12 +69,19 @@ void slice_class_init(struct slice_class *k, const struct md_stream *stream,
 
 static void note_lost(struct slices *v, const struct slice_track *t, const struct slice *s)
 {
-	if (s->begin >= v->since || v->replay)
+	bool overwritten = s->begin < v->since, tracked = s->is_request && v->tracked;
+
+	if ((!overwritten && !tracked) || v->replay)
 		return;
-	v->dropped++;
+	if (overwritten)
+		v->dropped.overwritten++;
+	else
+		v->dropped.tracked++;
 	if (v->lost_count == SLICE_LOST || !array_double(v->lost, v->lost_count))
 		return;
-	v->lost[v->lost_count++] = (struct lost_begin){ s->begin, s->pair, t->tid };
+	/* In the second run, dropped requests leave their tracks to others. */
+	v->lost[v->lost_count++] = (struct lost_begin){
+		s->begin, s->pair, s->is_request ? SLICE_DISKS : t->tid };
 }
 
 static int compare_lost(const void *a, const void *b)
@@ -85,14 +92,14 @@ static int compare_lost(const void *a, const void *b)
 }
 
 /* Whether a run before has found that the slice has no end. Begins come in the order of time. */
-static bool is_lost(struct slices *v, const struct slice_track *t, uint64_t pair, uint64_t time)
+static bool is_lost(struct slices *v, int32_t tid, uint64_t pair, uint64_t time)
 {
 	if (!v->replay)
 		return false;
 	while (v->lost_at < v->lost_count && v->lost[v->lost_at].time < time)
 		v->lost_at++;
 	for (uint32_t i = v->lost_at; i < v->lost_count && v->lost[i].time == time; i++)
-		if (v->lost[i].tid == t->tid && v->lost[i].pair == pair)
+		if (v->lost[i].tid == tid && v->lost[i].pair == pair)
 			return true;
 	return false;
 }
@@ -115,7 +122,8 @@ static bool push(struct slices *v, struct slice_track *t, const struct slice_cla
 	}
 	s = &t->open[t->depth++];
 	*s = (struct slice){ .pair = pair, .begin = time, .is_call = k->is_call,
-			     .dropped = is_lost(v, t, pair, time) };
+			     .is_request = k->is_request,
+			     .dropped = is_lost(v, t->tid, pair, time) };
 	return !s->dropped;
 }
 
@@ -174,17 +182,24 @@ static uint64_t pair_of(const struct slice_class *k, const struct md_occurrence 
 	return h;
 }
 
+bool slices_lost_request(struct slices *v, const struct slice_class *k,
+			 const struct md_occurrence *o, uint64_t time)
+{
+	return v->replay && is_lost(v, SLICE_DISKS, pair_of(k, o), time);
+}
+
 enum slice_side slices_take(struct slices *v, struct slice_track *t, const struct slice_class *k,
 			    const struct md_occurrence *o, uint64_t time)
 {
 	if (k->leaves_calls)
 		leave_call(v, t, time);
-	/* While a call waits, its CPU runs other threads. */
-	if (!k->side || (k->is_call && t->tid >= SLICE_CPUS))
+	/* While a call waits, its CPU runs other threads. A request without a track is no slice. */
+	if (!k->side || (k->is_call && t->tid >= SLICE_CPUS) ||
+	    (k->is_request && t->tid < SLICE_DISKS))
 		return SLICE_NONE;
 	if (k->side == SLICE_END)
 		return end_slice(v, t, pair_of(k, o), time) ? SLICE_END : SLICE_NONE;
-	if (k->is_request && t->tid >= SLICE_DISKS)
+	if (k->is_request)
 		leave_open(v, t, 0, time);
 	return push(v, t, k, pair_of(k, o), time) ? SLICE_BEGIN : SLICE_NONE;
 }
@@ -213,8 +228,9 @@ void slices_replay(struct slices *v)
 	free_tracks(v);
 	if (v->lost)
 		qsort(v->lost, v->lost_count, sizeof(*v->lost), compare_lost);
-	*v = (struct slices){ .since = v->since, .dropped = v->dropped, .lost = v->lost,
-			      .lost_count = v->lost_count, .replay = true, .failed = v->failed };
+	*v = (struct slices){ .since = v->since, .tracked = v->tracked, .dropped = v->dropped,
+			      .lost = v->lost, .lost_count = v->lost_count, .replay = true,
+			      .failed = v->failed };
 }
 
 void slices_deinit(struct slices *v)

@@ -20,12 +20,16 @@
  *    A call whose thread is not known is none, either.
  *  - What -finstrument-functions reports belongs together by the address of the function.
  *  - A request is known by its device and sector; the next one for these leaves it without an end.
+ *    Its end is recorded by whichever thread the disk interrupts: where inclusion sets leave
+ *    threads out, a request without an end is dropped.
  *  - What is open after the last event has no end.
  *  - Where rings are cut, because newer events took the place of older ones, a begin without an end
  *    that is older than the first event of a cut ring is dropped: its end was in that ring.
+ *  - A dropped begin is an instant; one of a request is on the track of its thread.
  *
- * Memory is bounded: TRACKS threads, SLICE_DEPTH open slices on each track, SLICE_LOST dropped
- * begins. No lock: all of it belongs to its caller.
+ * Memory is bounded: SLICE_THREADS threads, SLICE_DEPTH open slices on each track, SLICE_LOST
+ * dropped begins, SLICE_REQUESTS requests: the oldest one of the device leaves its track to a new
+ * one. No lock: all of it belongs to its caller.
  */
 #ifndef TRACER_VIEW_SLICE_SLICE_H
 #define TRACER_VIEW_SLICE_SLICE_H
@@ -67,7 +71,7 @@ struct slice {                  /* that is open */
 	uint64_t begin;         /* ns, as the caller gives times */
 	uint32_t mark;          /* of the caller, who sets it after SLICE_BEGIN; else 0 */
 	uint64_t inner;         /* of the caller */
-	bool is_call;
+	bool is_call, is_request;
 	bool dropped;           /* its begin was an instant: its end is lost */
 };
 
@@ -89,6 +93,7 @@ struct slices {
 	size_t track_size;      /* of what begins with a struct slice_track */
 	/* A begin that is older than this and has no end is dropped; 0: none is. */
 	uint64_t since;
+	bool tracked;           /* inclusion sets leave threads of the kernel out */
 	/*
 	 * The innermost slice of the track has no end. `time` is when that is known. May be NULL,
 	 * and is not called for dropped ones.
@@ -103,7 +108,10 @@ struct slices {
 	uint32_t request_count;
 	int32_t *current;       /* the thread of each CPU; 0: not known; owned */
 	uint32_t cpus;
-	uint64_t dropped;       /* how many begins were */
+	struct slices_dropped {         /* how many begins were */
+		uint64_t overwritten;   /* ends that a ring may have lost */
+		uint64_t tracked;       /* ends that threads may have had that are left out */
+	} dropped;
 	struct lost_begin *lost;        /* the first SLICE_LOST of them; owned */
 	uint32_t lost_count, lost_at;
 	bool replay;            /* `lost` is from a run before; lost_at: the next one */
@@ -123,9 +131,13 @@ void slices_switch(struct slices *v, uint32_t cpu, int64_t tid);
  * threads.
  */
 struct slice_track *slices_find(struct slices *v, int32_t tid);
-/* The track of an event of the thread. NULL: v->failed. */
+/* The track of an event of the thread at that time, as for slices_take. NULL: v->failed. */
 struct slice_track *slices_track(struct slices *v, const struct slice_class *k,
-				 const struct md_occurrence *o, uint32_t cpu, int32_t tid);
+				 const struct md_occurrence *o, uint32_t cpu, int32_t tid,
+				 uint64_t time);
+/* Whether a run before has found that this request has no end. For slices_track. */
+bool slices_lost_request(struct slices *v, const struct slice_class *k,
+			 const struct md_occurrence *o, uint64_t time);
 /*
  * Takes an event on its track, in the order of time. SLICE_BEGIN: the innermost open slice begins.
  * SLICE_END: t->open[t->depth], which stays valid until the next call, has ended. SLICE_NONE: it is

@@ -8,6 +8,7 @@
 struct slice_request {          /* a track of block requests */
 	struct slice_track *track;
 	uint64_t dev, sector;   /* sector: of the request that is under way */
+	uint64_t begin;
 	bool busy;
 };
 
@@ -100,10 +101,16 @@ int32_t slices_thread(struct slices *v, const struct slice_class *k, const struc
 	return tid > 0 && tid < SLICE_CPUS ? (int32_t)tid : 0;
 }
 
-/* The place of a request: where it began, or one of its device that is free. -1: there is none. */
-static int64_t find_request(const struct slices *v, const struct slice_request *key)
+/*
+ * The place of a request: where it began, or one of its device that is free. -1: there is none.
+ * *oldest: that of the request of this device that began first; -1: there is none.
+ */
+static int64_t find_request(const struct slices *v, const struct slice_request *key,
+			    int64_t *oldest)
 {
 	int64_t unused = -1;
+
+	*oldest = -1;
 
 	for (uint32_t i = 0; i < v->request_count; i++) {
 		const struct slice_request *r = &v->requests[i];
@@ -112,21 +119,25 @@ static int64_t find_request(const struct slices *v, const struct slice_request *
 			return i;
 		if (r->dev == key->dev && !r->busy && unused < 0)
 			unused = i;
+		if (r->dev == key->dev && r->busy &&
+		    (*oldest < 0 || r->begin < v->requests[*oldest].begin))
+			*oldest = i;
 	}
 	return key->busy ? unused : -1;
 }
 
-/* NULL: it is an end without a begin, or there are too many. */
+/* NULL: it is an end without a begin, or a begin that is dropped. */
 static struct slice_track *track_of_request(struct slices *v, const struct slice_class *k,
-					    const struct md_occurrence *o)
+					    const struct md_occurrence *o, uint64_t time)
 {
-	struct slice_request key = { .busy = k->side == SLICE_BEGIN };
-	int64_t i;
+	struct slice_request key = { .begin = time, .busy = k->side == SLICE_BEGIN };
+	int64_t i, oldest;
 
 	if (!md_access_integer(&k->dev, o, &key.dev) ||
-	    !md_access_integer(&k->sector, o, &key.sector))
+	    !md_access_integer(&k->sector, o, &key.sector) ||
+	    (key.busy && slices_lost_request(v, k, o, time)))
 		return NULL;
-	i = find_request(v, &key);
+	i = find_request(v, &key, &oldest);
 	if (i < 0 && key.busy && v->request_count < SLICE_REQUESTS) {
 		if (!v->requests && !(v->requests = calloc(SLICE_REQUESTS, sizeof(key))))
 			return NULL;
@@ -137,6 +148,8 @@ static struct slice_track *track_of_request(struct slices *v, const struct slice
 		key.track->dev = key.dev;
 		v->requests[v->request_count++] = key;
 	}
+	if (i < 0 && key.busy)
+		i = oldest;
 	if (i < 0)
 		return NULL;
 	key.track = v->requests[i].track;
@@ -145,14 +158,15 @@ static struct slice_track *track_of_request(struct slices *v, const struct slice
 }
 
 struct slice_track *slices_track(struct slices *v, const struct slice_class *k,
-				 const struct md_occurrence *o, uint32_t cpu, int32_t tid)
+				 const struct md_occurrence *o, uint32_t cpu, int32_t tid,
+				 uint64_t time)
 {
 	struct slice_track *t = NULL;
 
 	if (k->of_cpu)
 		return slices_find(v, SLICE_INTERRUPTS + (int32_t)(cpu & 0xfffff));
 	if (k->is_request && k->side)
-		t = track_of_request(v, k, o);
+		t = track_of_request(v, k, o, time);
 	if (!t && tid > 0)
 		t = slices_find(v, tid);
 	return t ? t : slices_find(v, SLICE_CPUS + (int32_t)(cpu & 0xfffff));
