@@ -74,7 +74,21 @@ def counters(b):
          b.run("describe($('c').clientWidth - 2, %r)" % y))
 
 
+def labels(b):
+    """The number of a thread is seen, however long its name is."""
+    have = b.run("""(g => [60, 128, 400].map(wide => {
+      const t = { name: "W".repeat(15), tid: 1234567, pid: 5, names: ["before", "W".repeat(15)] };
+      g.font = "12px system-ui, sans-serif";
+      const text = fitLabel(g, t, wide);
+      return [text.includes(" 1234567"),
+              wide < 100 || g.measureText(text).width <= wide];
+    }))($('c').getContext('2d'))""")
+    same("labels that fit", [[True, True]] * 3, have)
+    same("a thread in the table", "flex", b.run("getComputedStyle($('table').querySelector('.who')).display"))
+
+
 def zoom(b):
+    labels(b)
     b.run("$('c').focus()")
     b.key("0")
     start, end = span(b)
