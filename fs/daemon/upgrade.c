@@ -127,7 +127,9 @@ static pid_t start(char **argv, int table, int answer)
 	posix_spawnattr_init(&attr);
 	sigemptyset(&none);
 	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	/* A group of its own, so that what it starts can be ended with it. */
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	rc = posix_spawn(&pid, argv[0], &files, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
@@ -169,7 +171,7 @@ static int ask(char **argv, int table, struct answer *a, struct tr_err *err)
 	if (pid > 0) {
 		/* What has not answered by now may be any program. */
 		if (!answered)
-			kill(pid, SIGKILL);
+			kill(-pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}

@@ -298,11 +298,19 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	struct coder *co = get_coder(kc, krecord_id(bytes));
 	struct filter_input in = { .context = event_origin_value, .arg = &to->who };
 	size_t head = set_origin(to, time, krecord_pid(bytes));
+	enum origin_in in_sets;
 	ssize_t n;
 
 	to->contexts = NULL;
-	if ((co && co->drop) || !event_origin_is_in(&to->who, kc->only))
+	in_sets = co && co->drop ? ORIGIN_OUT : event_origin_is_in(&to->who, kc->only);
+	if (in_sets == ORIGIN_OUT)
 		return;
+	/* It may be one that the session wants. */
+	if (in_sets == ORIGIN_UNKNOWN) {
+		ring_lost(to->ring, 1);
+		__atomic_fetch_add(&to->ring->source_unfiltered, 1, __ATOMIC_RELAXED);
+		return;
+	}
 	if (!co || !co->known || !reserve_payload(kc, kcode_bound(co->code, len) + head + 1)) {
 		ring_lost(to->ring, 1);
 		return;

@@ -106,19 +106,28 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 	}
 }
 
-bool event_origin_is_in(struct event_origin *w, const struct track *only)
+enum origin_in event_origin_is_in(struct event_origin *w, const struct track *only)
 {
 	static const struct { int attr; uint32_t kind; } by[] = {
 		{ TRACK_KERNEL_VPID, TRAIL_CONTEXT_VPID },
 		{ TRACK_KERNEL_UID, TRAIL_CONTEXT_UID },
 		{ TRACK_KERNEL_GID, TRAIL_CONTEXT_GID },
 	};
+	enum origin_in in = ORIGIN_IN;
 	int64_t value;
 
-	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++)
-		if (only[by[i].attr].some &&
-		    !(find_status(w, by[i].kind, &value) &&
-		      track_has(&only[by[i].attr], (uint32_t)value)))
-			return false;
-	return true;
+	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++) {
+		if (!only[by[i].attr].some)
+			continue;
+		/* Idle threads have no file in /proc. */
+		if (!w->tid)
+			value = 0;
+		else if (!find_status(w, by[i].kind, &value)) {
+			in = ORIGIN_UNKNOWN;
+			continue;
+		}
+		if (!track_has(&only[by[i].attr], (uint32_t)value))
+			return ORIGIN_OUT;
+	}
+	return in;
 }

@@ -374,10 +374,11 @@ struct event_origin {
 	struct kstatus status;
 };
 /*
- * Whether the inclusion sets (TRACK_ATTRS of them) have the thread, by what /proc says of it; one
- * that is unknown is in none.
+ * Whether the inclusion sets (TRACK_ATTRS of them) have the thread, by what /proc and records say of
+ * it. ORIGIN_UNKNOWN: no set is without it, but one may have it or not.
  */
-bool event_origin_is_in(struct event_origin *w, const struct track *only);
+enum origin_in { ORIGIN_OUT, ORIGIN_IN, ORIGIN_UNKNOWN };
+enum origin_in event_origin_is_in(struct event_origin *w, const struct track *only);
 /* Writes kc->context_size bytes; unknown values are 0. */
 void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);
 /* As struct filter_input.context */

@@ -13,7 +13,7 @@
 #include "tracer/base/timefmt.h"
 #include "tracer/view/map/map.h"
 
-#define BAR 50                  /* columns of the longest bar */
+#define BAR 48                  /* columns of the longest bar: a line has 79 */
 
 static bool is_histogram(const struct map_op *op)
 {

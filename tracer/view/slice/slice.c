@@ -12,7 +12,8 @@
 /* System calls that do not return: their entry is an event, and begins no slice. */
 static bool never_returns(const struct pair_rule *rule)
 {
-	static const char *const names[] = { "exit", "exit_group", "rt_sigreturn", "sigreturn" };
+	static const char *const names[] = { "exit", "exit_group", "rt_sigreturn", "sigreturn",
+						"uretprobe" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (rule->name_len == strlen(names[i]) &&
