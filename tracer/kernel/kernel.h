@@ -374,8 +374,8 @@ struct event_origin {
 	struct kstatus status;
 };
 /*
- * Whether the inclusion sets (TRACK_ATTRS of them) have the thread, by what /proc and records say of
- * it. ORIGIN_UNKNOWN: no set is without it, but one may have it or not.
+ * Whether the inclusion sets (TRACK_ATTRS of them) have the thread, by what /proc and records say
+ * of it. ORIGIN_UNKNOWN: no set is known to be without it, and one may have it or not.
  */
 enum origin_in { ORIGIN_OUT, ORIGIN_IN, ORIGIN_UNKNOWN };
 enum origin_in event_origin_is_in(struct event_origin *w, const struct track *only);

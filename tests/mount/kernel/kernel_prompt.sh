@@ -259,6 +259,11 @@ calls=$(awk '$1 != "unsure" && $7 == "uid" && $8 == 1601' "$work/said" | wc -l)
 calls=$((calls - 1))    # before the start
 is "the set" "$calls" "$(grep -c getppid: "$work/t$mark")"
 is "the filter" "$calls" "$(grep -c getppid: "$work/f$mark")"
+# The set may have lost the others whose user is unknown: they are counted.
+unknown=$(grep -c 'getppid:.* uid = 4294967295,' "$work/a$mark")
+[ "$unknown" -gt 0 ] || fail "no event of an unknown user"
+is "lost to the set" "$unknown" "$(key events_discarded "$track/status")"
+is "lost to the set, and unfiltered" "$unknown" "$(key events_unfiltered "$track/status")"
 
 # The next daemon knows those that live, and their children.
 rm "$work/go"
