@@ -143,6 +143,7 @@ ROWS_FILLED = """(() => {
 # Three slices in each pixel, of made-up lengths: how far each pixel is from the shade that their
 # share of its time has, a fifth for none and all for the whole of it.
 SHADES = """(() => {
+  draw();       /* (Before, a canvas has another width.) */
   const g = $('c').getContext('2d'), w = $('c').width, off = [];
   const r = data.rows.filter(r => r.t && !r.instants && !r.states).reduce((a, b) =>
     b.items.length > a.items.length ? b : a);
