@@ -234,6 +234,8 @@ static void print_entry(const char *name, const char *text, struct md_buf *out)
 	size_t column = INDENT;
 
 	md_buf_printf(out, "      %-*s", INDENT - 6, name);
+	if (strlen(name) >= INDENT - 6)
+		md_buf_printf(out, "\n%*s", INDENT, "");
 	while (*text) {
 		size_t len = strcspn(text, " ");
 

@@ -39,7 +39,7 @@ commands() {
 			s/'!NAME'/'!tick:rule'/; s/NAME\\\\nNAME/tick:one\\\\ntick:two/
 			s/!RULE\\\\n~RULE/!tick:rule\\\\n~tick:rule/
 			s/RULE capture EXPR, …/tick:tock capture i/
-			s/ S NAME max-size N/ s last max-size 1M/; s/start S'/start s'/
+			s/ S NAME max-size N/ s final max-size 1M/; s/start S'/start s'/
 			s/every N/every 3/
 			s/tcp:..HOST:PORT/tcp:\/\/127.0.0.1:9/; s/tcp:..HOST:PORT/tcp:\/\/127.0.0.2:8/
 			s/HOST/127.0.0.1/; s/!URL/!net:\/\/127.0.0.1:9/; s/URL/net:\/\/127.0.0.1:7/

@@ -162,12 +162,12 @@ is "hits" 5 "$(key hits "$T/dies/status")"
 # --- an action on a session, and switching
 mkdir "$S/s"
 echo 'tick:*' >"$S/s/user/events"
-trigger stops 'event user tick:tock if n == 7' 'snapshot s last' 'stop s'
+trigger stops 'event user tick:tock if n == 7' 'snapshot s final' 'stop s'
 echo start >"$S/s/control"
 "$ticker" 8 0
 within 10 executed stops 2 1 || fail "stop: $(cat "$T/stops/status")"
 is "stopped" inactive "$(key state "$S/s/status")"
-[ -d "$S/s/snapshots/last" ] || fail "no snapshot"
+[ -d "$S/s/snapshots/final" ] || fail "no snapshot"
 echo 0 >"$T/stops/enabled"
 "$ticker" 8 0
 echo 1 >"$T/stops/enabled"
