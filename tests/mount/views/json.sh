@@ -29,7 +29,7 @@ same_json() {
 s=$S/json
 mkdir "$s" "$s/user/channels/two"
 is "empty" "" "$(cat "$s/export/json")"
-is "the directory" "chrome.json csv flame.folded flame.svg json json.symbols live.html lket lket.txt ltt perfetto report.html sql timeline.html" \
+is "the directory" "chrome.json csv flame.folded flame.svg json json.symbols live.html lket lket.txt ltt otlp.jsonl parquet perfetto report.html sql timeline.html" \
 	"$(echo $(ls "$s/export" | grep -v '^trace.sqlite$'))"
 is "empty csv" "time,host,cpu,event" "$(cat "$s/export/csv")"
 echo '*' >"$s/user/events"
