@@ -175,7 +175,7 @@ static void start(struct pulse *p)
 void pulse_busy(struct pulse *p)
 {
 	if (!p->runs)
-		start(p);       /* without memory for it, applications wait in silence */
+		start(p);       /* if that fails, applications get no sign of life */
 	set_timer(p, PERIOD);
 }
 

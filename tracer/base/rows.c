@@ -173,7 +173,7 @@ void bar_put(struct md_buf *out, uint64_t n, uint64_t most, unsigned int columns
 	     const char *free)
 {
 	static const char *const eighths[] = { "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	/* In eighths of a column. What is there is seen. */
+	/* In eighths of a column. A number above 0 has at least one. */
 	unsigned int size = most ? (unsigned int)((long double)n * (8 * columns) /
 						  (long double)most)
 				 : 0, i;

@@ -63,7 +63,10 @@ uint32_t kstatus_missing(const struct kstatus *is, uint32_t need);
 void kstatus_read(int32_t number, uint32_t need, struct kstatus *out);
 /* Takes what was read. */
 void kstatus_merge(struct kstatus *is, const struct kstatus *now);
-/* `is` is the maker's status; it becomes that of the thread which it makes. flags: of clone(2). */
+/*
+ * Turns `is`, the status of the thread `maker`, into the status of the new thread `tid`. flags: the
+ * flags of clone(2).
+ */
 void kstatus_inherit(struct kstatus *is, int32_t tid, int32_t maker, uint64_t flags);
 /* The thread made such a call with success. KSTATUS_EXEC: it runs another program now. */
 void kstatus_called(struct kstatus *is, const struct kstatus_call *call);

@@ -18,7 +18,7 @@ int confine_rights(uid_t uid, gid_t gid, unsigned int files);
  * builds with a sanitizer, whose reports need other calls, it does nothing.)
  */
 int confine_calls(void);
-/* This ask may take so many seconds of CPU time; after that SIGXCPU ends the process. */
+/* Limits the CPU time of the next answer; SIGXCPU ends a process that needs more. */
 void confine_time(unsigned int seconds);
 
 #endif

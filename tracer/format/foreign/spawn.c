@@ -155,8 +155,8 @@ bool spawn_wait(int sock, pid_t pid, unsigned int cpu_max, const char **what)
 /* ---- end ---- */
 
 /*
- * Processes that were killed and wait in the kernel, for a disk: whoever ends another one looks for
- * them. Guards `late`; a leaf.
+ * Guards `late`: processes that were killed and still wait in the kernel, for a disk. The thread
+ * that ends the next process reaps them. No other lock is taken while it is held.
  */
 static pthread_mutex_t late_lock = PTHREAD_MUTEX_INITIALIZER;
 static pid_t late[LATE_MAX];
