@@ -189,8 +189,10 @@ enum stale stale_look(const char *state_dir, const char *path)
 	what = look(connection, table, path, &why);
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
 	if (what != STALE_ALIVE && (connection >= 0 || table >= 0) && is_unused(state_dir)) {
-		say(SAY_WARNING, "the mount of the daemon before this one is not continued: %s",
-		    why);
+		/* Somebody who unmounted it expects nothing of it. */
+		if (what != STALE_UNMOUNTED)
+			say(SAY_WARNING,
+			    "the mount of the daemon before this one is not continued: %s", why);
 		keeper_drop(k, HELD_START);
 		keeper_drop(k, HELD_CONNECTION);
 		keeper_drop(k, HELD_TABLE);

@@ -125,7 +125,7 @@ static void devices(void)
 	add(sda2, 1);
 	check_after(map_print, "hist(n) 8:2",
 		    "\n[1, 2)                     1 "
-		    "|██████████████████████████████████████████████████|\n");
+		    "|████████████████████████████████████████████████|\n");
 	check_after(map_print_json, "\"key\":",
 		    "{\"dev\":8388610},\"events\":1,"
 		    "\"hist(n)\":[{\"from\":1,\"to\":2,\"count\":1}]}]}]}\n");
