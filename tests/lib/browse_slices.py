@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """browse_slices.py DIRECTORY...: what a browser draws of the slices of `timeline.html`.
 
-Each directory has a `timeline.html` and the `json` of the same events; in one with the name
-`tracked`, inclusion sets left threads of the kernel out. The slices are found in
+Each directory has a `timeline.html` and the `json` of the same events; in one whose name begins
+with `tracked`, inclusion sets left threads of the kernel out. The slices are found in
 `json` by slice_oracle.py; Chromium draws the page at three zooms; each column that a slice fills
 must differ from the same row without slices. What threads do must follow from the switches. Prints
 the first mistake and exits with 1, else the numbers of columns and of switches for each directory. Exit status 77: the browser does not work here.
@@ -12,6 +12,7 @@ import sys
 
 from browser import with_browser
 from filled_pixels import FILLED
+from run_oracle import states_of
 from slice_oracle import fold, read_slices
 
 # For each row of `want` ([track, depth, [begin, end]…]) the columns that must be filled, and how
@@ -31,34 +32,16 @@ ROWS_FILLED = """(want => {
 ROWS = 60       # of a page that are looked at
 
 
-def states_of(path):
-    """{thread: [(time, 1 runs, 2 waits for a CPU, 3 sleeps)]}, from switches and wakeups."""
-    states = {}
-
-    def turn(tid, is_, time):
-        have = states.setdefault(tid, [])
-        if not have or have[-1][1] != is_:
-            have.append((time, is_))
-
-    with open(path, encoding="utf-8") as lines:
-        for event in map(json.loads, lines):
-            f = event.get("fields")
-            if event.get("event") == "sched_switch":
-                state = f["prev_state"]
-                state = state["value"] if isinstance(state, dict) else state
-                turn(f["prev_tid"], 3 if state & 255 else 2, event["time"])
-                turn(f["next_tid"], 1, event["time"])
-            elif event.get("event") in ("sched_waking", "sched_wakeup", "sched_wakeup_new"):
-                if not states.get(f["tid"]) or states[f["tid"]][-1][1] != 1:
-                    turn(f["tid"], 2, event["time"])
-    return states
+def is_tracked(directory):
+    return directory.rsplit("/", 1)[-1].startswith("tracked")
 
 
 def check_states(b, directory, first):
     """The states of all threads that have a track; returns how many changes they have."""
     have = b.run("data.tracks.filter(t => t && t.states).map(t => [t.tid, [...t.states.time],"
                  " t.states.is])")
-    want = states_of(directory + "/json")
+    with open(directory + "/json", encoding="utf-8") as lines:
+        want = states_of(list(map(json.loads, lines)), is_tracked(directory))
     for tid, times, kinds in have:
         mine = [[time - first for time, _ in want[tid]], [is_ for _, is_ in want[tid]]]
         if mine != [times, kinds]:
@@ -106,7 +89,7 @@ def ended_around(s):
 
 
 def look(b, directory):
-    slices, first, last = read_slices(directory + "/json", directory.endswith("/tracked"))
+    slices, first, last = read_slices(directory + "/json", is_tracked(directory))
     rows = {}
     for s in slices:
         depth, outer = 0, s.outer()

@@ -14,6 +14,7 @@ import struct
 import sys
 import xml.etree.ElementTree as xml
 
+from run_oracle import Runs
 from slice_oracle import CPUS, Slices, fold, lost_requests, read_event, since_of, totals
 
 LOSSES = CPUS + (3 << 20)
@@ -24,11 +25,11 @@ class Found:
 
     def __init__(self):
         self.slices, self.instants, self.counters, self.switches = [], [], [], []
-        self.flows = []
+        self.flows, self.runs = [], []
         self.threads, self.processes = {}, {}
 
     def compare(self, other, what):
-        for part in ("slices", "instants", "counters", "switches", "flows"):
+        for part in ("slices", "instants", "counters", "switches", "flows", "runs"):
             mine, theirs = sorted(getattr(self, part)), sorted(getattr(other, part))
             for a, b in zip(mine, theirs):
                 if a != b:
@@ -129,6 +130,7 @@ def expected(path, tracked):
     f.dropped, f.tracked = slices.finish() + old, len(lost) - old
     f.instants += [b[1:] for b in begun if b and b[0].dropped]
     f.slices = [(s.track, s.begin, s.end, s.name, s.ended) for s in slices.all if not s.dropped]
+    f.runs = Runs(events, tracked).known()
     f.paths = fold(slices.all)
     f.totals = totals(slices.all, lambda s: s.event.title)
     return f
@@ -146,11 +148,14 @@ def chrome(path, want):
             names = f.threads if e["name"] == "thread_name" else f.processes
             if e["name"] != "process_labels":
                 names[tid if names is f.threads else e["pid"]] = e["args"]["name"]
-        elif e["ph"] in "BE" and e["pid"] == CPUS and "next_tid" in e.get("args", {}):
-            f.switches.append((tid - CPUS, time, e["args"]["next_tid"], e["name"]))
-            cpus[tid] = True
-        elif e["ph"] == "E" and cpus.pop(tid, None):
-            pass
+        elif e["ph"] in "Bi" and e["pid"] == CPUS and "next_tid" in e.get("args", {}):
+            thread = e["args"]["next_tid"], e["args"]["next_comm"]
+            f.switches.append((tid - CPUS, time, *thread))
+            assert tid not in cpus and e["name"] == (thread[1] if e["ph"] == "B" else "sched_switch"), e
+            if e["ph"] == "B":
+                cpus[tid] = time, thread[0]
+        elif e["ph"] == "E" and tid in cpus:
+            f.runs.append((tid - CPUS, cpus[tid][0], time, cpus.pop(tid)[1]))
         elif e["ph"] == "B":
             stacks.begin(tid, time, e["name"])
         elif e["ph"] == "E":
@@ -171,6 +176,7 @@ def chrome(path, want):
             f.instants.append((tid, time, e["name"]))
         last = e
     stacks.finish()
+    f.runs += [(tid - CPUS, begin, -1, thread) for tid, (begin, thread) in cpus.items()]
     # A CPU that becomes idle ends its slice.
     idle = [s for s in want.switches if s[2] == 0]
     f.switches += idle
@@ -274,9 +280,43 @@ def order(d, seen):
     return seen
 
 
+class Switches:
+    """Switches of CPUs in Perfetto's form, as Perfetto reads them.
+
+    Where it is not known how long a thread runs, a switch to the idle thread follows at once, and
+    one from it is before the next switch: these two are not among the events.
+    """
+    UNKNOWN = 1 << 30
+
+    def __init__(self, found):
+        self.found, self.on, self.gap = found, {}, {}
+
+    def switch(self, cpu, time, s):
+        prev, state, tid, name = s[2][0], s[4][0], s[6][0], s[5][0].decode()
+        if self.gap.get(cpu) == "idle":
+            assert prev == 0, s
+            self.gap[cpu] = (time, tid)
+            return
+        if cpu in self.gap:
+            assert self.gap.pop(cpu) == (time, prev), s
+        run = self.on.pop(cpu, None)
+        assert run is None or run[1] == prev, (run, s)
+        if state == self.UNKNOWN and tid == 0 and run and run[0] == time:
+            self.gap[cpu] = "idle"
+            return
+        if run:
+            self.found.runs.append((cpu, run[0], time, prev))
+        self.found.switches.append((cpu, time, tid, name))
+        if tid:
+            self.on[cpu] = time, tid
+
+    def finish(self):
+        self.found.runs += [(cpu, begin, -1, tid) for cpu, (begin, tid) in self.on.items()]
+
+
 def perfetto(path, notes):
     f, tracks, flows, interned, ordered = Found(), {}, {}, Interned(), False
-    stacks = Stacks(f)
+    stacks, runs = Stacks(f), Switches(f)
     with open(path, "rb") as file:
         trace = message(file.read())
     assert list(trace) == [1], list(trace)
@@ -295,7 +335,7 @@ def perfetto(path, notes):
             bundle = message(p[1][0])
             e = message(bundle[2][0])
             s = message(e[4][0])
-            f.switches.append((bundle[1][0], e[1][0] - clocks[6] + clocks[1], s[6][0], s[5][0].decode()))
+            runs.switch(bundle[1][0], e[1][0] - clocks[6] + clocks[1], s)
         else:
             e, time = message(p[11][0]), p[8][0]
             track, kind = tracks[e[11][0]], e[9][0]
@@ -325,13 +365,14 @@ def perfetto(path, notes):
             if 3 in e:
                 assert interned.title(e).startswith(interned.names[1, e[3][0]] + ":"), e
     stacks.finish()
+    runs.finish()
     return f
 
 
 def page(path):
     """The lines of events in the page (page.c has their columns)."""
     f, time, start, tracks, classes, counters = Found(), 0, 0, {}, {}, {}
-    stacks = Stacks(f)
+    stacks, cpus = Stacks(f), {}
     with open(path, encoding="utf-8") as file:
         blocks = re.findall('<script type="text/plain">\n(.*?)</script><script>take\\(\\)</script>\n',
                             file.read(), re.S)
@@ -384,8 +425,12 @@ def page(path):
             stacks.begin(tid, time, name)
         elif kind == "e":
             stacks.end(tid, time)
-        elif kind == "s":
+        elif kind in "sw":
             f.switches.append((tid - CPUS, time, fields["next_tid"], fields["next_comm"]))
+            if tid in cpus:
+                f.runs.append((tid - CPUS, cpus[tid][0], time, cpus.pop(tid)[1]))
+            if kind == "s" and fields["next_tid"]:
+                cpus[tid] = time, fields["next_tid"]
         elif kind == "i":
             f.instants.append((tid, time, event))
         else:
@@ -398,6 +443,8 @@ def page(path):
     f.instants = [(t, time + start, n) for t, time, n in f.instants]
     f.counters = [(time + start, n, v) for time, n, v in f.counters]
     f.switches = [(cpu, time + start, t, n) for cpu, time, t, n in f.switches]
+    f.runs = [(cpu, begin + start, end + start, tid) for cpu, begin, end, tid in f.runs] + \
+        [(tid - CPUS, begin + start, -1, thread) for tid, (begin, thread) in cpus.items()]
     return f
 
 

@@ -11,7 +11,7 @@ INTERRUPTS = CPUS + (1 << 20)
 DISKS = CPUS + (2 << 20)
 PAIR = re.compile(r"(?:(?P<compat>compat_)?syscall_(?P<call>entry|exit)_(?P<name>.+)|"
                   r"(?P<base>.+)[_:](?P<side>begin|end|entry|exit))", re.S)
-NO_RETURN = ("exit", "exit_group", "rt_sigreturn", "sigreturn")
+NO_RETURN = ("exit", "exit_group", "rt_sigreturn", "sigreturn", "uretprobe")
 
 
 class Event:

@@ -255,7 +255,10 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 	md_buf_puts(out, "}}");
 }
 
-/* On the track of a CPU, a slice for each thread that it runs, none while it is idle. */
+/*
+ * On the track of a CPU, a slice for each thread that it runs, none while it is idle; an instant if
+ * it is not known how long the thread runs.
+ */
 static void add_switch(void *arg, const struct cpu_switch *w)
 {
 	struct mark k = { .track = w->track, .time = w->row->time };
@@ -264,6 +267,13 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	if (w->was_running) {
 		begin_mark(arg, 'E', &k);
 		put_args(arg, NULL, NULL);
+	}
+	if (w->track->unknown) {
+		k.name = k.event = w->event;
+		k.row = w->row;
+		add_instant(arg, &k);
+		if (w->flow)
+			put_flow(arg, 'f', w->row->cpu, k.time, w->flow);
 	}
 	if (!w->track->running)
 		return;

@@ -7,6 +7,8 @@
 #include "metadata/json.h"
 #include "metadata/name.h"
 #include "metadata/program.h"
+#include "tracer/session/session.h"
+#include "tracer/view/function_name.h"
 
 /* The kernel's events that are more than instants: by name, with the names of their fields. */
 static const struct known {
@@ -158,8 +160,41 @@ struct event_kind *event_kind_create(const struct row *r)
 	return k;
 }
 
-struct function_kind *function_kind_create(const struct event_kind *kind, const char *function,
-					   size_t n)
+/* ---- classes whose slices have the name of a function ---- */
+
+#define FUNCTION_LISTS 4096u    /* a power of two */
+
+struct function_kinds {
+	struct function_names *names;   /* owned */
+	struct function_kind *lists[FUNCTION_LISTS];    /* by hash; elements are owned */
+};
+
+struct function_kinds *function_kinds_create(void)
+{
+	struct function_kinds *all = calloc(1, sizeof(*all));
+
+	if (all)
+		all->names = function_names_create();
+	if (all && all->names)
+		return all;
+	function_kinds_destroy(all);
+	return NULL;
+}
+
+void function_kinds_destroy(struct function_kinds *all)
+{
+	for (uint32_t i = 0; all && i < FUNCTION_LISTS; i++)
+		for (struct function_kind *k = all->lists[i], *next; k; k = next) {
+			next = k->next;
+			free(k);
+		}
+	if (all)
+		function_names_destroy(all->names);
+	free(all);
+}
+
+static struct function_kind *create_function_kind(const struct event_kind *kind,
+						  const char *function, size_t n)
 {
 	struct md_buf name = MD_BUF_INIT, json = MD_BUF_INIT;
 	struct function_kind *f = NULL;
@@ -175,4 +210,29 @@ struct function_kind *function_kind_create(const struct event_kind *kind, const 
 	md_buf_deinit(&name);
 	md_buf_deinit(&json);
 	return f;
+}
+
+struct function_kind *function_kinds_find(struct function_kinds *all, struct maker *m,
+					  const struct row *r, const struct event_kind *kind)
+{
+	const struct function_name *f;
+	struct function_kind **list, *k;
+	uint64_t address;
+
+	if (!md_access_integer(&kind->slices.address, r->occurrence, &address))
+		return NULL;
+	f = function_names_find(all->names, maker_names(m, true), session_clock_offset(m->s),
+				r->cursor, address);
+	if (!f)
+		return NULL;
+	list = &all->lists[(f->number ^ kind->name.number << 8) & (FUNCTION_LISTS - 1)];
+	for (k = *list; k; k = k->next)
+		if (k->kind == kind && k->slice.plain.n == f->len &&
+		    !memcmp(k->slice.plain.p, f->name, f->len))
+			return k;
+	k = create_function_kind(kind, f->name, f->len);
+	if (!k)
+		return NULL;
+	k->next = *list;
+	return *list = k;
 }

@@ -43,12 +43,17 @@ struct event_kind *event_kind_create(const struct row *r);
 struct function_kind {
 	struct function_kind *next;
 	const struct event_kind *kind;
+	bool told;              /* as of struct event_kind; the caller sets it */
 	struct track_name name, slice;
 };
 
-/* Freed with free(). NULL: no memory. */
-struct function_kind *function_kind_create(const struct event_kind *kind, const char *function,
-					   size_t n);
+struct function_kinds;          /* by class and function */
+
+struct function_kinds *function_kinds_create(void);     /* NULL: no memory */
+void function_kinds_destroy(struct function_kinds *all);        /* NULL is allowed */
+/* Of the function that begins with this event. NULL: it has no name, or no memory. */
+struct function_kind *function_kinds_find(struct function_kinds *all, struct maker *m,
+					  const struct row *r, const struct event_kind *kind);
 
 /* Names a track; a thread that has another name is described once more. */
 void timeline_set_name(struct timeline *t, const char *name, size_t n);

@@ -5,7 +5,8 @@
  * tabs between them; texts and values are JSON, texts without quotes; `<` is an escape:
  *
  *   p PID NAME GROUP           a process, and its cgroup; again when they change
- *   t TRACK TID PID NAME       a track; again when its name or process changes
+ *   t TRACK TID PID NAME OUT   a track; again when its name or process changes. OUT: 1 if inclusion
+ *                              sets may leave the thread out, else 0
  *   d CLASS EVENT SLICE N SHOWN NAME…  an event class; N: how many of the fields are contexts;
  *                              SHOWN: a letter for each: x hexadecimal, d a device, - neither
  *   KIND CLASS NS TRACK VALUE… an event, the first columns without tabs: `b3 120 0`. NS: since the
@@ -23,7 +24,7 @@
  *   y NAMES                    the names of code addresses of the event before, as JSON
  *
  * KIND: b begins a slice, e ends the innermost one, i is an instant, c has counters; s: a CPU (the
- * track) runs another thread.
+ * track) runs another thread; w: … and it is not known how long.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ static void describe(void *arg, const struct timeline *t)
 	md_buf_printf(out, "t\t%" PRIu32 "\t%" PRId32 "\t%" PRId32 "\t", t->number,
 		      t->slices.tid, t->pid);
 	put_text(v, t->name, t->name_len);
-	md_buf_putc(out, '\n');
+	md_buf_puts(out, t->left_out ? "\t1\n" : "\t0\n");
 }
 
 /* Puts the contexts, and makes the KIND at `line` a capital, if the track had others before. */
@@ -278,7 +279,8 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 
 static void add_switch(void *arg, const struct cpu_switch *w)
 {
-	put_event(arg, 's', w->track, w->row, w->row->time, w->event->number);
+	put_event(arg, w->track->unknown ? 'w' : 's', w->track, w->row, w->row->time,
+		  w->event->number);
 }
 
 static void add_lost(void *arg, struct timeline *t, const struct lost *l)

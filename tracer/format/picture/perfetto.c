@@ -319,9 +319,8 @@ static void add_woken(struct perfetto *v, const struct cpu_switch *w)
 	end_event(v, at);
 }
 
-static void add_switch(void *arg, const struct cpu_switch *w)
+static void put_switch(struct perfetto *v, const struct cpu_switch *w)
 {
-	struct perfetto *v = arg;
 	struct md_buf *out = &v->m->out;
 	size_t packet = begin_packet(v), bundle, event, change;
 
@@ -344,8 +343,40 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	end_message(out, event, NOTE_LENGTH);
 	end_message(out, bundle, NOTE_LENGTH);
 	end_packet(v, packet);
+}
+
+/*
+ * Perfetto lets a thread run up to the next switch of the CPU. Where it is not known how long, a
+ * switch to the idle thread follows at once, and one from it comes before the next switch. What
+ * threads do then has a state that the kernel does not have: Perfetto shows it as `?`.
+ */
+static void add_switch(void *arg, const struct cpu_switch *w)
+{
+	struct cpu_switch known = *w, gap = *w;
+
+	if (w->was_unknown) {
+		gap.prev_tid = gap.prev_prio = gap.prev_state = 0;
+		gap.prev_name = (struct text){ "swapper", 7 };
+		gap.next_tid = w->prev_tid;
+		gap.next_prio = w->prev_prio;
+		gap.next_name = w->prev_name;
+		put_switch(arg, &gap);
+	}
+	if (w->prev_left_out)
+		known.prev_state = STATE_UNKNOWN;
+	put_switch(arg, &known);
+	if (w->track->unknown) {
+		gap = *w;
+		gap.prev_tid = w->next_tid;
+		gap.prev_prio = w->next_prio;
+		gap.prev_name = w->next_name;
+		gap.prev_state = STATE_UNKNOWN;
+		gap.next_tid = gap.next_prio = 0;
+		gap.next_name = (struct text){ "swapper", 7 };
+		put_switch(arg, &gap);
+	}
 	if (w->flow)
-		add_woken(v, w);
+		add_woken(arg, w);
 }
 
 /* An event of the track of a loss, in a sequence that has no names. */

@@ -30,6 +30,7 @@ enum { BUNDLE_CPU = 1, BUNDLE_EVENT };
 enum { FTRACE_TIMESTAMP = 1, FTRACE_PID, FTRACE_SWITCH = 4 };
 enum { SWITCH_PREV_COMM = 1, SWITCH_PREV_PID, SWITCH_PREV_PRIO, SWITCH_PREV_STATE,
        SWITCH_NEXT_COMM, SWITCH_NEXT_PID, SWITCH_NEXT_PRIO };
+#define STATE_UNKNOWN (1 << 30) /* more than the kernel's states have */
 enum { CLEARED = 1, NEEDS_STATE };      /* SEQ_… */
 
 /* The kinds of tracks, in the high bits of their uuids. */

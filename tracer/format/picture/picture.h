@@ -2,8 +2,8 @@
 /*
  * Pictures: the events of a session as slices on tracks, in the forms that show them.
  *
- *	track.c      the events as tracks of threads and CPUs, with slices (track.h); event_kind.c
- *	             and track_owner.c are parts of it
+ *	track.c      the events as tracks of threads and CPUs, with slices (track.h); event_kind.c,
+ *	             track_owner.c and cpu_runs.c are parts of it
  *	chrome.c     export/chrome.json
  *	perfetto.c   export/perfetto, in messages of protobuf.h; perfetto_tracks.c: clocks and
  *	             tracks (perfetto.h); perfetto_names.c: its names

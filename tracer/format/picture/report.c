@@ -354,7 +354,9 @@ static void add_switch(void *arg, const struct cpu_switch *w)
 	p = v->cpus[cpu].tid ? report_find(v, &v->tracks, v->cpus[cpu].tid) : NULL;
 	if (p)
 		p->cpu += time - v->cpus[cpu].since;
-	v->cpus[cpu] = (struct report_cpu){ w->thread ? w->thread->slices.tid : 0, time };
+	/* Of what runs for an unknown time nothing is added. */
+	v->cpus[cpu] = (struct report_cpu){
+		w->thread && w->track->running ? w->thread->slices.tid : 0, time };
 	if (w->thread)
 		describe(v, w->thread);
 }

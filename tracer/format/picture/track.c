@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/format/picture/cpu_runs.h"
 #include "tracer/session/session.h"
-#include "tracer/view/function_name.h"
-
-#define FUNCTION_LISTS 4096u    /* a power of two */
 
 struct tracks {
 	struct maker *m;
@@ -19,8 +17,8 @@ struct tracks {
 	uint32_t kinds;         /* numbers of event classes */
 	struct counters *counters;      /* owned */
 	struct processes *processes;    /* owned */
-	struct function_names *functions;    /* NULL: no event is of a function; owned */
-	struct function_kind **function_kinds;  /* lists by hash; owned */
+	struct cpu_runs *runs;  /* NULL: no thread was switched to in a run before; owned */
+	struct function_kinds *functions;    /* NULL: no event is of a function; owned */
 	uint64_t flows;         /* how many have begun */
 	uint64_t last;          /* time of the last event */
 	bool ended;             /* no event follows */
@@ -97,8 +95,11 @@ static void describe(struct tracks *v, struct timeline *t)
 
 	timeline_name(t);
 	p = process_of(v, track_pid(t));
-	if (!t->known)
+	if (!t->known) {
 		t->number = v->numbers++;
+		t->left_out = t->slices.tid < SLICE_CPUS &&
+			      cpu_runs_leave_out(v->runs, t->slices.tid);
+	}
 	t->known = true;
 	if (p && !p->described && v->form->process)
 		v->form->process(v->arg, p);
@@ -149,31 +150,14 @@ static void show_unended(void *arg, struct slice_track *slices, uint64_t time)
 static struct function_kind *find_function(struct tracks *v, const struct row *r,
 					   const struct event_kind *kind)
 {
-	const struct function_name *f;
-	struct function_kind **list, *k;
-	uint64_t address;
+	struct function_kind *k;
 
 	if (!v->functions)
-		v->functions = function_names_create();
-	if (!v->function_kinds)
-		v->function_kinds = calloc(FUNCTION_LISTS, sizeof(struct function_kind *));
-	if (!v->functions || !v->function_kinds ||
-	    !md_access_integer(&kind->slices.address, r->occurrence, &address))
-		return NULL;
-	f = function_names_find(v->functions, maker_names(v->m, true),
-			   session_clock_offset(v->m->s), r->cursor, address);
-	if (!f)
-		return NULL;
-	list = &v->function_kinds[(f->number ^ kind->name.number << 8) & (FUNCTION_LISTS - 1)];
-	for (k = *list; k; k = k->next)
-		if (k->kind == kind && k->slice.plain.n == f->len &&
-		    !memcmp(k->slice.plain.p, f->name, f->len))
-			return k;
-	k = function_kind_create(kind, f->name, f->len);
-	if (!k)
-		return NULL;
-	k->next = *list;
-	*list = k;
+		v->functions = function_kinds_create();
+	k = v->functions ? function_kinds_find(v->functions, v->m, r, kind) : NULL;
+	if (!k || k->told)
+		return k;
+	k->told = true;
 	k->name.number = k->slice.number = v->kinds++;
 	if (v->form->classes)
 		v->form->classes(v->arg, r, &k->name, &k->slice);
@@ -301,7 +285,11 @@ static void add_switch(struct tracks *v, const struct row *r, const struct event
 	describe(v, cpu);
 	w.track = cpu;
 	w.was_running = cpu->running;
-	cpu->running = w.next_tid > 0;
+	w.was_unknown = cpu->unknown;
+	w.prev_left_out = w.prev_tid > 0 && cpu_runs_leave_out(v->runs, w.prev_tid);
+	cpu->unknown = w.next_tid > 0 &&
+		       !cpu_runs_is_known(v->runs, r->cpu, r->time, w.next_tid);
+	cpu->running = w.next_tid > 0 && !cpu->unknown;
 	end_flow(v, &w);
 	if (v->form->switched)
 		v->form->switched(v->arg, &w);
@@ -363,26 +351,72 @@ void tracks_lose(void *tracks, const struct lost *l)
 
 /* ---- the run before, where ends may be missing: which begins have no end ---- */
 
+static struct run_thread *find_thread(struct tracks *v, int64_t tid)
+{
+	return tid > 0 && tid < SLICE_CPUS
+		       ? (struct run_thread *)slices_find(&v->slices, (int32_t)tid)
+		       : NULL;
+}
+
+static void note_switch(struct tracks *v, const struct row *r, const struct event_kind *k)
+{
+	uint64_t next = 0, prev = 0;
+
+	if (!md_access_integer(&k->slices.next, r->occurrence, &next))
+		return;
+	slices_switch(&v->slices, r->cpu, (int64_t)next);
+	if (v->runs && k->slices.prev.type &&
+	    md_access_integer(&k->slices.prev, r->occurrence, &prev))
+		cpu_runs_switch(v->runs, r->stream, r->cpu, r->time,
+				find_thread(v, (int64_t)prev), find_thread(v, (int64_t)next),
+				(int64_t)next <= 0);
+}
+
+/*
+ * The thread of a system call or of an interrupt: only threads in the inclusion sets have these.
+ * Other events may happen while the kernel switches from one thread to another.
+ */
+static void note_thread(struct tracks *v, const struct row *r, const struct event_kind *k)
+{
+	const struct slice_class *c = &k->slices;
+	struct run_thread *t;
+	int64_t pid;
+
+	if (!v->runs || !c->tid.type || (!c->is_call && !c->of_cpu))
+		return;
+	t = find_thread(v, slices_thread(&v->slices, c, r->occurrence, r->cpu, &pid));
+	if (t)
+		cpu_runs_see(v->runs, r->cpu, t, c->is_call);
+}
+
 static void note_row(void *arg, const struct row *r)
 {
 	struct tracks *v = arg;
 	struct event_kind *k = find_kind(v, r);
 	struct slice_track *t;
-	uint64_t next = 0;
 	int64_t pid;
 	int32_t tid;
 
 	if (!k)
 		return;
 	v->last = r->time;
-	if (k->slices.is_switch && md_access_integer(&k->slices.next, r->occurrence, &next))
-		slices_switch(&v->slices, r->cpu, (int64_t)next);
+	if (k->slices.is_switch)
+		note_switch(v, r, k);
+	note_thread(v, r, k);
 	if (!k->slices.side && !k->slices.leaves_calls)
 		return;
 	tid = slices_thread(&v->slices, &k->slices, r->occurrence, r->cpu, &pid);
 	t = slices_track(&v->slices, &k->slices, r->occurrence, r->cpu, tid, r->time);
 	if (t)
 		slices_take(&v->slices, t, &k->slices, r->occurrence, r->time);
+}
+
+static void note_loss(void *arg, const struct lost *l)
+{
+	struct tracks *v = arg;
+
+	if (v->runs)
+		cpu_runs_lose(v->runs, l->cursor->stream.class, l->cursor->stream.cpu);
 }
 
 static void show_slices(struct tracks *v)
@@ -394,29 +428,24 @@ static void show_slices(struct tracks *v)
 
 static void find_dropped(struct tracks *v)
 {
+	bool tracked = session_leaves_threads_out(v->m->s),
+	     switches = maker_declares(v->m, "sched_switch");
+
 	v->slices.since = maker_since(v->m);
-	v->slices.tracked = session_leaves_threads_out(v->m->s) &&
-			    maker_declares(v->m, "block_rq_issue");
-	if (!v->slices.since && !v->slices.tracked)
+	v->slices.tracked = tracked && maker_declares(v->m, "block_rq_issue");
+	if (!v->slices.since && !v->slices.tracked && !switches)
 		return;
 	v->m->runs = 2;
-	v->slices.track_size = sizeof(struct slice_track);
+	v->runs = switches ? cpu_runs_create(tracked) : NULL;
+	v->slices.track_size = sizeof(struct run_thread);
 	v->slices.unended = NULL;
+	v->m->lose = note_loss;
 	maker_run(v->m, ROW_CLASSES, note_row, v);
 	slices_finish(&v->slices, v->last);
+	if ((switches && !v->runs) || (v->runs && !cpu_runs_finish(v->runs, &v->slices)))
+		v->m->err = -ENOMEM;
 	slices_replay(&v->slices);
 	show_slices(v);
-}
-
-static void free_functions(struct tracks *v)
-{
-	for (uint32_t i = 0; v->function_kinds && i < FUNCTION_LISTS; i++)
-		for (struct function_kind *k = v->function_kinds[i], *next; k; k = next) {
-			next = k->next;
-			free(k);
-		}
-	free(v->function_kinds);
-	function_names_destroy(v->functions);
 }
 
 struct tracks *tracks_begin(struct maker *m, const struct track_form *form, void *arg)
@@ -448,7 +477,8 @@ struct slices_dropped tracks_end(struct tracks *v)
 	slices_deinit(&v->slices);
 	counters_destroy(v->counters);
 	processes_destroy(v->processes);
-	free_functions(v);
+	cpu_runs_destroy(v->runs);
+	function_kinds_destroy(v->functions);
 	free(v);
 	return dropped;
 }

@@ -9,6 +9,7 @@
  *
  *	event_kind.c    an event class, by its names
  *	track_owner.c   the counters and the processes
+ *	cpu_runs.c      how long threads run, as far as it is known
  */
 #ifndef TRACER_PICTURE_TRACK_H
 #define TRACER_PICTURE_TRACK_H
@@ -36,7 +37,9 @@ struct timeline {
 	void *note;             /* of the form; freed with free() */
 	bool known;             /* has a number */
 	bool described;         /* with this name and process */
-	bool running;           /* of a CPU: it runs a thread, and is not idle */
+	bool running;           /* of a CPU: it runs a thread, and it is known how long */
+	bool unknown;           /* … it runs a thread, and it is not known how long */
+	bool left_out;          /* of a thread: inclusion sets may leave it out */
 	uint32_t name_len;
 	char name[TRACK_NAME_MAX];      /* characters; 0: none */
 };
@@ -68,7 +71,8 @@ struct track_counter {
 /* A switch of a CPU from one thread to another. */
 struct cpu_switch {
 	struct timeline *track; /* of the CPU, after the switch */
-	bool was_running;       /* before it */
+	bool was_running, was_unknown;  /* before it */
+	bool prev_left_out;     /* inclusion sets may leave out the thread that ran */
 	const struct timeline *thread;  /* that runs now; NULL: none, or not known */
 	uint64_t flow;          /* not 0: the flow of this number ends here */
 	int64_t prev_tid, prev_prio, prev_state, next_tid, next_prio;

@@ -46,6 +46,8 @@ void slice_class_init(struct slice_class *k, const struct md_stream *stream,
 	k->is_switch = !strcmp(event->name, "sched_switch") &&
 		       (find_integer(stream, event, "next_tid", &k->next) ||
 			find_integer(stream, event, "next_pid", &k->next));
+	if (k->is_switch && !find_integer(stream, event, "prev_tid", &k->prev))
+		find_integer(stream, event, "prev_pid", &k->prev);
 	/* Names of programs' events have a colon. A wakeup is no slice of the thread that wakes. */
 	if (!pair_rule_find(event->name, !of_program, rule) ||
 	    (rule->by == PAIR_FIELDS && strcmp(rule->name, "block_rq") != 0))

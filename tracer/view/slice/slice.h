@@ -61,7 +61,8 @@ struct slice_class {
 	uint64_t pair;          /* hash of the pair's name */
 	struct pair_rule rule;  /* of the pair, if there is a side */
 	struct md_route tid, pid;       /* to contexts */
-	struct md_route next;   /* of a switch: to the thread */
+	struct md_route next;   /* of a switch: to the thread that runs from now on */
+	struct md_route prev;   /* … that ran before; to none: not known */
 	struct md_route address;        /* to the function; to none: it is no function */
 	struct md_route dev, sector;    /* of a request */
 };
