@@ -5,6 +5,8 @@ Chromium opens URL: `export/timeline.html` of 100 rounds of slices.c; with CALLS
 an event's user callstack has there, joined by `|`. Prints the first mistake and exits with 1; else
 prints the seconds until the page could be used. Exit status 77: the browser does not work here.
 """
+import fractions
+import re
 import sys
 
 from browser import with_browser
@@ -87,8 +89,55 @@ def labels(b):
     same("a thread in the table", "flex", b.run("getComputedStyle($('table').querySelector('.who')).display"))
 
 
+# The texts of the axis, with their places and widths.
+AXIS = """((last, from, to) => {
+  const g = $('c').getContext('2d'), texts = [], all = data.last;
+  data.last = last; density = null;
+  show(from, to);
+  g.fillText = (text, x, y) => { texts.push([text, x, y, g.measureText(text).width]); };
+  draw();
+  delete g.fillText;
+  const found = { texts: texts.filter(t => t[1] >= LEFT && [9, 25].includes(t[2])), left: LEFT,
+    from: view.from, scale: scale(), start: String(data.start) };
+  data.last = all; density = null;
+  return found;
+})(%r, %r, %r)"""
+DAY = 86400 * 10**9
+
+
+def time_of(text, start):
+    """ns since the first event that a label of the axis says."""
+    m = re.fullmatch(r"([\d.]+) (s|ms|us|ns)", text)
+    if m:
+        return fractions.Fraction(m[1]) * {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[m[2]]
+    hours, minutes, seconds = re.fullmatch(r"(\d\d):(\d\d):(\d\d(?:\.\d+)?)", text).groups()
+    ns = int(hours) * 3600 * 10**9 + int(minutes) * 60 * 10**9 + fractions.Fraction(seconds) * 10**9
+    return (ns - start) % DAY
+
+
+def axis(b):
+    """Each label says exactly where it is, and labels do not overlap."""
+    count = 0
+    for last in (5000, 73 * 10**5, 5 * 10**9, 123456789012, 4 * 10**12):
+        for part in (1, 0.37, 0.1, 0.004, 7e-6, 3e-9):
+            found = b.run(AXIS % (last, 0.41 * last, (0.41 + part) * last))
+            for y in 9, 25:
+                end = 0
+                row = [t for t in found["texts"] if t[2] == y]
+                for text, x, _, wide in row:
+                    t = time_of(text, int(found["start"]))
+                    place = found["left"] + (float(t) - found["from"]) * found["scale"] + 4
+                    if abs(place - x) > 0.1 or x < end:
+                        sys.exit("axis of %g, %g: %s at %g, not %g" % (last, part, text, x, place))
+                    end, count = x + wide + 2, count + 1
+                same("labels of the axis, %g of %g" % (part, last), True, len(row) > 1)
+    b.run("show(0, data.last)")
+    return count
+
+
 def zoom(b):
     labels(b)
+    axis(b)
     b.run("$('c').focus()")
     b.key("0")
     start, end = span(b)

@@ -30,6 +30,8 @@ ROWS_FILLED = """(want => {
   return [columns, blank];
 })""" % FILLED
 ROWS = 60       # of a page that are looked at
+# The flame graph of a span: all steps at once.
+FLAME = "(steps => { for (;;) { const s = steps.next(); if (s.done) return s.value; } })(rangeFlame(%s))"
 
 
 def is_tracked(directory):
@@ -68,14 +70,14 @@ def check_flame(b, directory, slices, first, last):
     have = b.run("""(() => { const sums = {}, walk = (n, path) => { for (const k of n.kids.values()) {
       const p = path.concat(k.name); if (k.total) sums[JSON.stringify(p.slice(1))] =
         (sums[JSON.stringify(p.slice(1))] || 0) + k.total; walk(k, p); } };
-      walk(rangeFlame([0, data.last]), []); return sums; })()""")
+      walk(%s, []); return sums; })()""" % FLAME % "[0, data.last]")
     have = {tuple(json.loads(path)): n for path, n in have.items() if path != "[]"}
     if want != have:
         sys.exit("%s: the flame graph of all time: %r" % (directory, set(want.items()) ^ set(have.items())))
     span = [(last - first) * 0.3, (last - first) * 0.6]
     inside = sum(max(0, min(span[1], s.end - first) - max(span[0], s.begin - first))
                  for s in slices if s.ended and not ended_around(s))
-    total = b.run("rangeFlame(%r).total" % span)
+    total = b.run(FLAME % span + ".total")
     if abs(total - inside) > 1:
         sys.exit("%s: the flame graph of a part: %r of %r" % (directory, total, inside))
 
