@@ -192,7 +192,7 @@ static void put_picture(struct flame *v)
 					   "and end, or entry and exit.");
 		return;
 	}
-	md_buf_puts(out, "<text x=\"6\" y=\"26\">");
+	md_buf_puts(out, "<text id=\"head\" x=\"6\" y=\"26\">");
 	md_buf_puts(out, v->by_stack ? "By callstack: " : "Time in slices, of all threads: ");
 	put_amount(v, v->nodes[0].total);
 	if (v->dropped.overwritten)

@@ -1,6 +1,6 @@
 "use strict";
 /* Of flame.svg: the frames fit the window with text of 12 px; zoom, search, keys, a comparison. */
-const svg = document.documentElement, ROW = 18, LETTER = 7.3, TOP = 62;
+const svg = document.documentElement, ROW = 18, LETTER = 7.3, LINE = 15;
 const $ = id => document.getElementById(id);
 const frames = [...document.querySelectorAll("g.f")].map(g => ({
   g, rect: g.querySelector("rect"), text: g.querySelector("text"),
@@ -8,7 +8,8 @@ const frames = [...document.querySelectorAll("g.f")].map(g => ({
   depth: +g.dataset.d,
 }));
 const all = frames[0], rows = frames.reduce((n, f) => Math.max(n, f.depth), 0) + 1;
-let zoomed = all, width = 0;
+let zoomed = all, width = 0, TOP = 0 /* above the frames */, lines = 1 /* of the details */;
+const head = $("head").textContent;
 for (const f of frames) {
   f.name = f.title.slice(0, f.title.indexOf("\n"));
   f.end = f.begin + f.total;
@@ -36,13 +37,41 @@ function place(f) {
   f.text.textContent = letters < 2 ? "" : name.length <= letters ? f.name :
     name.slice(0, letters - 1).join("") + "…";
 }
+/* A text in at most so many lines of the window's width. Returns where the next one begins. */
+function wrap(e, text, y, most) {
+  const letters = [...text], room = Math.max(10, Math.floor((width - 12) / LETTER));
+  e.replaceChildren();
+  for (let k = 0; k < most && letters.length; k++) {
+    const line = e.appendChild(document.createElementNS(svg.namespaceURI, "tspan"));
+    const part = letters.splice(0, k === most - 1 && letters.length > room ? room - 1 : room);
+    line.textContent = part.join("") + (k === most - 1 && letters.length ? "…" : "");
+    line.setAttribute("x", 6);
+    line.setAttribute("y", y += LINE);
+  }
+  return y;
+}
+/* The heading, from above: details, what the picture is, the search and what it found. */
+function layout() {
+  const narrow = width < 640, at = (id, x, y) => {
+    $(id).setAttribute("x", x);
+    $(id).setAttribute("y", y);
+  };
+  lines = narrow ? 3 : 1;
+  let y = wrap($("head"), head, lines * LINE, 3) + 10;
+  at("search", 6, y);
+  at("compare", narrow ? 200 : 520, y + 18);
+  at("found", narrow ? 6 : 200, y += narrow ? 46 : 18);
+  at("reset", narrow ? 200 : 400, y);
+  TOP = y + 16;
+}
 function draw() {
   width = Math.max(200, innerWidth);
+  layout();
   svg.removeAttribute("viewBox");
   svg.setAttribute("height", TOP + rows * ROW + 10);
   frames.forEach(place);
   $("reset").style.display = zoomed === all ? "none" : "";
-  $("compare").setAttribute("x", Math.min(520, width - 70));
+  show(told);
 }
 function zoom(f) {
   zoomed = f;
@@ -65,11 +94,13 @@ function search() {
   $("found").textContent = words === "" ? "" :
     `${n} frame${n === 1 ? "" : "s"}, ${(100 * sum / (all.total || 1)).toFixed(2)} %`;
 }
+let told = null;        /* whose details are shown */
 function show(f) {
+  told = f;
   const part = zoomed === all || !f || around(f, zoomed) ? "" :
     `; ${(100 * f.total / zoomed.total).toFixed(2)} % of ${zoomed.name}`;
-  $("details").textContent = f ? f.title.replaceAll("\n", "; ") + part + (f.before === undefined ? "" :
-    `; before ${(100 * f.before).toFixed(2)} %`) : base;
+  wrap($("details"), f ? f.title.replaceAll("\n", "; ") + part + (f.before === undefined ? "" :
+    `; before ${(100 * f.before).toFixed(2)} %`) : base, 0, lines);
 }
 /*
  * A comparison with the lines of flame.folded of another session: f.before is the share of all that

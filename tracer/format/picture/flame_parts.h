@@ -22,8 +22,9 @@ static const char style[] =
 
 /* The search and what it shows: for the script, and seen only with it. */
 static const char tools[] =
-	"<g id=\"tools\" style=\"display: none\"><foreignObject x=\"6\" y=\"28\" width=\"180\" "
-	"height=\"26\"><input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"words\" type=\"search\" "
+	"<g id=\"tools\" style=\"display: none\"><foreignObject id=\"search\" x=\"6\" y=\"28\" "
+	"width=\"180\" height=\"28\"><input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"words\" "
+	"type=\"search\" "
 	"placeholder=\"Search ( / )\" aria-label=\"Search\" style=\"width: 166px\"/>"
 	"</foreignObject><text id=\"found\" x=\"194\" y=\"45\"/>"
 	"<text id=\"reset\" x=\"400\" y=\"45\" role=\"button\">Reset (Esc)</text>"
