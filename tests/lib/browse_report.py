@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""browse_report.py DIRECTORY LIVE: uses report.html of the directory, which has timeline.html, too.
+"""browse_report.py DIRECTORY LIVE…: uses report.html of the directory, which has timeline.html, too.
 
 The boxes of the heat map and the slowest slices lead to the events in the time line that they are
-of. LIVE: the URL of a live.html whose session gets an event for each line that is printed here,
-until its page has it. Prints the first mistake and exits with 1. Exit status 77: no browser.
+of. LIVE: URLs of a live.html whose session gets events for each line that is printed here, until
+its page has them. Prints the first mistake and exits with 1. Exit status 77: no browser.
 """
 import sys
 
@@ -18,7 +18,8 @@ def same(what, want, have):
 def quiet(b, what):
     asked = [e["params"]["request"]["url"] for e in b.events
              if e["method"] == "Network.requestWillBeSent"]
-    if b.errors() or [u for u in asked if not u.startswith("file:")]:
+    page = b.run("location.href.split('#')[0]")
+    if b.errors() or [u for u in asked if not u.startswith("file:") and u.split("#")[0] != page]:
         sys.exit("%s: %r %r" % (what, asked, b.errors()))
 
 
@@ -62,7 +63,37 @@ def compare(b, directory):
     quiet(b, "flame.svg")
 
 
-def look(b, directory, live):
+# Cells that leave the page or their table, and pairs of cells of a row that overlap.
+OUTSIDE = """(() => {
+  const bad = [], box = e => e.getBoundingClientRect();
+  for (const e of document.querySelectorAll("main *")) {
+    const r = box(e);
+    if (r.width && (r.right > innerWidth + 0.5 || r.left < -0.5) && !e.closest("thead"))
+      bad.push(["outside", e.tagName, e.textContent.slice(0, 40), r.right]);
+    if (e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "visible" && e.clientWidth > 1)
+      bad.push(["cut", e.tagName, e.textContent.slice(0, 40), e.scrollWidth - e.clientWidth]);
+  }
+  for (const tr of document.querySelectorAll("tbody tr")) {
+    const cells = [...tr.cells].map(c => { const a = document.createRange(); a.selectNodeContents(c);
+      return a.getBoundingClientRect(); }).filter(r => r.width);
+    cells.forEach((a, i) => { for (const c of cells.slice(i + 1))
+      if (Math.min(a.right, c.right) - Math.max(a.left, c.left) > 0.5 &&
+        Math.min(a.bottom, c.bottom) - Math.max(a.top, c.top) > 2) bad.push(["over", tr.textContent.slice(0, 60)]); });
+  }
+  for (const svg of document.querySelectorAll("svg")) {
+    const texts = [...svg.querySelectorAll("text")].map(t => [box(t), t.textContent]);
+    texts.forEach(([a, t], i) => {
+      if (a.right > box(svg).right + 1 || a.left < box(svg).left - 1) bad.push(["text outside", t]);
+      for (const [c, u] of texts.slice(i + 1))
+        if (Math.min(a.right, c.right) - Math.max(a.left, c.left) > 1 &&
+          Math.min(a.bottom, c.bottom) - Math.max(a.top, c.top) > 4) bad.push(["texts", t, u]);
+    });
+  }
+  return bad.slice(0, 4);
+})()"""
+
+
+def look(b, directory, *live):
     page = "file://%s/report.html" % directory
     b.call("Network.enable")
     b.open(page)
@@ -73,10 +104,11 @@ def look(b, directory, live):
         worst, which = b.run(CONTRAST)
         if worst < 4.5:
             sys.exit("contrast %.2f of %s" % (worst, which))
-    b.shape(390, 800, False)
-    b.frame()
-    same("the width at 390", 390, b.run("document.documentElement.scrollWidth"))
-    b.shape(1000, 800, False)
+    for width in 320, 390, 700, 961, 1400, 1000:
+        b.shape(width, 800, False)
+        b.wait("size", "+$('rate').getAttribute('viewBox').split(' ')[2] === $('rate').clientWidth")
+        same("the width at %d" % width, width, b.run("document.documentElement.scrollWidth"))
+        same("at %d" % width, [], b.run(OUTSIDE))
     # Boxes by keys; then all boxes of a kind.
     boxes = b.run("""kinds.filter(k => k.heat).slice(0, 3).map(k => { choose(k);
       pickBoxes([k.heat[0], k.heat[0], k.heat[1], k.heat[1]]); const one = [boxes.link.href, boxes.count];
@@ -97,12 +129,19 @@ def look(b, directory, live):
     same("the slice that is chosen", [slow[1], slow[0]],
          b.run("[data.begin[picked], data.names[data.label[picked]]]"))
     compare(b, directory)
-    b.open(live)
-    before = b.run("data.n ? String(data.start + BigInt(data.last)) : ''")
-    print("more", flush=True)
-    b.wait("a page that loads itself", "typeof data !== 'undefined' && data.n > 0 &&"
-           " String(data.start + BigInt(data.last)) !== '%s'" % before)
-    quiet(b, "live.html")
+    for url in live:
+        follow_live(b, url)
+
+
+def follow_live(b, url):
+    b.open(url)
+    for _ in range(2):
+        before = b.run("data.n ? String(data.start + BigInt(data.last)) : ''")
+        print("more", flush=True)
+        b.wait(url + " loads itself", "typeof data !== 'undefined' && data.n > 0 &&"
+               " document.body?.dataset.ready === '1' &&"
+               " String(data.start + BigInt(data.last)) !== '%s'" % before)
+        quiet(b, url)
     b.key("p")
     same("held", "true", b.run("$('hold').getAttribute('aria-pressed')"))
 
