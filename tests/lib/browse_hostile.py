@@ -1,32 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""browse_hostile.py DIRECTORY NAME: what hostile names and texts do in timeline.html and flame.svg.
+"""browse_hostile.py DIRECTORY NAME: what hostile names and texts do in the pages and flame.svg.
 
-No dialog, no request, no error, no element of theirs; the texts are shown as they are. NAME: of the
-process. Prints the first mistake and exits with 1. Exit status 77: the browser does not work here.
+No dialog, no request, no error, no element of theirs; the texts are shown as they are, and the
+pages keep their policy. NAME: of the process. Prints the first mistake and exits with 1. Exit
+status 77: the browser does not work here.
 """
 import sys
 
 from browser import with_browser
 
 
-def check(b, what, scripts):
+def check(b, url):
     bad = [e["method"] for e in b.events if e["method"] in
            ("Page.javascriptDialogOpening", "Page.frameNavigated") and
            "file:" not in str(e["params"].get("frame", {}).get("url", "file:"))]
-    asked = [e["params"]["request"]["url"] for e in b.events
-             if e["method"] == "Network.requestWillBeSent"]
-    if bad or len(asked) != 1 or b.errors():
-        sys.exit("%s: %r %r %r" % (what, bad, asked, b.errors()))
-    found = b.run("[document.querySelectorAll('img, b:not(#side b), iframe').length,"
+    asked = {e["params"]["request"]["url"].split("#")[0] for e in b.events
+             if e["method"] == "Network.requestWillBeSent"}
+    if bad or asked != {url} or b.errors():
+        sys.exit("%s: %r %r %r" % (url, bad, asked, b.errors()))
+    found = b.run("[document.querySelectorAll('img, iframe, b:not(#side b, #legend b)').length,"
                   " [...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a =>"
                   " /^on/.test(a.name))).length]")
     if found != [0, 0]:
-        sys.exit("%s: elements of texts: %r" % (what, found))
+        sys.exit("%s: elements of texts: %r" % (url, found))
+
+
+def check_policy(b, url):
+    """The page may load nothing, even if a script wants to. (The refusal is an error of the page.)"""
+    loaded = b.run("""Promise.all([
+      fetch('data:,x').then(() => 'fetch', () => ''),
+      new Promise(done => { const i = new Image(); i.onload = () => done('image');
+        i.onerror = () => done(''); i.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACw='; }),
+      new Promise(done => { const s = document.createElement('script'); s.onload = () => done('script');
+        s.onerror = () => done(''); s.src = 'data:text/javascript,1'; document.body.append(s); })])""")
+    if loaded != ["", "", ""]:
+        sys.exit("%s: loaded %r" % (url, loaded))
 
 
 def look(b, directory, name):
     b.call("Network.enable")
-    b.open("file://%s/timeline.html" % directory)
+    page = "file://%s/timeline.html" % directory
+    b.open(page)
     for i in range(int(b.run("data.n"))):
         b.run("go(%d)" % i)
     for i in range(int(b.run("data.slices"))):
@@ -42,7 +56,7 @@ def look(b, directory, name):
                    " return document.body.innerText.includes('\\u202e') || $('about').textContent; })()")
     if turned is True or "a\\u202etxt.exe" not in turned:
         sys.exit("a control of the direction of text: %r" % turned)
-    check(b, "timeline.html", 4)
+    check(b, page)
     groups = b.run("data.all.filter(r => r.group).map(r => r.group.name)"
                    ".concat([...data.processes.values()].map(p => p.name))")
     if name not in groups:
@@ -52,13 +66,50 @@ def look(b, directory, name):
         sys.exit("names of threads: %r" % names)
     if b.run("data.tracks.filter(t => t.tid === t.pid).length"):
         sys.exit("the main thread has no event, but a track")
-    b.open("file://%s/flame.svg" % directory)
+    check_policy(b, page)
+    look_at_flame(b, "file://%s/flame.svg" % directory)
+    look_at_report(b, "file://%s/report.html" % directory)
+    look_at_live(b, "file://%s/live.html" % directory)
+
+
+def look_at_flame(b, page):
+    b.open(page)
     b.key("Tab")
     b.key("Tab")
     b.key("Tab")
-    check(b, "flame.svg", 1)
+    b.key("Enter")
+    b.key("/")
+    b.type("</script>")
+    b.run("compare('</script>\"<b>;<img src=x onerror=alert(3)> 7', '<img src=x onerror=alert(4)>')")
+    check(b, page)
     if not b.run("frames.some(f => f.name === '</script>\"<b>&\\'')"):
         sys.exit("no frame of the thread: %r" % b.run("frames.map(f => f.name)"))
+
+
+def look_at_report(b, page):
+    """Each kind, column and box; a name with markup is text in a table."""
+    b.open(page)
+    b.run("kinds.forEach(k => { choose(k); pickBoxes([0, columns, 0, 99]); })")
+    b.run("for (let k = 0; k < columns; k++) pickColumn(k)")
+    links = b.run("[...document.querySelectorAll('a')].map(a => a.href).filter(u => !u.startsWith('file:'))")
+    if links:
+        sys.exit("links: %r" % links)
+    text = b.run("document.body.innerText")
+    if "<" not in text or "\u202e" in text:
+        sys.exit("the report does not show names as they are: %r" % text[:2000])
+    check(b, page)
+    check_policy(b, page)
+
+
+def look_at_live(b, page):
+    b.open(page)
+    b.key("p")
+    for i in range(int(b.run("data.n"))):
+        b.run("go(%d)" % i)
+    if b.run("data.n") < 3 or not b.run("data.live"):
+        sys.exit("live.html: %r" % b.run("[data.n, data.live]"))
+    check(b, page)
+    check_policy(b, page)
 
 
 with_browser(lambda b: look(b, *sys.argv[1:]))

@@ -22,7 +22,7 @@ record() {
 	"$HOSTILE" ${2-} || fail "hostile"
 	put stop "$s/control"
 	mkdir "$work/$1"
-	for f in json chrome.json perfetto timeline.html flame.svg; do
+	for f in json chrome.json perfetto timeline.html flame.svg report.html live.html; do
 		cat "$s/export/$f" >"$work/$1/$f" || fail "cannot read $f"
 	done
 }
@@ -43,11 +43,12 @@ for name in "alone", "main":
 		if e["name"] == "thread_name" and e["pid"] < 1 << 22}
 	want = {(False, "hostile"), (False, "</script>\"<b>&'"), (False, "worker-3")}
 	assert threads == want | ({(True, "hostile")} if name == "main" else set()), threads
-	with open("%s/%s/timeline.html" % (sys.argv[1], name)) as f:
-		page = f.read()
-	assert "default-src 'none'" in page
-	assert page.count("<script") == page.count("</script>"), "scripts"
-	assert "alert(1)</script" not in page
+	for file in "timeline.html", "report.html", "live.html":
+		with open("%s/%s/%s" % (sys.argv[1], name, file)) as f:
+			page = f.read()
+		assert "default-src 'none'" in page, file
+		assert page.count("<script") == page.count("</script>"), "scripts of " + file
+		assert "alert(1)</script" not in page, file
 END
 checks=$((checks + 1))
 if command -v chromium >/dev/null; then
