@@ -102,7 +102,8 @@ static uint64_t list_known_contexts(const struct kchannel *kc)
 			 1ull << TRAIL_CONTEXT_PPID | 1ull << TRAIL_CONTEXT_PROCNAME |
 			 1ull << TRAIL_CONTEXT_CPU_ID;
 
-	for (uint32_t i = 1; i < TRAIL_CONTEXT_ALL; i++)
+	/* A program in the kernel has decided with the values of that moment, which are better. */
+	for (uint32_t i = 1; i < TRAIL_CONTEXT_ALL && !kc->tracer->kernel->ops->programs; i++)
 		if (kstatus_need(i))
 			kinds |= 1ull << i;
 	for (uint32_t i = 0; i < kc->context_count; i++)
