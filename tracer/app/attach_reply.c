@@ -169,12 +169,20 @@ static int put_channel(struct attach_reply *p, const struct app *a, struct chann
 	return err;
 }
 
-static int compare_slots(const void *a, const void *b)
+/*
+ * Those of triggers last: a program records an event in the order of its slots, and reads the clock
+ * for each. So the time that a trigger sees is not before the time that a session has.
+ */
+static int compare_slots(const void *a, const void *b, void *reply)
 {
 	const struct trail_plan_slot *x = a, *y = b;
+	const struct trail_plan_region *regions = ((const struct attach_reply *)reply)->regions;
+	int wakes = (int)(regions[x->region].flags & TRAIL_REGION_WAKE) -
+		    (int)(regions[y->region].flags & TRAIL_REGION_WAKE);
 
-	return x->event != y->event ? (x->event > y->event) - (x->event < y->event)
-				    : (int)x->region - (int)y->region;
+	if (x->event != y->event)
+		return (x->event > y->event) - (x->event < y->event);
+	return wakes ? wakes : (int)x->region - (int)y->region;
 }
 
 void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, uint32_t object,
@@ -202,8 +210,8 @@ void attach_reply_app(struct attach_reply *p, struct tracer *t, struct app *a, u
 	}
 	/* Each channel's slots are in order. */
 	if (channels > 1 && !p->slots.failed)
-		qsort((struct trail_plan_slot *)(void *)p->slots.data + first,
-		      p->slot_count - first, sizeof(struct trail_plan_slot), compare_slots);
+		qsort_r((struct trail_plan_slot *)(void *)p->slots.data + first,
+			p->slot_count - first, sizeof(struct trail_plan_slot), compare_slots, p);
 }
 
 /* Puts the whole plan into `all`. */

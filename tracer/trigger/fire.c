@@ -6,7 +6,8 @@
 
 #define MANY_MAX 16u            /* executions of one action for hits that came at once */
 
-static void execute_due(struct trigger *g, uint64_t hit, int64_t time, const struct values *v)
+static void execute_due(struct trigger *g, uint64_t hit, struct hit_time time,
+			const struct values *v)
 {
 	for (size_t i = 0; i < g->action_count; i++) {
 		struct action *a = &g->actions[i];
@@ -14,7 +15,7 @@ static void execute_due(struct trigger *g, uint64_t hit, int64_t time, const str
 		if (!action_due(a, hit))
 			continue;
 		if (a->kind == ACTION_NOTIFY) {
-			notices_send(g, time, v);
+			notices_send(g, time.wall, v);
 			a->executed++;
 			continue;
 		}
@@ -27,10 +28,10 @@ static void execute_due(struct trigger *g, uint64_t hit, int64_t time, const str
 	}
 }
 
-void trigger_hit(struct trigger *g, int64_t time, const struct values *v)
+void trigger_hit(struct trigger *g, struct hit_time time, const struct values *v)
 {
 	g->hits++;
-	g->last_hit = time;
+	g->last_hit = time.wall;
 	g->unsaved = true;
 	trigger_changed(g);
 	execute_due(g, g->hits, time, v);
@@ -55,7 +56,7 @@ const struct values no_values = { print_nothing };
  * An action that is due for some of many hits. A few are executed as always; the rest are lost
  * notifications, or failed actions.
  */
-static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t time)
+static void execute_many(struct trigger *g, size_t i, uint64_t count, struct hit_time time)
 {
 	struct action *a = &g->actions[i];
 	uint64_t added = 0;
@@ -64,7 +65,7 @@ static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t ti
 		/* With a rate, each hit is reported; without one, the number of lost ones. */
 		if (a->rate > 1 && count <= MANY_MAX) {
 			for (uint64_t n = 0; n < count; n++)
-				notices_send(g, time, &no_values);
+				notices_send(g, time.wall, &no_values);
 		} else {
 			notices_lose(g, count);
 		}
@@ -79,12 +80,12 @@ static void execute_many(struct trigger *g, size_t i, uint64_t count, int64_t ti
 	}
 }
 
-void trigger_hit_many(struct trigger *g, uint64_t n, int64_t time)
+void trigger_hit_many(struct trigger *g, uint64_t n, struct hit_time time)
 {
 	uint64_t before = g->hits, count;
 
 	g->hits += n;
-	g->last_hit = time;
+	g->last_hit = time.wall;
 	g->unsaved = true;
 	trigger_changed(g);
 	for (size_t i = 0; i < g->action_count; i++) {

@@ -11,6 +11,7 @@
 #define PRINTED_MAX 256u                /* hits of one look whose actions are executed one by one */
 #define DECODED_MAX 16384u              /* events of one look that are decoded */
 #define HITS_MAX (UINT64_C(1) << 32)    /* of one look; more is what a hostile writer says */
+#define KERNEL_SKEW 20000u              /* ns */
 #define MARKS_MAX 64u                   /* rings whose hits are counted without their events */
 
 struct event_values {
@@ -70,6 +71,19 @@ bool stream_has_hits(const struct stream *st)
 
 /* ---- hits ---- */
 
+/*
+ * When the event at `ts` of the trigger's ring happened. The kernel records it once for the trigger
+ * and once for a session, in any order and some microseconds apart: then KERNEL_SKEW later, so that
+ * an interval that ends there has the session's event. A program records for triggers last.
+ */
+static struct hit_time time_of(const struct listened *l, uint64_t ts)
+{
+	bool kernel = l->trigger->condition.domain == DOMAIN_KERNEL;
+
+	return (struct hit_time){ (int64_t)(session_clock_offset(l->session) + ts),
+				  ts + (kernel ? KERNEL_SKEW : 0) };
+}
+
 enum next_hit trigger_expects(const struct trigger *g)
 {
 	if (trigger_due(g))
@@ -80,18 +94,29 @@ enum next_hit trigger_expects(const struct trigger *g)
 	return HIT_NEVER;
 }
 
-/* Locked. The events that the rings hold, in order; returns how many hits they were. */
-static uint64_t hit_events(struct trigger *g, struct session *s, struct merge *m, uint64_t most)
+/* Of hits whose events are not read: the newest. */
+static struct hit_time newest_time(const struct listened *l, const struct merge *m)
 {
+	uint64_t ts = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		ts = m->cursors[i]->mark.last_ts > ts ? m->cursors[i]->mark.last_ts : ts;
+	return time_of(l, ts);
+}
+
+/* Locked. The events that the rings hold, in order; returns how many hits they were. */
+static uint64_t hit_events(const struct listened *l, struct merge *m, uint64_t most)
+{
+	struct trigger *g = l->trigger;
 	struct event_values v = { { print_event }, &g->condition, NULL };
-	uint64_t offset = session_clock_offset(s), hits = 0, printed = 0;
+	uint64_t hits = 0, printed = 0;
 	struct cursor *c;
 
 	while (hits < most && hits < DECODED_MAX && printed < PRINTED_MAX &&
 	       (c = merge_top(m, UINT64_MAX))) {
 		printed += trigger_due(g);
 		v.c = c;
-		trigger_hit(g, (int64_t)(offset + c->o.ts), &v.values);
+		trigger_hit(g, time_of(l, c->o.ts), &v.values);
 		hits++;
 		merge_next(m);
 	}
@@ -135,7 +160,7 @@ static bool take_one(const struct listened *l, const struct stream_set *set,
 			return false;
 		ts = marks[i].last_ts < ts ? marks[i].last_ts : ts;
 	}
-	trigger_hit(g, (int64_t)(session_clock_offset(l->session) + ts), &no_values);
+	trigger_hit(g, time_of(l, ts), &no_values);
 	return true;
 }
 
@@ -181,7 +206,7 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 	if (is_current(l) && is_due_within(g, *hits))
 		counted = *hits == 1 && take_one(l, set, marks);
 	else if (is_current(l) && *hits)
-		trigger_hit_many(g, *hits, trigger_now());
+		trigger_hit_many(g, *hits, hit_time_now(g->tracer));
 	if (!counted) {
 		pthread_mutex_unlock(&g->tracer->triggers->lock);
 		return false;
@@ -212,9 +237,9 @@ uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 		hits += new_hits(&m->cursors[i]->stream, &m->cursors[i]->mark);
 	pthread_mutex_lock(&g->tracer->triggers->lock);
 	if (is_current(l) && hits) {
-		seen = hit_events(g, l->session, m, hits);
+		seen = hit_events(l, m, hits);
 		if (hits > seen)
-			trigger_hit_many(g, hits - seen, trigger_now());
+			trigger_hit_many(g, hits - seen, newest_time(l, m));
 	}
 	for (size_t i = 0; is_current(l) && i < m->count; i++)
 		count_losses(g, &m->cursors[i]->stream, &m->cursors[i]->mark);

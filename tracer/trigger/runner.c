@@ -29,7 +29,7 @@ struct item {
 	size_t first;
 	bool one;                       /* this action, whether it is due or not, and no other */
 	struct session *halted;         /* by action `first`; referenced; NULL: none */
-	int64_t time;
+	struct hit_time time;
 };
 
 struct runner {
@@ -45,17 +45,16 @@ struct runner {
 
 /* ---- one action ---- */
 
-/* hit: its time, ns since the epoch. */
-static int snapshot_named(struct session *s, const struct action *a, int64_t hit,
+/* hit: its time, as times in rings are. */
+static int snapshot_named(struct session *s, const struct action *a, uint64_t hit,
 			  struct tr_err *err)
 {
 	struct snapshot_request r = a->snapshot;
-	int64_t at = hit - (int64_t)session_clock_offset(s);
 	int ret;
 
 	/* A runner serves all triggers of its user: it waits for no relay, and not for `after`. */
 	r.transient = true;
-	r.at = r.after && at > 0 ? (uint64_t)at : 0;
+	r.at = hit;
 	ret = snapshot_take(s, &r, err);
 	for (unsigned int n = 2; a->snapshot.name[0] && ret == -EEXIST && n < SNAPSHOT_NUMBER_MAX;
 	     n++) {
@@ -76,7 +75,7 @@ static bool is_active(struct session *s)
 	return active;
 }
 
-static int run_verb(struct session *s, const struct action *a, int64_t hit, struct tr_err *err)
+static int run_verb(struct session *s, const struct action *a, uint64_t hit, struct tr_err *err)
 {
 	switch (a->kind) {
 	case ACTION_START:
@@ -95,7 +94,7 @@ static int run_verb(struct session *s, const struct action *a, int64_t hit, stru
 }
 
 /* Without lock. The action is a copy. */
-static int execute(struct trigger *g, const struct action *a, int64_t hit, struct tr_err *err)
+static int execute(struct trigger *g, const struct action *a, uint64_t hit, struct tr_err *err)
 {
 	struct session *s = session_get(g->tracer, a->session);
 	struct session_info info;
@@ -170,7 +169,7 @@ static void run_action(struct trigger *g, const struct item *it, size_t i)
 	if (ret)
 		ret = tr_fail(&err, -ENOMEM, "out of memory");
 	else
-		ret = execute(g, &copy, it->time, &err);
+		ret = execute(g, &copy, it->time.ts, &err);
 	action_deinit(&copy);
 	pthread_mutex_lock(&all->lock);
 	count_result(g, it, i, ret, &err);
@@ -204,7 +203,7 @@ static void run_item(const struct item *it)
 		if (!action_due(&g->actions[i], it->hit))
 			continue;
 		if (g->actions[i].kind == ACTION_NOTIFY) {
-			notices_send(g, it->time, &it->values);
+			notices_send(g, it->time.wall, &it->values);
 			g->actions[i].executed++;
 			counters_save(g);
 		} else {
@@ -305,7 +304,7 @@ static void print_item(const struct values *v, bool json, struct md_buf *out)
 }
 
 /* Locked. */
-static bool add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
+static bool add(struct trigger *g, uint64_t hit, size_t first, struct hit_time time,
 		const struct values *v)
 {
 	struct triggers *all = g->tracer->triggers;
@@ -332,13 +331,13 @@ static bool add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
 	return true;
 }
 
-bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
+bool runner_add(struct trigger *g, uint64_t hit, size_t first, struct hit_time time,
 		const struct values *v)
 {
 	return add(g, hit, first, time, v);
 }
 
-bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, int64_t time)
+bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, struct hit_time time)
 {
 	return add(g, hit, i, time, NULL);
 }

@@ -141,7 +141,7 @@ static void judge(struct trigger *g, const struct amount *a)
 	bool now = holds(&g->condition, a);
 
 	if (now && !g->sample.holds) {
-		trigger_hit(g, trigger_now(), &a->values);
+		trigger_hit(g, hit_time_now(g->tracer), &a->values);
 		counters_save(g);
 	}
 	g->sample.holds = now;

@@ -10,6 +10,11 @@ int64_t trigger_now(void)
 	return wall_clock();
 }
 
+struct hit_time hit_time_now(const struct tracer *t)
+{
+	return (struct hit_time){ trigger_now(), clock_now(&t->clock) };
+}
+
 struct trigger *trigger_new(struct tracer *t, const char *name, const char *file,
 			    const struct owner *owner)
 {

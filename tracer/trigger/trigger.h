@@ -156,6 +156,13 @@ bool trigger_may_now(struct trigger *g, const struct session_info *info, bool wr
 bool trigger_may(const struct trigger *g, const struct session_info *info, bool write);
 int64_t trigger_now(void);              /* ns since the epoch */
 
+/* When a condition became true. */
+struct hit_time {
+	int64_t wall;                   /* ns since the epoch */
+	uint64_t ts;                    /* the same moment, as times in rings are */
+};
+struct hit_time hit_time_now(const struct tracer *t);
+
 /* trigger_file.c. Locked. */
 int trigger_save(struct trigger *g);
 void trigger_forget_on_disk(struct trigger *g);
@@ -198,10 +205,10 @@ struct values {
 
 extern const struct values no_values;   /* fire.c */
 
-/* fire.c. Locked. The condition became true at `time` (epoch ns). */
-void trigger_hit(struct trigger *g, int64_t time, const struct values *v);
+/* fire.c. Locked. The condition became true. */
+void trigger_hit(struct trigger *g, struct hit_time time, const struct values *v);
 /* The same n times, with nothing known about them but that they were. */
-void trigger_hit_many(struct trigger *g, uint64_t n, int64_t time);
+void trigger_hit_many(struct trigger *g, uint64_t n, struct hit_time time);
 /* Whether the next hit executes an action. */
 bool trigger_due(const struct trigger *g);
 
@@ -213,10 +220,10 @@ void notices_serve(struct triggers *all);
 
 /* runner.c */
 /* Locked. The runner of the owner continues with action `first` of this hit. False: no room. */
-bool runner_add(struct trigger *g, uint64_t hit, size_t first, int64_t time,
+bool runner_add(struct trigger *g, uint64_t hit, size_t first, struct hit_time time,
 		const struct values *v);
 /* The same for this action alone. */
-bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, int64_t time);
+bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, struct hit_time time);
 /* Without lock, after the two above: the runners begin. */
 void runners_wake(struct triggers *all);
 /*

@@ -43,7 +43,7 @@ static void post(struct session *s, enum condition_kind kind, const char *archiv
 		if (all->closing || !g->enabled || g->condition.kind != kind ||
 		    strcmp(g->condition.session, s->name) != 0 || !trigger_may(g, &info, false))
 			continue;
-		trigger_hit(g, trigger_now(), &v.values);
+		trigger_hit(g, hit_time_now(s->tracer), &v.values);
 		counters_save(g);
 		hit = true;
 	}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The moment of a trigger's snapshot of kernel events is the time of the event that is the hit:
+# `last 1ms` has this event, whenever the action is executed. Skips where the daemon finds no
+# backend.
+. "$(dirname "$0")/../../lib/mount.sh"
+mount_kernel -o tz=UTC
+T=$MNT/triggers
+[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] ||
+	skip "no system calls are traced here"
+mkfifo "$work/orders" "$work/answers"
+"$BUILD/tests/lib/calls" <"$work/orders" >"$work/answers" &
+caller=$!
+exec 8>"$work/orders" 9<"$work/answers"
+number=$(kernel_pid $caller)
+mine="syscall:entry:getppid if \$ctx.tid == $number"
+recorder() {
+	mkdir "$S/$1" && put "$mine" "$S/$1/kernel/events" && put start "$S/$1/control"
+}
+trigger() {
+	mkdir "$T/$1" && put "event kernel $mine" "$T/$1/condition" &&
+		put "snapshot $1$mark hit last 1ms" "$T/$1/actions"
+}
+trigger early
+recorder "early$mark"
+recorder "late$mark"
+trigger late
+hits() { [ "$(ls "$S/$1/snapshots" | wc -l)" = "$2" ]; }
+for i in $(seq 10); do
+	echo 1 >&8
+	read -r answer <&9
+	for s in early late; do
+		within 20 hits "$s$mark" "$i" ||
+			fail "$s, hit $i: $(cat "$T/$s/status" "$S/$s$mark/error")"
+	done
+done
+for d in "$S"/*/snapshots/*; do
+	babeltrace2 "$d" >"$work/events" 2>"$work/err" ||
+		fail "babeltrace2 $d: $(cat "$work/err")"
+	is "$d" 1 "$(grep -c getppid "$work/events")"
+done
+exec 8>&-
+echo "$checks checks"
