@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "fs/base/words.h"
+#include "fs/fuse/channel.h"
 #include "fs/fuse/file.h"
 #include "fs/fuse/fuse.h"
 #include "fs/tree/errors.h"
+#include "tracer/base/hash.h"
 
 #define CUT 512                 /* a write of this size or more may end within a line */
 #define LINE_MOST (64 * 1024)   /* bytes of one line */
@@ -90,6 +92,10 @@ static int apply_text(struct file *f, char *text, size_t len, bool replace)
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
 	int rc = check(text, len, r->how, &err);
+	struct who who = f->who;
+
+	/* The kernel counts requests from the beginning of the mount. */
+	who.request = hash_step(hash_step(HASH_START, (uint64_t)fs.born), channel_unique());
 
 	if (!rc && tree_gone(f->node))
 		rc = tr_fail(&err, -ENOENT, "the session was removed");
@@ -98,7 +104,7 @@ static int apply_text(struct file *f, char *text, size_t len, bool replace)
 	if (!rc && (r->how == STORE_VALUE || r->how == STORE_CHOICE))
 		rc = apply_value(f, text, &err);
 	else if (!rc)
-		rc = r->store(f->node, &f->who, text, replace, &err);
+		rc = r->store(f->node, &who, text, replace, &err);
 	/* A killed daemon has started the session, or stopped it. */
 	if (rc == -EBUSY && f->again)
 		rc = 0;

@@ -33,7 +33,7 @@ static int store_verbs(const struct node *n, const struct who *who, const char *
 	int rc = process_check_paths(who, text, err);
 
 	(void)replace;
-	return rc ? rc : session_control(n->session, text, err);
+	return rc ? rc : session_control(n->session, text, who->request, err);
 }
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)

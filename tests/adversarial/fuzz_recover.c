@@ -89,11 +89,11 @@ static void make(void)
 		       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
 		       session_store(s, "output", output, false, &err) == 0 &&
 		       events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 &&
-		       session_control(s, "start\n", &err) == 0,
+		       session_control(s, "start\n", 0, &err) == 0,
 	       err.sentence);
 	for (int i = 0; i < EVENTS; i++)
 		expect(tracer_log(t, &who, "a message of the log", 20, &err) == 0, err.sentence);
-	expect(session_control(s, "stop\n", &err) == 0, err.sentence);
+	expect(session_control(s, "stop\n", 0, &err) == 0, err.sentence);
 	c = channel_find(s, DOMAIN_USER, "c");
 	cl = cds_list_first_entry(&c->groups, struct stream_group, node);
 	b = cds_list_first_entry(&cl->buffers, struct buffer, node);

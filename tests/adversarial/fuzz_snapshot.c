@@ -50,7 +50,7 @@ static void begin(void)
 		       channel_store(s, DOMAIN_USER, "c", "subbuf_count", "8", &err) == 0 &&
 		       contexts_store(s, DOMAIN_USER, "c", "vpid procname\n", true, &err) == 0 &&
 		       events_store(s, DOMAIN_USER, "c", "trail:*\n", true, &err) == 0 &&
-		       session_control(s, "start\n", &err) == 0,
+		       session_control(s, "start\n", 0, &err) == 0,
 	       err.sentence);
 }
 
@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 			expect(look(m, false) == before, "not what it was");
 		image_put(m);
 		expect(snapshot_destroy(s, "x", &err) == 0 &&
-			       session_control(s, "clear\n", &err) == 0,
+			       session_control(s, "clear\n", 0, &err) == 0,
 		       err.sentence);
 		rounds++;
 	} while (time(NULL) < end);

@@ -307,7 +307,7 @@ static void control(struct session *s, const char *verb)
 {
 	struct tr_err err = TR_ERR_INIT;
 
-	if (session_control(s, verb, &err))
+	if (session_control(s, verb, 0, &err))
 		complain(verb, err.sentence);
 }
 

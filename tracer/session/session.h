@@ -236,6 +236,7 @@ struct session {
 	struct snapshot_target *snapshot_targets;       /* snapshot/target.h; NULL: none */
 	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
 	struct snapshots_waiting *snapshots_waiting;    /* snapshot/later.c; NULL: none yet */
+	struct snapshot_requests *snapshot_requests;    /* snapshot/requests.c; NULL: none yet */
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text[TEXT_FORMS];

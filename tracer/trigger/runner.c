@@ -79,13 +79,13 @@ static int run_verb(struct session *s, const struct action *a, uint64_t hit, str
 {
 	switch (a->kind) {
 	case ACTION_START:
-		return is_active(s) ? 0 : session_control(s, "start", err);
+		return is_active(s) ? 0 : session_control(s, "start", 0, err);
 	case ACTION_STOP:
-		return is_active(s) ? session_control(s, "stop", err) : 0;
+		return is_active(s) ? session_control(s, "stop", 0, err) : 0;
 	case ACTION_ROTATE:
-		return session_control(s, "rotate", err);
+		return session_control(s, "rotate", 0, err);
 	case ACTION_CLEAR:
-		return session_control(s, "clear", err);
+		return session_control(s, "clear", 0, err);
 	case ACTION_SNAPSHOT:
 		return snapshot_named(s, a, hit, err);
 	default:

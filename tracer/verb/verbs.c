@@ -12,9 +12,16 @@
 #include "tracer/session/trace_form.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/base.h"
+#include "tracer/base/hash.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/output/snapshot/snapshot.h"
 #include "tracer/verb/verbs.h"
+
+/* A line of `control`, without its verb. */
+struct verb_line {
+	const char *arg;                /* what follows the verb; NULL: nothing does */
+	uint64_t request;               /* of this line; 0: it has none */
+};
 
 /* Sets a number that no session had before, including those of earlier daemons. */
 static void request_statedump(struct session *s)
@@ -83,19 +90,19 @@ int session_start(struct session *s, struct tr_err *err)
 	return 0;
 }
 
-static int verb_start(struct session *s, const char *arg, struct tr_err *err)
+static int verb_start(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
 	int ret = s->active ? 0 : output_prepare(s, err);
 
-	(void)arg;
+	(void)line;
 	return ret ? ret : session_start(s, err);
 }
 
-static int verb_statedump(struct session *s, const char *arg, struct tr_err *err)
+static int verb_statedump(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
 	struct app *a;
 
-	(void)arg;
+	(void)line;
 	if (!s->active)
 		return tr_fail(err, -EBUSY,
 			       "the session is not active; its start asks for a state dump");
@@ -125,11 +132,12 @@ static void end_recording(struct session *s)
 {
 	collect_missed(s);
 	session_apply(s);
+	snapshots_wait_stop(s);
 }
 
-static int verb_stop(struct session *s, const char *arg, struct tr_err *err)
+static int verb_stop(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
-	(void)arg;
+	(void)line;
 	if (!s->active && !s->halting)
 		return tr_fail(err, -EBUSY, "the session is not active");
 	s->active = false;
@@ -156,9 +164,9 @@ static int dump_state(struct session *s, struct tr_err *err)
 	return session_check_alive(s, err);
 }
 
-static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
+static int verb_clear(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
-	(void)arg;
+	(void)line;
 	if (drain_before(s, err))
 		return -ENOENT;
 	if (!output_runs(s))    /* with an output, output_clear_verb does it */
@@ -166,9 +174,9 @@ static int verb_clear(struct session *s, const char *arg, struct tr_err *err)
 	return 0;
 }
 
-static int verb_rotate(struct session *s, const char *arg, struct tr_err *err)
+static int verb_rotate(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
-	(void)arg;
+	(void)line;
 	if (!s->output)
 		return tr_fail(err, -EINVAL,
 			       "there is no output: only what is written to files is rotated");
@@ -181,9 +189,9 @@ static int verb_rotate(struct session *s, const char *arg, struct tr_err *err)
  * Each view prints the metadata. Its clock offset is measured once and may be wrong by
  * now: measures it again.
  */
-static int verb_metadata(struct session *s, const char *arg, struct tr_err *err)
+static int verb_metadata(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
-	(void)arg, (void)err;
+	(void)line, (void)err;
 	session_measure_clock(s);
 	return 0;
 }
@@ -199,14 +207,15 @@ static int check_snapshot(const char *words, size_t at, struct tr_err *err)
 }
 
 /* Copying takes long: runs without both locks. */
-static int verb_snapshot(struct session *s, const char *arg, struct tr_err *err)
+static int verb_snapshot(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
 	struct snapshot_request r;
-	int ret = snapshot_request_parse(arg ? arg : "", 0, &r, err);
+	int ret = snapshot_request_parse(line->arg ? line->arg : "", 0, &r, err);
 
 	if (ret)
 		return ret;
 	r.transient = r.waits = true;
+	r.request = line->request;
 	session_unlock(s);
 	ret = snapshot_take(s, &r, err);
 	snapshot_request_deinit(&r);
@@ -291,7 +300,7 @@ int session_halted(struct session *s, struct tr_err *err)
 
 static const struct verb {
 	const char *name;
-	int (*run)(struct session *s, const char *arg, struct tr_err *err);
+	int (*run)(struct session *s, const struct verb_line *line, struct tr_err *err);
 	bool when_active, when_inactive;
 	bool takes_arguments;                   /* as check_snapshot has them */
 	int (*then)(struct session *s, struct tr_err *err);     /* Unlocked: it may take long. */
@@ -386,24 +395,26 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 	return *arg ? check_snapshot(words, (size_t)(*arg - words), err) : 0;
 }
 
-int session_control(struct session *s, const char *text, struct tr_err *err)
+int session_control(struct session *s, const char *text, uint64_t request, struct tr_err *err)
 {
+	struct verb_line call = { NULL, 0 };
 	const struct verb *verb;
-	const char *at, *next, *arg;
+	const char *at, *next;
 	char words[WORDS_MOST];
 	int ret = 0, line = 0;
 	bool stopped;
 
 	for (at = text; *at && !ret; at = next) {
 		line++;
-		ret = parse_verb(at, words, &verb, &arg, &next, err);
+		ret = parse_verb(at, words, &verb, &call.arg, &next, err);
 	}
 	if (!ret) {
 		session_lock(s);
 		line = 0;
 		for (at = text; *at && !ret; at = next) {
 			line++;
-			parse_verb(at, words, &verb, &arg, &next, NULL);
+			parse_verb(at, words, &verb, &call.arg, &next, NULL);
+			call.request = request ? hash_step(request, (uint64_t)line) : 0;
 			/*
 			 * An earlier verb may have released the lock, so an rmdir may have begun.
 			 */
@@ -411,7 +422,7 @@ int session_control(struct session *s, const char *text, struct tr_err *err)
 			if (verb && !ret)
 				ret = session_check_records(s, err);
 			if (verb && !ret)
-				ret = verb->run(s, arg, err);
+				ret = verb->run(s, &call, err);
 			if (verb && !ret) {
 				session_save(s);
 				session_changed(s);

@@ -6,6 +6,8 @@
 #ifndef TRACER_VERBS_H
 #define TRACER_VERBS_H
 
+#include <stdint.h>
+
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 
@@ -15,9 +17,11 @@ struct session;
 void session_verbs(struct session *s, struct md_buf *out);
 /*
  * Runs the lines of one write to `control` (NUL-terminated): checks all, then runs them in order;
- * the first failure ends it, and err->line is its line. `stop` and `clear` are barriers.
+ * the first failure ends it, and err->line is its line. `stop` and `clear` are barriers. request: a
+ * number of the write; a snapshot that it made already, in an earlier daemon, is not made again; 0:
+ * it has none.
  */
-int session_control(struct session *s, const char *text, struct tr_err *err);
+int session_control(struct session *s, const char *text, uint64_t request, struct tr_err *err);
 /*
  * The first half of `stop`: no event is recorded any more. It waits for no lock and no barrier.
  * 0: session_halted() has to follow, by any thread. -EAGAIN: nothing was done, use `stop`.

@@ -105,7 +105,7 @@ static void halt(void)
 {
 	struct tr_err err = TR_ERR_INIT;
 
-	CHECK(session_control(s, "start\n", &err) == 0 && comes_on());
+	CHECK(session_control(s, "start\n", 0, &err) == 0 && comes_on());
 	CHECK(halts());
 	CHECK(!is_on());
 	CHECK(session_halt(s) == -EAGAIN);
@@ -121,9 +121,9 @@ static void start_between(void)
 {
 	struct tr_err err = TR_ERR_INIT;
 
-	CHECK(session_control(s, "start\n", &err) == 0 && comes_on());
+	CHECK(session_control(s, "start\n", 0, &err) == 0 && comes_on());
 	CHECK(halts());
-	CHECK(session_control(s, "start\n", &err) == 0 && comes_on());
+	CHECK(session_control(s, "start\n", 0, &err) == 0 && comes_on());
 	CHECK(session_halted(s, &err) == 0);
 	CHECK(is_on() && is_active());
 }
@@ -134,12 +134,12 @@ static void stop_between(void)
 	struct tr_err err = TR_ERR_INIT;
 
 	CHECK(is_active() && halts());
-	CHECK(session_control(s, "stop\n", &err) == 0);
+	CHECK(session_control(s, "stop\n", 0, &err) == 0);
 	CHECK(!is_on() && !is_active());
 	CHECK(session_halted(s, &err) == 0);
 	CHECK(!is_on() && !is_active());
-	CHECK(session_control(s, "stop\n", &err) == -EBUSY);
-	CHECK(session_control(s, "start\n", &err) == 0 && comes_on());
+	CHECK(session_control(s, "stop\n", 0, &err) == -EBUSY);
+	CHECK(session_control(s, "start\n", 0, &err) == 0 && comes_on());
 }
 
 static void *halt_it(void *ret)

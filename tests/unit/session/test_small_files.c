@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 	config.state_dir = dir;
 	if (tracer_open(&config, &t, &err) || session_create(t, "a", &me, &err) ||
 	    !(s = session_get(t, "a")) || events_store(s, DOMAIN_USER, NULL, "*\n", true, &err) ||
-	    session_control(s, "start\n", &err) || tracer_log(t, &who, "x", 1, &err)) {
+	    session_control(s, "start\n", 0, &err) || tracer_log(t, &who, "x", 1, &err)) {
 		printf("not ok: %s\n", err.sentence);
 		return 1;
 	}

@@ -15,21 +15,11 @@
 #include "tracer/output/snapshot/target.h"
 #include "tracer/session/session.h"
 
-#define WAIT_NS UINT64_C(10000000000)   /* for which the verb waits */
-
-/* A thread that waits for a snapshot, on its stack. Guarded by snapshots_waiting.lock. */
-struct result {
-	bool over;
-	int ret;
-	struct tr_err *err;
-};
-
 struct waiting {
 	struct waiting *next;
 	uint64_t key;                   /* of the snapshot */
 	uint64_t to;                    /* its time, ns of the session's clock */
 	struct snapshot_request request;        /* owned */
-	struct result *result;          /* NULL: no thread waits for it */
 	bool begun;                     /* the thread takes it, and will remove it from the list */
 };
 
@@ -112,32 +102,15 @@ static void unlink_waiting(struct snapshots_waiting *q, const struct waiting *w)
 	*at = w->next;
 }
 
-/* It is over. False: no thread waits for it. */
-static bool tell_result(struct snapshots_waiting *q, struct waiting *w, int ret,
-			const struct tr_err *err)
-{
-	bool told;
-
-	pthread_mutex_lock(&q->lock);
-	unlink_waiting(q, w);
-	told = w->result != NULL;
-	if (told) {
-		w->result->over = true;
-		w->result->ret = ret;
-		if (ret && w->result->err)
-			*w->result->err = *err;
-		pthread_cond_broadcast(&q->changed);
-	}
-	pthread_mutex_unlock(&q->lock);
-	return told;
-}
-
 static void take(struct session *s, struct waiting *w)
 {
 	struct tr_err err = TR_ERR_INIT;
 	int ret = snapshot_complete(s, w->key, &w->request, &err);
 
-	if (!tell_result(s->snapshots_waiting, w, ret, &err) && ret && ret != -ENOENT)
+	pthread_mutex_lock(&s->snapshots_waiting->lock);
+	unlink_waiting(s->snapshots_waiting, w);
+	pthread_mutex_unlock(&s->snapshots_waiting->lock);
+	if (ret && ret != -ENOENT)
 		session_failed(s, "snapshot %s, which waited for its time, was not taken: %s",
 			       w->request.name, err.sentence);
 	pthread_mutex_lock(&s->tracer->lock);
@@ -183,7 +156,7 @@ static int start_thread(struct session *s)
 
 /* Caller holds tracer.lock. NULL: no memory. */
 static struct waiting *add(struct session *s, uint64_t key, uint64_t to,
-			   const struct snapshot_request *r, struct result *result)
+			   const struct snapshot_request *r)
 {
 	struct snapshots_waiting *q = queue_of(s);
 	struct waiting *w = q ? calloc(1, sizeof(*w)) : NULL;
@@ -196,7 +169,8 @@ static struct waiting *add(struct session *s, uint64_t key, uint64_t to,
 	}
 	w->key = key;
 	w->to = to;
-	w->result = result;
+	w->request.waits = false;
+	w->request.request = 0;
 	pthread_mutex_lock(&q->lock);
 	w->next = q->first;
 	q->first = w;
@@ -204,12 +178,10 @@ static struct waiting *add(struct session *s, uint64_t key, uint64_t to,
 	return w;
 }
 
-/* Reserves the time, besides the place in the list of snapshots. Caller holds tracer.lock. */
-static int begin_waiting(struct session *s, uint64_t key, uint64_t to,
-			 const struct snapshot_request *r, struct result *result,
-			 struct tr_err *err)
+int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct snapshot_request *r,
+		   struct tr_err *err)
 {
-	struct waiting *w = session_check_alive(s, err) ? NULL : add(s, key, to, r, result);
+	struct waiting *w = session_check_alive(s, err) ? NULL : add(s, key, to, r);
 	int ret = w ? start_thread(s) : -ENOMEM;
 
 	if (w && ret) {
@@ -220,41 +192,29 @@ static int begin_waiting(struct session *s, uint64_t key, uint64_t to,
 	}
 	if (ret)
 		snapshot_unreserve(s, key);
+	else
+		snapshot_request_done(s, r->request);
 	session_save(s);
 	session_changed(s);
 	return ret ? tr_fail(err, ret, "the snapshot cannot wait: %s", strerror(-ret)) : 0;
 }
 
-/* The thread that asked waits, but not for long. */
-static int wait_for_result(struct snapshots_waiting *q, struct result *result, struct tr_err *err)
+void snapshots_wait_stop(struct session *s)
 {
-	struct timespec until = timespec_of(monotonic_now() + WAIT_NS);
-	bool ended = false;
-	int ret = 0;
+	struct snapshots_waiting *q = s->snapshots_waiting;
+	uint64_t now = q ? clock_now(session_clock(s)) : 0;
+	struct snapshot *sn;
 
+	if (!q)
+		return;
 	pthread_mutex_lock(&q->lock);
-	while (!result->over && !ended && ret != ETIMEDOUT) {
-		ret = pthread_cond_timedwait(&q->changed, &q->lock, &until);
-		ended = q->quit && !q->running;
+	for (struct waiting *w = q->first; w; w = w->next) {
+		sn = w->to > now ? snapshot_find_key(s, w->key) : NULL;
+		if (sn)
+			snapshot_end_at(s, sn, w->to = now);
 	}
-	for (struct waiting *w = q->first; w; w = w->next)
-		w->result = w->result == result ? NULL : w->result;
+	pthread_cond_broadcast(&q->changed);
 	pthread_mutex_unlock(&q->lock);
-	if (!result->over && ended)
-		return tr_fail(err, -ENOENT, "the session ended before the snapshot's time");
-	return result->over ? result->ret : 0;
-}
-
-int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct snapshot_request *r,
-		   struct tr_err *err)
-{
-	struct result result = { .err = err };
-	int ret;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	ret = begin_waiting(s, key, to, r, r->waits ? &result : NULL, err);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return ret || !r->waits ? ret : wait_for_result(s->snapshots_waiting, &result, err);
 }
 
 bool snapshots_wait(const struct session *s)
@@ -349,7 +309,7 @@ void snapshots_wait_restore(struct session *s, const char *value)
 		sn->from = from;
 		sn->to = to;
 		sn->created = created;
-		add(s, key, to, &r, NULL);
+		add(s, key, to, &r);
 	}
 	snapshot_request_deinit(&r);
 }

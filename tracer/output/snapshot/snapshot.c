@@ -138,6 +138,12 @@ static void set_interval(struct snapshot *sn, struct session *s, const struct sn
 	sn->created = (int64_t)(session_clock_offset(s) + sn->to);
 }
 
+void snapshot_end_at(struct session *s, struct snapshot *sn, uint64_t to)
+{
+	sn->to = to;
+	sn->created = (int64_t)(session_clock_offset(s) + to);
+}
+
 /* A place in the list for the snapshot that is asked for. Caller holds tracer.lock. */
 static int reserve(struct session *s, const struct snapshot_request *r, struct snapshot **out,
 		   struct tr_err *err)
@@ -278,6 +284,7 @@ static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace
 		sn->transient = false;
 		session_failed(s, "snapshot %s cannot be copied: %s", sn->name, strerror(-ret));
 	}
+	snapshot_request_done(s, r->request);
 	session_save(s);
 	session_changed(s);
 	return 0;
@@ -355,6 +362,7 @@ int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_req
 	/* So that it can be taken again, with this name. */
 	if (ret && !sn->removed) {
 		remove_snapshot(s, sn, false);
+		snapshot_request_undone(s, r->request);
 		session_save(s);
 		session_changed(s);
 	}
@@ -367,8 +375,9 @@ int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_req
 int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr_err *err)
 {
 	struct snapshot *sn = NULL;
-	uint64_t key = 0, to = 0;
+	uint64_t key = 0;
 	int ret = r->name[0] ? name_check(r->name, SNAPSHOT_NAME_MAX, err) : 0;
+	bool done;
 
 	if (!ret && session_shown(s).imported)
 		ret = tr_fail(err, -EINVAL,
@@ -380,15 +389,14 @@ int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&s->tracer->lock);
-	ret = reserve(s, r, &sn, err);
-	if (!ret) {
+	done = snapshot_request_is_done(s, r->request);
+	if (!done && !(ret = reserve(s, r, &sn, err))) {
 		key = sn->key;
-		to = sn->to;
+		if (r->after)
+			ret = snapshot_later(s, key, sn->to, r, err);
 	}
 	pthread_mutex_unlock(&s->tracer->lock);
-	if (ret)
-		return ret;
-	return r->after ? snapshot_later(s, key, to, r, err) : snapshot_complete(s, key, r, err);
+	return ret || done || r->after ? ret : snapshot_complete(s, key, r, err);
 }
 
 int snapshot_create(struct session *s, const char *name, struct tr_err *err)

@@ -18,6 +18,7 @@
  *	snapshot_memory.c   … copies the streams into the memfd
  *	interval.c          … only the events of an interval
  *	later.c             … taken after a time
+ *	requests.c          … made once, also if a killed daemon had the verb
  *	request.c           the words of the verb `snapshot` and of the action
  *	snapshot_copies.c   … queues copies to the output or to targets
  *	copies_state.c      … as the session's file and its status show them
@@ -76,7 +77,8 @@ struct snapshot_request {
 	uint64_t at;                    /* a time of the session's clock, ns; 0: now */
 	struct snapshot_target *target; /* instead of the session's; owned; NULL: these */
 	bool transient;                 /* removed from memory once all targets have it */
-	bool waits;                     /* for the targets, and for the time `after` */
+	bool waits;                     /* for the targets; not if it is taken after a time */
+	uint64_t request;               /* of a line of `control`; 0: it has none */
 };
 
 /* ---- request.c ---- */
@@ -101,7 +103,8 @@ void snapshot_request_deinit(struct snapshot_request *r);
 
 /*
  * As snapshot_create. -errno also if a target did not get it, if the request waits for that. With
- * `after` it is taken then; the call waits for it at most 10 s if the request waits.
+ * `after` it is taken then, and the call does not wait for it. 0 and nothing is done if an earlier
+ * daemon did it for this number of a request.
  */
 int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr_err *err);
 /*
@@ -112,6 +115,8 @@ int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_req
 		      struct tr_err *err);
 /* It may not be complete yet; NULL: none. Caller holds tracer.lock. */
 struct snapshot *snapshot_find_key(const struct session *s, uint64_t key);
+/* The session stopped: the interval of what is reserved ends now, at `to`. Caller holds tracer.lock. */
+void snapshot_end_at(struct session *s, struct snapshot *sn, uint64_t to);
 /* Removes what is reserved. Caller holds tracer.lock. */
 void snapshot_unreserve(struct session *s, uint64_t key);
 /*
@@ -123,14 +128,16 @@ struct snapshot *snapshot_adopt_reserved(struct session *s, const char *name, ui
 /* ---- later.c ---- */
 
 /*
- * Takes the snapshot that is reserved as `key` when the clock has passed `to`. Waits for it at most
- * 10 s if the request waits, and returns its result then; 0 if it takes longer. Without locks.
+ * Lets the snapshot that is reserved as `key` wait until the clock has passed `to`, and be taken
+ * then. `error` says what goes wrong. Caller holds tracer.lock.
  */
 int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct snapshot_request *r,
 		   struct tr_err *err);
 bool snapshots_wait(const struct session *s);   /* some wait for their time */
 /* No other snapshot is taken; returns when none is being taken. Unlocked. */
 void snapshots_wait_end(struct session *s);
+/* The session stopped: those that wait end now, with what was recorded. Caller holds tracer.lock. */
+void snapshots_wait_stop(struct session *s);
 void snapshots_wait_destroy(struct session *s); /* no thread uses the session */
 /* Lines of the session's file. Caller holds tracer.lock. */
 void snapshots_wait_save(const struct session *s, struct md_buf *out);
@@ -138,6 +145,25 @@ void snapshots_wait_save(const struct session *s, struct md_buf *out);
 void snapshots_wait_restore(struct session *s, const char *value);
 /* Lets those that an earlier daemon left wait. Caller holds tracer.lock. */
 void snapshots_wait_resume(struct session *s);
+
+/* ---- requests.c: the newest lines of `control` that made a snapshot ---- */
+
+#define SNAPSHOT_REQUESTS 32u
+
+struct snapshot_requests {
+	uint64_t all[SNAPSHOT_REQUESTS];        /* 0: none */
+	uint32_t next;                          /* where the next one goes */
+};
+
+/* Caller holds tracer.lock. 0 is no number: it is in no list, and nothing is done with it. */
+bool snapshot_request_is_done(const struct session *s, uint64_t request);
+/* What changes is saved with the session's next session_save(). Caller holds tracer.lock. */
+void snapshot_request_done(struct session *s, uint64_t request);
+void snapshot_request_undone(struct session *s, uint64_t request);
+/* A line of the session's file. Caller holds tracer.lock. */
+void snapshot_requests_save(const struct session *s, struct md_buf *out);
+/* A line of it, after its key. No other thread knows the session yet. */
+void snapshot_requests_restore(struct session *s, const char *value);
 
 /* ---- interval.c ---- */
 

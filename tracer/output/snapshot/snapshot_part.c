@@ -33,8 +33,26 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 		if (sn->image && sn->transient)
 			md_buf_printf(out, "transient %016" PRIx64 "\n", sn->key);
 	snapshots_wait_save(s, out);
+	snapshot_requests_save(s, out);
 	snapshot_copies_save(s, out);
 	targets_save(s, out);
+}
+
+/* How long it waits, then how much of it is copied. */
+static void show_pending(struct session *s, const struct snapshot *sn, struct facts *out)
+{
+	uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED),
+		 total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED),
+		 now = clock_now(session_clock(s)), tenths;
+
+	if (sn->to == UINT64_MAX || sn->to <= now) {
+		fact_item(out, "pending", "snapshot %s %" PRIu64 "%%", sn->name,
+			  total ? 100 * done / total : 0);
+		return;
+	}
+	tenths = (sn->to - now) / 100000000;
+	fact_item(out, "pending", "snapshot %s in %" PRIu64 ".%us", sn->name, tenths / 10,
+		  (unsigned int)(tenths % 10));
 }
 
 static void show_status(struct session *s, struct facts *out)
@@ -45,14 +63,9 @@ static void show_status(struct session *s, struct facts *out)
 	cds_list_for_each_entry(sn, &s->snapshots, node)
 		n += sn->image != NULL;
 	fact_number(out, "snapshots", n);
-	cds_list_for_each_entry(sn, &s->snapshots, node) {
-		uint64_t done = __atomic_load_n(&sn->done, __ATOMIC_RELAXED),
-			 total = __atomic_load_n(&sn->total, __ATOMIC_RELAXED);
-
+	cds_list_for_each_entry(sn, &s->snapshots, node)
 		if (!sn->image)
-			fact_item(out, "pending", "snapshot %s %" PRIu64 "%%", sn->name,
-				  total ? 100 * done / total : 0);
-	}
+			show_pending(s, sn, out);
 	snapshot_copies_status(s, out);
 }
 
@@ -126,6 +139,8 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 		restore_snapshot(s, value);
 	else if (!strcmp(key, "waiting_snapshot"))
 		snapshots_wait_restore(s, value);
+	else if (!strcmp(key, "snapshot_requests"))
+		snapshot_requests_restore(s, value);
 	else if (!strcmp(key, "transient"))
 		adopt_transient(s, value);
 	else if (!strcmp(key, "snapshot_output"))
@@ -172,6 +187,7 @@ static void suspend_snapshots(struct session *s)
 static void destroy_snapshots(struct session *s)
 {
 	snapshots_wait_destroy(s);
+	snapshot_requests_destroy(s);
 	snapshot_copies_destroy(s);
 }
 
