@@ -159,13 +159,34 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	return 0;
 }
 
+/*
+ * Into the sessions that want it: those of users, or those of triggers. Caller holds tracer.lock.
+ */
+static int log_to_all(struct tracer *t, const struct log_writer *who,
+		      const struct context_values *values, bool triggers, const char *line,
+		      size_t len)
+{
+	struct session *s;
+	struct channel *c;
+	int ret = 0;
+
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		if (s->wakes != triggers || !session_serves(s, who->uid) ||
+		    s->times == TIMES_PLUGIN ||
+		    !session_tracks(s, who->pid, who->uid, who->gid))
+			continue;
+		cds_list_for_each_entry(c, &s->channels, node)
+			if (!ret && log_wanted(c, values, line, len))
+				ret = log_to(c, values, line, len);
+	}
+	return ret;
+}
+
 int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, size_t len,
 	       struct tr_err *err)
 {
 	char line[LOG_MAX + 1];
 	struct context_values values;
-	struct session *s;
-	struct channel *c;
 	int ret = 0;
 
 	if (len > LOG_MAX)
@@ -176,14 +197,9 @@ int tracer_log(struct tracer *t, const struct log_writer *who, const char *msg, 
 	line[len] = 0;
 	fill_origin(who, &values);
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node) {
-		if (!session_serves(s, who->uid) || s->times == TIMES_PLUGIN ||
-		    !session_tracks(s, who->pid, who->uid, who->gid))
-			continue;
-		cds_list_for_each_entry(c, &s->channels, node)
-			if (!ret && log_wanted(c, &values, line, len))
-				ret = log_to(c, &values, line, len);
-	}
+	/* Triggers last, as programs do: what a trigger sees has no earlier time. */
+	ret = log_to_all(t, who, &values, false, line, len);
+	ret = ret ? ret : log_to_all(t, who, &values, true, line, len);
 	pthread_mutex_unlock(&t->lock);
 	if (!ret)
 		ret = kernel_log(t, who, line);
