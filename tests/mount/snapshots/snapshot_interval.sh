@@ -36,7 +36,10 @@ echo 'vtid' >"$s/user/channels/c/contexts"
 refused 'snapshot x last' EINVAL 'a time is missing here' 15
 refused 'snapshot x last soon' EINVAL 'microseconds, or with' 16
 refused 'snapshot x last 0' EINVAL 'must be from 1us' 16
-refused 'snapshot x after 25h' EINVAL 'to a day' 17
+refused 'snapshot x last 400000000000s' EINVAL 'from 1us to 292 years, or inf' 16
+refused 'snapshot x after 25h' EINVAL 'from 1us to a day' 17
+refused 'snapshot x after inf' EINVAL 'from 1us to a day' 17
+refused 'snapshot x after soon' EINVAL 'from 1us to a day' 17
 refused 'snapshot x last 1s last 2s' EINVAL "'last' comes once" 19
 refused 'snapshot x lst 1s' EINVAL 'last TIME' 11
 echo start >"$s/control"
@@ -124,7 +127,7 @@ echo start >"$s/control"
 one_cpu "$ticker" 5000 0
 gone=$(key events_discarded "$s/status")
 [ "$gone" -gt 0 ] || fail "nothing was discarded"
-echo 'snapshot all last 1h' >"$s/control"
+echo 'snapshot all last inf' >"$s/control"
 lines "$s/snapshots/all" "$work/all"
 is "all held" "$(key events_recorded "$s/status")" "$(wc -l <"$work/all" | tr -d ' ')"
 told() { sed -n 's/.*Tracer discarded \([0-9]*\) event.*/\1/p' "$1" | awk '{ n += $1 } END { print n + 0 }'; }

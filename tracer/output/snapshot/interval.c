@@ -3,8 +3,12 @@
  * A snapshot of an interval. Whole packets outside of it are left out of the plan. A packet that
  * has events of both sides is decoded, and the plan gets the part of it between two events; its
  * times become those of its first and its last event: a reader extends the shorter times of events
- * from them (CTF 1.8, 8.1). The counter of discarded events says how many a whole packet lost, so
- * the snapshot counts all that were lost in a packet of which it has a part.
+ * from them (CTF 1.8, 8.1).
+ *
+ * The counter of discarded events in a packet says how many were lost between its last event and the
+ * beginning of the next packet (base/ring/losses.h), and no more is known of their times. The
+ * snapshot counts all of them if this time touches the interval: it may count some that were lost
+ * shortly before or after it, and leaves out none that was lost in it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -96,18 +100,67 @@ static void end_at(struct packet *p, uint64_t to)
 	p->header.timestamp_begin = p->header.timestamp_end = to;
 }
 
+/* The counter of discarded events at the beginning of sub-buffer k. False: it is not known. */
+static bool read_begin(const struct stream *st, const struct ring_mark *m, uint64_t k,
+		       uint64_t *begin_ts, uint64_t *lost)
+{
+	uint64_t base = ring_cleared_lost(st);
+	struct ring_piece piece;
+
+	if (!ring_piece(st, m, k, &piece))
+		return false;
+	*begin_ts = piece.begin_ts;
+	*lost = piece.begin_lost > base ? piece.begin_lost - base : 0;
+	return true;
+}
+
+/*
+ * The counter at the beginning of the oldest packet, *begin, and before the losses of the interval.
+ * The ring knows the counters of as many overwritten sub-buffers as it has; what was lost before
+ * them may be of an interval that began earlier still.
+ */
+static uint64_t lost_before(const struct source *src, uint64_t from, uint64_t *begin)
+{
+	uint64_t k = src->packets[1].subbuf, ts, lost;
+	struct ring_mark m;
+
+	*begin = src->packets[0].header.events_discarded;
+	if (src->count < 2 || !src->packets[1].len)
+		return *begin;
+	ring_mark(&src->stream, &m);
+	if (!read_begin(&src->stream, &m, k, &ts, &lost))
+		return *begin;
+	*begin = lost;
+	while (ts >= from)
+		if (!--k || !read_begin(&src->stream, &m, k, &ts, &lost))
+			return src->packets[0].header.events_discarded;
+	return lost;
+}
+
+/*
+ * Whether the losses that packet i counts may be of the interval, though its events are before it.
+ * What follows the newest events counts itself.
+ */
+static bool loses_within(const struct source *src, size_t i, uint64_t from)
+{
+	return i + 1 < src->count && src->packets[i + 1].len &&
+	       src->packets[i + 1].header.timestamp_begin >= from;
+}
+
 /* Packet 0 is the leading empty one. The order of the packets is that of their events. */
 static int cut_source(struct source *src, uint64_t from, uint64_t to)
 {
-	uint64_t ts = src->packets[0].header.timestamp_begin;
+	uint64_t ts = src->packets[0].header.timestamp_begin, lost, next;
 	bool later = false;
 	size_t kept = 1;
 	int err = 0;
 
-	for (size_t i = 1; i < src->count && !err && !later; i++) {
+	src->lost_before = lost_before(src, from, &lost);
+	for (size_t i = 1; i < src->count && !err && !later; i++, lost = next) {
 		struct packet *p = &src->packets[i];
 		const struct md_packet *h = &p->header;
 
+		next = h->events_discarded;
 		if (!p->len) {
 			end_at(p, to);
 			src->packets[kept++] = *p;
@@ -119,12 +172,20 @@ static int cut_source(struct source *src, uint64_t from, uint64_t to)
 		if (h->timestamp_end >= from &&
 		    (h->timestamp_begin < from || h->timestamp_end > to))
 			err = cut_packet(p, &src->stream, from, to, &later);
+		if (later)      /* its losses come after its last event */
+			p->header.events_discarded = next = lost;
 		if (p->len && h->timestamp_end >= from) {
 			src->packets[kept++] = *p;
 		} else if (!later) {
-			src->lost_before = h->events_discarded;
 			ts = h->timestamp_end;
+			if (!loses_within(src, i, from))
+				src->lost_before = next;
 		}
+	}
+	/* No packet is left that counts them. */
+	if (kept == 1 && src->count > 1 && lost > src->lost_before) {
+		packet_set_empty(&src->packets[1], &src->stream, to, lost);
+		kept = 2;
 	}
 	begin_source(src, kept, ts);
 	return err;

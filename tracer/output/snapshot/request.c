@@ -27,9 +27,12 @@ static int parse_time(struct scan *s, struct word *w, const char *word, uint64_t
 	if (ret)
 		return ret;
 	ret = units_time(word_text(w), &us, &why);
-	if (!ret && (!us || us > most))
-		ret = tr_fail(&why, -EINVAL, "must be from 1us to %s",
-			      most == AFTER_MOST ? "a day" : "292 years");
+	/* `inf` is all that is held: more than any time before the moment. */
+	us = us == UINT64_MAX && most != AFTER_MOST ? most : us;
+	if (most == AFTER_MOST && (ret || !us || us > most))
+		ret = tr_fail(&why, -EINVAL, "must be from 1us to a day, as in 500ms");
+	else if (!ret && (!us || us > most))
+		ret = tr_fail(&why, -EINVAL, "must be from 1us to 292 years, or inf");
 	*out = us * 1000;
 	return ret ? tr_fail_at(s->err, ret, s->line, word_column(w, 0), "%s", why.sentence) : 0;
 }
