@@ -91,8 +91,9 @@ def read_page(data, chunk, rows):
             out.append(raw[at + 4:at + 4 + n].decode())
             at += 4 + n
         else:
-            out.append(struct.unpack_from('<d' if meta[1] == 5 else '<q', raw, at)[0])
-            at += 8
+            kind = {2: '<q', 4: '<f', 5: '<d'}[meta[1]]
+            out.append(struct.unpack_from(kind, raw, at)[0])
+            at += struct.calcsize(kind)
     if at != len(raw):
         sys.exit('a page has more than its values')
     return out
@@ -117,6 +118,17 @@ def main():
         rows += list(zip(*columns))
     if len(rows) != meta[3]:
         sys.exit('%d rows, not %d' % (len(rows), meta[3]))
+    # `time` in microseconds, `time_ns` exactly, as the table has it.
+    kinds = {e[4].decode(): e for e in schema}
+    if kinds['time'].get(6) != 10 or 2 not in kinds['time'][10][8][2] or not kinds['time'][10][8][1]:
+        sys.exit('time is %r' % kinds['time'])
+    if names[:2] != ['time', 'time_ns'] or 6 in kinds['time_ns'] or 10 in kinds['time_ns']:
+        sys.exit('columns %s' % names)
+    for row in rows:
+        if row[1] is not None and row[0] != row[1] // 1000:
+            sys.exit('time %r, time_ns %r' % row[:2])
+    names = ['time'] + names[2:]
+    rows = [row[1:] for row in rows]
     table = list(csv.reader(open(sys.argv[2], newline='')))
     if table[0] != names:
         sys.exit('columns %s, not %s' % (names, table[0]))
@@ -124,11 +136,14 @@ def main():
         sys.exit('%d rows, csv has %d' % (len(rows), len(table) - 1))
     for want, got in zip(table[1:], rows):
         for name, w, g in zip(names, want, got):
-            same = float(w) == g if isinstance(g, float) and w else \
-                w == ('' if g is None else str(g))
+            if isinstance(g, float) and w:
+                kind = '<f' if kinds[name][1] == 4 else '<d'
+                same = struct.pack(kind, float(w)) == struct.pack(kind, g)
+            else:
+                same = w == ('' if g is None else str(g))
             if not same:
                 sys.exit('%s is %r, in csv %r: %s' % (name, g, w, want))
-    print(len(rows), len(names), len(meta[4]))
+    print(len(rows), len(names) + 1, len(meta[4]))
 
 
 main()

@@ -2,6 +2,10 @@
 /*
  * Events as Parquet: the columns of csv.c with the types of their values. A column in which fields
  * of several types meet is text, as people read it.
+ *
+ * Parquet has timestamps in nanoseconds, but engines do not: DuckDB cuts those of UTC to
+ * microseconds, and Spark refuses them. So `time` is in microseconds, for conditions and groups,
+ * and `time_ns` is the exact time as an integer.
  */
 #include "tracer/format/parquet/parquet.h"
 
@@ -15,7 +19,7 @@
 #include "tracer/format/export/export.h"
 #include "tracer/view/stack.h"
 
-enum { TIME, HOST, CPU, EVENT, COMMON };        /* the columns before those of names */
+enum { TIME, TIME_NS, HOST, CPU, EVENT, COMMON };        /* the columns before those of names */
 
 struct shape {                  /* of events with these classes: the row's state */
 	uint32_t count;
@@ -34,7 +38,7 @@ struct table {
 static enum parquet_type type_of(const struct md_type *t)
 {
 	if (t->kind == MD_FLOAT)
-		return PARQUET_DOUBLE;
+		return t->size == 4 ? PARQUET_FLOAT : PARQUET_DOUBLE;
 	if (t->kind != MD_INT || t->show != MD_SHOW_PLAIN || md_type_is_enum(t))
 		return PARQUET_TEXT;
 	return !t->is_signed && t->size == 8 && !t->bits ? PARQUET_UINT : PARQUET_INT;
@@ -80,7 +84,8 @@ static void add_column(struct table *v, const char *name, enum parquet_type type
 static void begin_file(struct table *v)
 {
 	static const struct { const char *name; enum parquet_type type; } common[COMMON] = {
-		[TIME] = { "time", PARQUET_TIME }, [HOST] = { "host", PARQUET_TEXT },
+		[TIME] = { "time", PARQUET_TIME }, [TIME_NS] = { "time_ns", PARQUET_NS },
+		[HOST] = { "host", PARQUET_TEXT },
 		[CPU] = { "cpu", PARQUET_INT }, [EVENT] = { "event", PARQUET_TEXT },
 	};
 	const struct lost none = { .stream = { .channel = "", .name = "", .trace = "" } };
@@ -101,6 +106,12 @@ static void begin_file(struct table *v)
 	}
 }
 
+static void put_time(struct table *v, uint64_t ns)
+{
+	parquet_put_number(v->file, TIME, ns / 1000);
+	parquet_put_number(v->file, TIME_NS, ns);
+}
+
 static void put_text(struct table *v, uint32_t column, const char *s)
 {
 	md_buf_reset(&v->text);
@@ -114,8 +125,12 @@ static void put_value(struct table *v, uint32_t column, enum parquet_type type,
 	uint64_t n;
 	double d;
 
-	if (type == PARQUET_DOUBLE) {
-		if (md_value_float(value, &d))
+	if (type == PARQUET_FLOAT || type == PARQUET_DOUBLE) {
+		if (!md_value_float(value, &d))
+			return;
+		if (type == PARQUET_FLOAT)
+			parquet_put_float(v->file, column, (float)d);
+		else
 			parquet_put_double(v->file, column, d);
 		return;
 	}
@@ -148,7 +163,7 @@ static void add_row(void *arg, const struct row *r)
 	if (!s)
 		return;
 	if (!r->stream->no_time)
-		parquet_put_number(v->file, TIME, r->time);
+		put_time(v, r->time);
 	if (*r->host)
 		put_text(v, HOST, r->host);
 	if (!r->stream->no_cpu)
@@ -175,7 +190,7 @@ static void add_lost(void *arg, const struct lost *l)
 	if (!v->first_lost)
 		return;
 	if (l->loss.to)
-		parquet_put_number(v->file, TIME, l->loss.to);
+		put_time(v, l->loss.to);
 	if (*l->cursor->host)
 		put_text(v, HOST, l->cursor->host);
 	if (!l->cursor->stream.class->no_cpu)

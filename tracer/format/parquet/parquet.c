@@ -14,8 +14,8 @@
 #define LEVELS (ROWS / 8)
 
 /* Numbers of parquet.thrift */
-enum { TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
-enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_64 = 14 };
+enum { TYPE_INT64 = 2, TYPE_FLOAT = 4, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
+enum { CONVERTED_UTF8 = 0, CONVERTED_TIMESTAMP_MICROS = 10, CONVERTED_UINT_64 = 14 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, CODEC_GZIP = 2, OPTIONAL = 1, DATA_PAGE = 0 };
 
 struct column {
@@ -117,6 +117,14 @@ void parquet_put_number(struct parquet *p, uint32_t column, uint64_t number)
 	c->any = true;
 }
 
+void parquet_put_float(struct parquet *p, uint32_t column, float number)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &number, sizeof(bits));
+	put_little(begin_value(p, &p->columns[column], 4), bits, 4);
+}
+
 void parquet_put_double(struct parquet *p, uint32_t column, double number)
 {
 	uint64_t bits;
@@ -188,8 +196,10 @@ static void put_page_header(struct parquet *p, size_t compressed, struct md_buf 
 
 static int physical_type(enum parquet_type type)
 {
-	return type == PARQUET_DOUBLE ? TYPE_DOUBLE
-	       : type == PARQUET_TEXT ? TYPE_BYTE_ARRAY : TYPE_INT64;
+	return type == PARQUET_FLOAT    ? TYPE_FLOAT
+	       : type == PARQUET_DOUBLE ? TYPE_DOUBLE
+	       : type == PARQUET_TEXT   ? TYPE_BYTE_ARRAY
+					: TYPE_INT64;
 }
 
 /* Readers skip row groups whose times are others. */
@@ -197,7 +207,7 @@ static void put_statistics(const struct column *c, int *last, struct md_buf *out
 {
 	int inner = 0;
 
-	if (c->type != PARQUET_TIME || !c->any)
+	if ((c->type != PARQUET_TIME && c->type != PARQUET_NS) || !c->any)
 		return;
 	thrift_field(out, last, 12, THRIFT_STRUCT);
 	thrift_field(out, &inner, 5, THRIFT_BINARY);
@@ -301,12 +311,13 @@ static void describe_type(const struct column *c, struct md_buf *out)
 	if (c->type == PARQUET_UINT)
 		thrift_int(out, &last, 6, THRIFT_I32, CONVERTED_UINT_64);
 	if (c->type == PARQUET_TIME) {
-		/* LogicalType.TIMESTAMP, of UTC, in NANOS */
+		/* LogicalType.TIMESTAMP, of UTC, in MICROS */
+		thrift_int(out, &last, 6, THRIFT_I32, CONVERTED_TIMESTAMP_MICROS);
 		thrift_field(out, &last, 10, THRIFT_STRUCT);
 		thrift_field(out, &logical, 8, THRIFT_STRUCT);
 		thrift_field(out, &inner, 1, THRIFT_TRUE);
 		thrift_field(out, &inner, 2, THRIFT_STRUCT);
-		thrift_field(out, &unit, 3, THRIFT_STRUCT);
+		thrift_field(out, &unit, 2, THRIFT_STRUCT);
 		thrift_end(out);
 		thrift_end(out);
 		thrift_end(out);

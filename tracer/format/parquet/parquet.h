@@ -21,7 +21,9 @@
 enum parquet_type {
 	PARQUET_INT,            /* 64 bits, signed */
 	PARQUET_UINT,           /* 64 bits */
-	PARQUET_TIME,           /* ns since the epoch */
+	PARQUET_TIME,           /* us since the epoch */
+	PARQUET_NS,             /* ns since the epoch, as an integer */
+	PARQUET_FLOAT,          /* 32 bits */
 	PARQUET_DOUBLE,
 	PARQUET_TEXT,           /* UTF-8 */
 };
@@ -35,6 +37,7 @@ void parquet_destroy(struct parquet *p);                /* NULL is allowed */
 int parquet_add_column(struct parquet *p, const char *name, enum parquet_type type);
 /* The value of the current row; at most one for a column. */
 void parquet_put_number(struct parquet *p, uint32_t column, uint64_t number);
+void parquet_put_float(struct parquet *p, uint32_t column, float number);
 void parquet_put_double(struct parquet *p, uint32_t column, double number);
 void parquet_put_text(struct parquet *p, uint32_t column, const char *s, size_t n);
 void parquet_end_row(struct parquet *p);
