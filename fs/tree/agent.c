@@ -127,7 +127,7 @@ const char *agent_channel_of(const struct node *n)
 
 static int show_loggers(const struct node *n, const struct who *who, struct md_buf *out)
 {
-	available_loggers(fs.tracer, who->uid, (enum agent_domain)n->parent->row->arg, out);
+	available_loggers(fs.tracer, who->uid, (enum agent_domain)n->parent->row->arg, false, out);
 	return 0;
 }
 

@@ -23,6 +23,15 @@ static int show_list(const struct node *n, const struct who *who, struct md_buf 
 	return 0;
 }
 
+static int show_all(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)n;
+	if (!may(who))
+		return -EACCES;
+	available_kernel_json(fs.tracer, out);
+	return 0;
+}
+
 static int show_fields(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	return may(who) ? available_kernel_fields(fs.tracer, n->parent->name, n->name, out)
@@ -106,6 +115,9 @@ static const struct row rows[] = {
 	{ .name = "groups", .mode = S_IFREG | 0444, .show = show_list, .arg = KERNEL_GROUPS },
 	{ 0 }
 };
+
+/* Not `sized`: a stat(2) must not read the formats of all tracepoints. */
+const struct row available_kernel_json_row = { .mode = S_IFREG | 0444, .show = show_all };
 
 const struct row available_kernel_row = {
 	.mode = S_IFDIR | 0555, .rows = rows, .find = find_probes, .list = list_probes

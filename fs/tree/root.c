@@ -131,6 +131,19 @@ static int show_contexts(const struct node *n, const struct who *who, struct md_
 	return 0;
 }
 
+static int show_user(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	(void)n;
+	available_user_json(fs.tracer, who->uid, out);
+	return 0;
+}
+
+static int show_loggers(const struct node *n, const struct who *who, struct md_buf *out)
+{
+	available_loggers(fs.tracer, who->uid, (enum agent_domain)n->row->arg, true, out);
+	return 0;
+}
+
 static int find_session(const struct node *dir, const char *name, const struct who *who,
 			struct found *found)
 {
@@ -211,11 +224,14 @@ static const struct row available_user_rows[] = {
 	{ 0 }
 };
 
+/* The file for programs is not `sized`: a stat(2) must not wait for agents. */
 #define AGENT_ROW(domain, which) \
-	{ .name = domain, .mode = S_IFDIR | 0555, .rows = available_agent_rows, .arg = which }
+	{ .name = domain, .mode = S_IFDIR | 0555, .rows = available_agent_rows, .arg = which }, \
+	{ .name = domain ".json", .mode = S_IFREG | 0444, .show = show_loggers, .arg = which }
 
 static const struct row available_rows[] = {
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = available_user_rows },
+	{ .name = "user.json", .mode = S_IFREG | 0444, .show = show_user, .sized = true },
 	AGENT_ROW("jul", AGENT_JUL),
 	AGENT_ROW("log4j", AGENT_LOG4J),
 	AGENT_ROW("log4j2", AGENT_LOG4J2),
@@ -235,15 +251,20 @@ static int find_available(const struct node *dir, const char *name, const struct
 			  struct found *found)
 {
 	(void)dir, (void)who;
-	found->row = &available_kernel_row;
-	return !strcmp(name, "kernel") && daemon_may_trace_kernel() ? 0 : -ENOENT;
+	found->row = !strcmp(name, "kernel") ? &available_kernel_row : &available_kernel_json_row;
+	return (!strcmp(name, "kernel") || !strcmp(name, "kernel.json")) &&
+			       daemon_may_trace_kernel()
+		       ? 0
+		       : -ENOENT;
 }
 
 static void list_available(const struct node *dir, const struct who *who, struct listing *out)
 {
 	(void)dir, (void)who;
-	if (daemon_may_trace_kernel())
-		listing_add(out, "kernel", &available_kernel_row, 0);
+	if (!daemon_may_trace_kernel())
+		return;
+	listing_add(out, "kernel", &available_kernel_row, 0);
+	listing_add(out, "kernel.json", &available_kernel_json_row, 0);
 }
 
 static const struct row root_rows[] = {

@@ -56,7 +56,7 @@ const char *agent_channel_of(const struct node *n);
 /* available/jul/ and so on; the argument of the row with these is the domain. */
 extern const struct row available_agent_rows[];
 /* kernel.c: available/kernel/. */
-extern const struct row available_kernel_row;
+extern const struct row available_kernel_row, available_kernel_json_row;
 int channels_find(const struct node *dir, const char *name, const struct who *who,
 		  struct found *found);
 void channels_each(const struct node *dir, const struct who *who, struct listing *out);

@@ -154,6 +154,48 @@ def compare_stats(text, form):
             same('rows of ' + table, at.get(table, 0), len(values))
 
 
+def field_line(f):
+    """A field as available/ has it in lines."""
+    if f['type'] in ('struct', 'variant') and 'fields' in f:
+        return '%s { %s } %s' % (f['type'], '; '.join(map(field_line, f['fields'])), f['name'])
+    words = ['nowrite'] * f.get('nowrite', 0)
+    if 'enum' in f:
+        words += ['enum'] + [f['enum']] * bool(f['enum'])
+    words += ['hex'] * f.get('hex', 0) + ['be'] * f.get('big_endian', 0) + [f['type']]
+    size = ''
+    if 'length' in f:
+        size = '[]' if f['length'] is None else '[%d]' % f['length']
+    address = ' (its address: this kernel does not record the text)' if f.get('address') else ''
+    return ' '.join(words + [f['name']]) + size + address
+
+
+def compare_available(text, form):
+    """text: the files of the directory, before each line the file's name and a tabulator."""
+    lines = []
+    for name, table in form.items():
+        for row in table:
+            word = row['name']
+            if kind == 'available_user' and name == 'tracepoints':
+                lines += ['tracepoints\t%s %s' % (word, row['loglevel']),
+                          'fields\t%s { %s%s}' % (word, '; '.join(map(field_line, row['fields'])),
+                                                  ' ' * bool(row['fields']))]
+                continue
+            if name in ('groups', 'probes'):
+                word = ' '.join(str('-' if v is None else v) for v in row.values())
+            elif row.get('fields'):
+                event = word.replace(':', '/', 1) if name == 'tracepoints' else \
+                    'syscalls/sys_enter_' + word
+                lines += ['events/%s\t%s' % (event, field_line(f)) for f in row['fields']]
+            lines.append('%s\t%s' % (name, word))
+    have = [line for line in text.splitlines() if line]
+    if kind == 'available_kernel':  # (of the files of events, the text has some)
+        some = {line.split('\t')[0] for line in have if line.startswith('events/')}
+        lines = [x for x in lines if not x.startswith('events/') or x.split('\t')[0] in some]
+    less, more = sorted(set(have) - set(lines)), sorted(set(lines) - set(have))
+    if less or more or len(have) != len(lines):
+        fail("lines: only in the text", less[:9], "only in the JSON", more[:9])
+
+
 schema = json.load(open(sys.argv[1]))
 kind = sys.argv[2]
 form = json.load(open(sys.argv[3]), object_pairs_hook=pairs_once)
@@ -167,5 +209,6 @@ try:
 except ImportError:
     print('not checked: there is no jsonschema')
 compare = {'daemon': compare_status, 'session': compare_status, 'counts': compare_counts,
-           'rules': compare_rules, 'stats': compare_stats}
+           'rules': compare_rules, 'stats': compare_stats, 'available_user': compare_available,
+           'available_kernel': compare_available, 'available_loggers': compare_available}
 compare[kind](open(sys.argv[4]).read(), form)

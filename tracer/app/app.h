@@ -131,8 +131,8 @@ void app_report_refused(struct tracer *t, struct app *a);
 /* The file is no registration. Its process may be gone already, with the file. */
 void app_report_rejected(struct tracer *t, int dir, const char *name, const char *reason);
 
-/* show.c: appends the lines in order, each once; changes them. No lock. */
-void lines_put_sorted(struct md_buf *lines, struct md_buf *out);
+/* show.c: calls fn for the lines in order, each once; changes them. No lock. */
+void lines_each_sorted(struct md_buf *lines, void (*fn)(void *arg, const char *line), void *arg);
 
 /* attach_server.c */
 int server_start(struct tracer *t);

@@ -21,5 +21,7 @@ int app_owner(struct tracer *t, uid_t viewer, const char *pid, uid_t *uid);	/* -
  * field; … }`, sorted, each once.
  */
 void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct md_buf *out);
+/* All of available/user/ as a JSON object. */
+void available_user_json(struct tracer *t, uid_t viewer, struct md_buf *out);
 
 #endif

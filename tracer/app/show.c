@@ -10,8 +10,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "metadata/json.h"
 #include "tracer/app/app.h"
 #include "tracer/app/apps.h"
+#include "tracer/base/context/context.h"
+#include "tracer/base/field_look.h"
+#include "tracer/base/rows.h"
 #include "tracer/session/session.h"
 
 static void match_lock(struct tracer *t, const char *line)
@@ -137,7 +141,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void lines_put_sorted(struct md_buf *lines, struct md_buf *out)
+void lines_each_sorted(struct md_buf *lines, void (*fn)(void *arg, const char *line), void *arg)
 {
 	char **all, *line, *save = NULL, *text = (char *)md_buf_str(lines);
 	size_t n = 0, i = 0;
@@ -152,8 +156,18 @@ void lines_put_sorted(struct md_buf *lines, struct md_buf *out)
 	qsort(all, i, sizeof(*all), by_name);
 	for (size_t j = 0; j < i; j++)
 		if (!j || strcmp(all[j], all[j - 1]) != 0)
-			md_buf_printf(out, "%s\n", all[j]);
+			fn(arg, all[j]);
 	free(all);
+}
+
+static void put_line(void *out, const char *line)
+{
+	md_buf_printf(out, "%s\n", line);
+}
+
+static void lines_put_sorted(struct md_buf *lines, struct md_buf *out)
+{
+	lines_each_sorted(lines, put_line, out);
 }
 
 static void put_tracepoints(const struct app *a, struct md_buf *lines)
@@ -166,50 +180,41 @@ static void put_tracepoints(const struct app *a, struct md_buf *lines)
 	}
 }
 
-static void put_integer(const struct registration *f, const struct trail_reg_field *field,
-			struct md_buf *out)
+/* text is an array of characters; a bit field of 5 bits is `uint5` */
+static struct field_look look_at_field(const struct registration *f,
+				       const struct trail_reg_field *field)
 {
-	if (field->kind == TRAIL_KIND_INT && field->flags & TRAIL_FIELD_ENUM) {
-		const char *name = f->strings + f->enums[field->count].name;
+	bool integer = field->kind == TRAIL_KIND_INT, be = field->flags & TRAIL_FIELD_BIG_ENDIAN;
+	struct field_look l = {
+		.name = f->strings + field->name,
+		.nowrite = field->flags & TRAIL_FIELD_NOWRITE,
+		.array = field->kind == TRAIL_KIND_ARRAY,
+		.sequence = field->kind == TRAIL_KIND_SEQUENCE,
+		.length = field->count,
+	};
 
-		md_buf_puts(out, "enum ");
-		md_buf_escape(out, name, strlen(name));
-		md_buf_putc(out, ' ');
+	if (field->kind == TRAIL_KIND_STRING) {
+		strcpy(l.type, "string");
+	} else if ((l.array || l.sequence) && field->flags & TRAIL_FIELD_TEXT) {
+		strcpy(l.type, "char");
+	} else if (field->kind == TRAIL_KIND_FLOAT || field->flags & TRAIL_FIELD_FLOAT) {
+		strcpy(l.type, field->size == 4 ? "float" : "double");
+		l.big_endian = be && field->kind == TRAIL_KIND_FLOAT;
+	} else {
+		if (integer && field->flags & TRAIL_FIELD_ENUM)
+			l.enum_name = f->strings + f->enums[field->count].name;
+		l.hex = field->flags & TRAIL_FIELD_HEX;
+		l.big_endian = be && field->size > 1;
+		snprintf(l.type, sizeof(l.type), "%sint%u",
+			 field->flags & TRAIL_FIELD_SIGNED ? "" : "u",
+			 field->kind == TRAIL_KIND_BITS ? field->size : 8u * field->size);
 	}
-	md_buf_printf(out, "%s%s%sint%u", field->flags & TRAIL_FIELD_HEX ? "hex " : "",
-		      field->flags & TRAIL_FIELD_BIG_ENDIAN && field->size > 1 ? "be " : "",
-		      field->flags & TRAIL_FIELD_SIGNED ? "" : "u",
-		      field->kind == TRAIL_KIND_BITS ? field->size : 8u * field->size);
+	return l;
 }
 
-/*
- * One field as `[enum NAME] [hex] [be] int32 name`, a bit field of 5 bits as `uint5 name`; text is
- * an array of characters, and what only filters see says so.
- */
-static void put_field(const struct registration *f, const struct trail_reg_field *field,
-		      struct md_buf *out)
+static bool is_nested(const struct trail_reg_field *field)
 {
-	const char *name = f->strings + field->name;
-	bool array = field->kind == TRAIL_KIND_ARRAY || field->kind == TRAIL_KIND_SEQUENCE;
-
-	md_buf_puts(out, field->flags & TRAIL_FIELD_NOWRITE ? " nowrite " : " ");
-	if (field->kind == TRAIL_KIND_STRING)
-		md_buf_puts(out, "string");
-	else if (field->kind == TRAIL_KIND_FLOAT)
-		md_buf_printf(out, "%s%s", field->flags & TRAIL_FIELD_BIG_ENDIAN ? "be " : "",
-			      field->size == 4 ? "float" : "double");
-	else if (array && field->flags & TRAIL_FIELD_TEXT)
-		md_buf_puts(out, "char");
-	else if (field->flags & TRAIL_FIELD_FLOAT)
-		md_buf_puts(out, field->size == 4 ? "float" : "double");
-	else
-		put_integer(f, field, out);
-	md_buf_putc(out, ' ');
-	md_buf_escape(out, name, strlen(name));
-	if (field->kind == TRAIL_KIND_ARRAY)
-		md_buf_printf(out, "[%u]", field->count);
-	else if (field->kind == TRAIL_KIND_SEQUENCE)
-		md_buf_puts(out, "[]");
+	return field->kind == TRAIL_KIND_STRUCT || field->kind == TRAIL_KIND_VARIANT;
 }
 
 /*
@@ -221,12 +226,15 @@ put_nested(const struct registration *f, const struct trail_reg_field *field, st
 {
 	const struct trail_reg_field *member = field + 1;
 	const char *name = f->strings + field->name;
+	struct field_look look;
 
-	if (field->kind != TRAIL_KIND_STRUCT && field->kind != TRAIL_KIND_VARIANT) {
-		put_field(f, field, out);
+	md_buf_putc(out, ' ');
+	if (!is_nested(field)) {
+		look = look_at_field(f, field);
+		field_look_text(&look, out);
 		return member;
 	}
-	md_buf_puts(out, field->kind == TRAIL_KIND_STRUCT ? " struct {" : " variant {");
+	md_buf_puts(out, field->kind == TRAIL_KIND_STRUCT ? "struct {" : "variant {");
 	for (uint32_t i = 0; i < field->count; i++) {
 		md_buf_puts(out, i ? ";" : "");
 		member = put_nested(f, member, out);
@@ -236,23 +244,62 @@ put_nested(const struct registration *f, const struct trail_reg_field *field, st
 	return member;
 }
 
-static void put_fields(const struct app *a, struct md_buf *lines)
+/* The same as an object. */
+static const struct trail_reg_field *
+put_object(const struct registration *f, const struct trail_reg_field *field, struct md_buf *out)
+{
+	const struct trail_reg_field *member = field + 1;
+	struct field_look look;
+
+	if (is_nested(field)) {
+		look = (struct field_look){ .name = f->strings + field->name };
+		strcpy(look.type, field->kind == TRAIL_KIND_STRUCT ? "struct" : "variant");
+	} else {
+		look = look_at_field(f, field);
+	}
+	field_look_json(&look, out);
+	if (is_nested(field)) {
+		md_buf_puts(out, ",\"fields\":[");
+		for (uint32_t i = 0; i < field->count; i++) {
+			md_buf_puts(out, i ? "," : "");
+			member = put_object(f, member, out);
+		}
+		md_buf_putc(out, ']');
+	}
+	md_buf_putc(out, '}');
+	return member;
+}
+
+/* `provider:name { fields }`, or the same as an object; one a line. */
+static void put_events(const struct app *a, bool json, struct md_buf *lines)
 {
 	for (uint32_t e = 0; e < a->file->event_count; e++) {
 		const struct registration_event *ev = &a->file->events[e];
-
-		const struct trail_reg_field *begin = &a->file->fields[ev->first_field];
+		const struct trail_reg_field *field = &a->file->fields[ev->first_field],
+					     *begin = field, *end = begin + ev->field_count;
 
 		if (ev->refused)
 			continue;
-		md_buf_printf(lines, "%s {", ev->name);
-		for (const struct trail_reg_field *field = begin;
-		     field < begin + ev->field_count;) {
-			md_buf_puts(lines, field > begin ? ";" : "");
-			field = put_nested(a->file, field, lines);
+		if (json)
+			md_buf_puts(lines, "{\"name\":\"");
+		if (json)
+			md_json_escape_put(ev->name, strlen(ev->name), lines);
+		else
+			md_buf_printf(lines, "%s {", ev->name);
+		if (json)
+			md_buf_printf(lines, "\",\"loglevel\":\"%s\",\"fields\":[",
+				      level_name(ev->level));
+		while (field < end) {
+			md_buf_puts(lines, field == begin ? "" : json ? "," : ";");
+			field = (json ? put_object : put_nested)(a->file, field, lines);
 		}
-		md_buf_puts(lines, " }\n");
+		md_buf_puts(lines, json ? "]}\n" : " }\n");
 	}
+}
+
+static void put_fields(const struct app *a, struct md_buf *lines)
+{
+	put_events(a, false, lines);
 }
 
 static void show_status(struct tracer *t, uid_t viewer, struct app *first, struct md_buf *out)
@@ -327,5 +374,35 @@ void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct m
 			(what == APP_FIELDS ? put_fields : put_tracepoints)(a, &lines);
 	pthread_mutex_unlock(&t->lock);
 	lines_put_sorted(&lines, out);
+	md_buf_deinit(&lines);
+}
+
+static void add_row(void *rows, const char *object)
+{
+	row_json(rows, object);
+}
+
+void available_user_json(struct tracer *t, uid_t viewer, struct md_buf *out)
+{
+	struct rows rows = { .out = out, .json = true };
+	struct md_buf lines = MD_BUF_INIT;
+	struct app *a;
+
+	md_buf_puts(&lines, "{\"name\":\"trail:log\",\"loglevel\":\"info\",\"fields\":"
+			    "[{\"name\":\"msg\",\"type\":\"string\"}]}\n");
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(a, &t->apps, node)
+		if (visible(a, viewer))
+			put_events(a, true, &lines);
+	pthread_mutex_unlock(&t->lock);
+	rows_begin(&rows);
+	table_begin(&rows, "tracepoints", NULL);
+	lines_each_sorted(&lines, add_row, &rows);
+	table_end(&rows);
+	table_begin(&rows, "contexts", NULL);
+	context_available(&rows);
+	table_end(&rows);
+	rows_end(&rows);
+	out->failed |= lines.failed;
 	md_buf_deinit(&lines);
 }

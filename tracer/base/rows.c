@@ -77,6 +77,20 @@ void row_end(struct rows *r)
 	md_buf_putc(r->out, r->json ? '}' : '\n');
 }
 
+void row_json(struct rows *r, const char *object)
+{
+	md_buf_puts(r->out, r->members ? ",\n" : "\n");
+	md_buf_puts(r->out, object);
+	r->members = true;
+}
+
+void row_word(struct rows *r, const char *name, const char *text)
+{
+	row_begin(r, NULL);
+	cell_word(r, name, 0, text);
+	row_end(r);
+}
+
 /* The blank, or the comma and the name, before a cell. */
 static void begin_cell(struct rows *r, const char *name)
 {
@@ -158,6 +172,14 @@ void cell_seconds(struct rows *r, const char *name, bool known, uint64_t ns)
 		md_buf_printf(r->out, "%" PRIu64 ".%09u", ns / 1000000000,
 			      (unsigned int)(ns % 1000000000));
 	}
+}
+
+void cell_json(struct rows *r, const char *name, const char *value)
+{
+	if (!r->json)
+		return;
+	begin_cell(r, name);
+	md_buf_puts(r->out, value);
 }
 
 void cell_rate(struct rows *r, const char *name, bool known, double n)

@@ -21,6 +21,9 @@ struct rows {
 	bool members, cells;            /* JSON: the object, the row has something; else a comma */
 };
 
+/* A table of names, or of other rows with one word. */
+void row_word(struct rows *r, const char *name, const char *text);
+
 /* The object, and the line after it; nothing in lines. */
 void rows_begin(struct rows *r);
 void rows_end(struct rows *r);
@@ -35,6 +38,9 @@ void rows_number(struct rows *r, const char *name, uint64_t n);
 void row_begin(struct rows *r, const char *word);
 void row_end(struct rows *r);
 
+/* JSON: a row that is made already, an object. */
+void row_json(struct rows *r, const char *object);
+
 /* Cells. width: the least of the column; negative: aligned to the left. */
 void cell_word(struct rows *r, const char *name, int width, const char *text);
 /* The same, but null in JSON if it is not known; then the line has `-`. */
@@ -46,6 +52,8 @@ void cell_number(struct rows *r, const char *name, int width, bool known, uint64
 void cell_time(struct rows *r, const char *name, bool known, uint64_t ns);
 /* The same: seconds with nine decimals in lines. */
 void cell_seconds(struct rows *r, const char *name, bool known, uint64_t ns);
+/* JSON: a value that is made already. Nothing in lines. */
+void cell_json(struct rows *r, const char *name, const char *value);
 void cell_rate(struct rows *r, const char *name, bool known, double n);
 
 /*

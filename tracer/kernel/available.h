@@ -33,6 +33,8 @@ enum kernel_list {
 	KERNEL_GROUPS           /* hooks, with what records each: rule/hook.h */
 };
 void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out);
+/* All of it as a JSON object, with the fields of tracepoints. Reads as many files as these. */
+void available_kernel_json(struct tracer *t, struct md_buf *out);
 /* KERNEL_PROBES has lines: the backend is the module */
 bool available_kernel_probes(struct tracer *t);
 void available_kernel_systems(struct tracer *t, struct md_buf *names);

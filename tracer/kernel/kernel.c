@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "tracer/base/context/kernel_context.h"
+#include "tracer/base/field_look.h"
 #include "tracer/base/os/thread.h"
+#include "tracer/base/rows.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/kernel/statedump/statedump.h"
 
@@ -180,64 +182,74 @@ bool available_kernel_has(struct tracer *t, const char *system, const char *even
 	return e && (kevent_is_tracepoint(e) || kevent_is_syscall(e));
 }
 
-static void print_type(const struct md_type *type, struct md_buf *out)
+static void look_at_type(const struct md_type *type, struct field_look *l)
 {
 	switch (type->kind) {
 	case MD_INT:
 	case MD_ENUM:
-		md_buf_printf(out, "%s%s%s%sint%u", type->kind == MD_ENUM ? "enum " : "",
-			      type->base == 16 ? "hex " : "", type->big_endian ? "be " : "",
-			      type->is_signed ? "" : "u", 8u * type->size);
+		l->enum_name = type->kind == MD_ENUM ? "" : NULL;
+		l->hex = type->base == 16;
+		l->big_endian = type->big_endian;
+		snprintf(l->type, sizeof(l->type), "%sint%u", type->is_signed ? "" : "u",
+			 8u * type->size);
 		break;
 	case MD_FLOAT:
-		md_buf_puts(out, type->size == 4 ? "float" : "double");
+		strcpy(l->type, type->size == 4 ? "float" : "double");
 		break;
 	case MD_STRING:
-		md_buf_puts(out, "string");
+		strcpy(l->type, "string");
 		break;
 	case MD_ARRAY:
 	case MD_SEQUENCE:
 		if (type->element->encoding == MD_ENCODING_UTF8)
-			md_buf_puts(out, "char");
+			strcpy(l->type, "char");
 		else
-			print_type(type->element, out);
+			look_at_type(type->element, l);
 		break;
 	default:
-		md_buf_puts(out, "struct");
+		strcpy(l->type, "struct");
 	}
+}
+
+/* Lines, or the elements of an array of JSON. */
+static int put_kernel_fields(struct kernel *k, struct kevent *e, bool json, struct md_buf *out)
+{
+	struct md_event *md;
+	struct kformat *f = NULL;
+	int ret = e->dump >= 0 ? 0 : kernel_read_format(k, e, &f);
+
+	if (ret)
+		return ret;
+	md = f ? kformat_event(f) : kdump_event((enum kdump_type)e->dump);
+	for (uint32_t i = 0; md && i < md->field_count; i++) {
+		const struct md_field *field = &md->fields[i];
+		struct field_look l = {
+			.name = field->name,
+			.array = field->type.kind == MD_ARRAY,
+			.sequence = field->type.kind == MD_SEQUENCE,
+			.length = field->type.count,
+			.address = f && i < f->field_count &&
+				   f->fields[i].kind == KFORMAT_ADDRESS,
+		};
+
+		look_at_type(&field->type, &l);
+		if (json && i)
+			md_buf_putc(out, ',');
+		(json ? field_look_json : field_look_text)(&l, out);
+		md_buf_putc(out, json ? '}' : '\n');
+	}
+	ret = md ? 0 : -ENOMEM;
+	md_event_destroy(md);
+	kformat_free(f);
+	return ret;
 }
 
 int available_kernel_fields(struct tracer *t, const char *system, const char *event,
 			    struct md_buf *out)
 {
 	struct kevent *e = t->kernel ? kernel_find(t->kernel, system, event, strlen(event)) : NULL;
-	struct md_event *md;
-	struct kformat *f = NULL;
-	int ret = !e ? -ENOENT : e->dump >= 0 ? 0 : kernel_read_format(t->kernel, e, &f);
 
-	if (ret)
-		return ret;
-	md = f ? kformat_event(f) : kdump_event((enum kdump_type)e->dump);
-	if (!md) {
-		kformat_free(f);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < md->field_count; i++) {
-		const struct md_field *field = &md->fields[i];
-
-		print_type(&field->type, out);
-		md_buf_printf(out, " %s", field->name);
-		if (field->type.kind == MD_ARRAY)
-			md_buf_printf(out, "[%u]", field->type.count);
-		else if (field->type.kind == MD_SEQUENCE)
-			md_buf_puts(out, "[]");
-		if (f && i < f->field_count && f->fields[i].kind == KFORMAT_ADDRESS)
-			md_buf_puts(out, " (its address: this kernel does not record the text)");
-		md_buf_putc(out, '\n');
-	}
-	md_event_destroy(md);
-	kformat_free(f);
-	return 0;
+	return e ? put_kernel_fields(t->kernel, e, false, out) : -ENOENT;
 }
 
 bool available_kernel_probes(struct tracer *t)
@@ -246,10 +258,10 @@ bool available_kernel_probes(struct tracer *t)
 }
 
 /* How the module records each tracepoint. */
-static void show_probes(struct kernel *k, struct md_buf *out)
+static void show_probes(struct kernel *k, struct rows *r)
 {
 	struct md_buf compiled = MD_BUF_INIT;
-	char line[400];
+	char line[400], name[400];
 
 	md_buf_putc(&compiled, '\n');
 	if (!k->ops->compiled || k->ops->compiled(k->backend, &compiled))
@@ -260,48 +272,107 @@ static void show_probes(struct kernel *k, struct md_buf *out)
 
 		if (!e->present || e->dump >= 0 || !kevent_is_tracepoint(e))
 			continue;
-		snprintf(line, sizeof(line), "\n%s:%s\n", e->system, e->name);
-		md_buf_printf(out, "%s:%s %s\n", e->system, e->name,
-			      strstr(compiled.data, line) ? "module" : "fallback");
+		snprintf(name, sizeof(name), "%s:%s", e->system, e->name);
+		snprintf(line, sizeof(line), "\n%.390s\n", name);
+		row_begin(r, NULL);
+		cell_word(r, "name", 0, name);
+		cell_word(r, "how", 0, strstr(compiled.data, line) ? "module" : "fallback");
+		row_end(r);
 	}
 out:
 	md_buf_deinit(&compiled);
 }
 
-void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out)
+/* NULL: an event of the call that is listed under another one. */
+static const char *syscall_name(struct kernel *k, const struct kevent *e)
 {
 	size_t skip = strlen(KEVENT_COMPAT);
 	const char *colon;
 
+	if (!strncmp(e->name, KEVENT_COMPAT, skip) &&
+	    kernel_find(k, e->system, e->name + skip, strlen(e->name + skip)))
+		return NULL;
+	if (strncmp(e->key->place, "syscall:entry:", 14))
+		return NULL;
+	colon = strrchr(e->key->place, ':');
+	return colon ? colon + 1 : NULL;
+}
+
+/* In JSON, each with its fields: of a system call those of its entry. */
+static void show_events(struct kernel *k, enum kernel_list what, struct rows *r)
+{
+	struct md_buf text = MD_BUF_INIT;
+	const char *name;
+
+	for (size_t i = 0; i < kernel_count(k); i++) {
+		struct kevent *e = kernel_event(k, i);
+
+		if (!e->present ||
+		    !(what == KERNEL_SYSCALLS ? kevent_is_syscall(e) : kevent_is_tracepoint(e)))
+			continue;
+		md_buf_reset(&text);
+		if (what == KERNEL_TRACEPOINTS)
+			md_buf_printf(&text, "%s:%s", e->system, e->name);
+		name = what == KERNEL_TRACEPOINTS ? md_buf_str(&text) : syscall_name(k, e);
+		if (!name)
+			continue;
+		row_begin(r, NULL);
+		cell_word(r, "name", 0, name);
+		if (r->json) {
+			md_buf_reset(&text);
+			md_buf_putc(&text, '[');
+			if (put_kernel_fields(k, e, true, &text))
+				md_buf_reset(&text);
+			md_buf_puts(&text, text.len ? "]" : "null");
+			cell_json(r, "fields", md_buf_str(&text));
+		}
+		row_end(r);
+	}
+	r->out->failed |= text.failed;
+	md_buf_deinit(&text);
+}
+
+static void show_list(struct tracer *t, enum kernel_list what, struct rows *r)
+{
 	if (what == KERNEL_CONTEXTS) {
-		kcontext_available(out);
+		kcontext_available(r);
 		return;
 	}
 	if (what == KERNEL_GROUPS)
 		hooks_want();
 	if (!t->kernel || kernel_refresh(t->kernel))
 		return;
-	if (what == KERNEL_GROUPS) {
-		hooks_print(out);
-		return;
-	}
-	if (what == KERNEL_PROBES) {
-		show_probes(t->kernel, out);
-		return;
-	}
-	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
-		const struct kevent *e = kernel_event(t->kernel, i);
+	if (what == KERNEL_GROUPS)
+		hooks_print(r);
+	else if (what == KERNEL_PROBES)
+		show_probes(t->kernel, r);
+	else
+		show_events(t->kernel, what, r);
+}
 
-		if (!e->present ||
-		    !(what == KERNEL_SYSCALLS ? kevent_is_syscall(e) : kevent_is_tracepoint(e)))
+void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out)
+{
+	struct rows r = { .out = out };
+
+	show_list(t, what, &r);
+}
+
+void available_kernel_json(struct tracer *t, struct md_buf *out)
+{
+	static const char *const names[] = {
+		[KERNEL_TRACEPOINTS] = "tracepoints", [KERNEL_SYSCALLS] = "syscalls",
+		[KERNEL_CONTEXTS] = "contexts", [KERNEL_PROBES] = "probes",
+		[KERNEL_GROUPS] = "groups",
+	};
+	struct rows r = { .out = out, .json = true };
+
+	rows_begin(&r);
+	for (int i = 0; i < (int)(sizeof(names) / sizeof(*names)); i++) {
+		if (i == KERNEL_PROBES && !available_kernel_probes(t))
 			continue;
-		if (what == KERNEL_SYSCALLS && !strncmp(e->name, KEVENT_COMPAT, skip) &&
-		    kernel_find(t->kernel, e->system, e->name + skip, strlen(e->name + skip)))
-			continue;       /* exists already */
-		if (what == KERNEL_TRACEPOINTS)
-			md_buf_printf(out, "%s:%s\n", e->system, e->name);
-		else if (!strncmp(e->key->place, "syscall:entry:", 14) &&
-			 (colon = strrchr(e->key->place, ':')))
-			md_buf_printf(out, "%s\n", colon + 1);
+		table_begin(&r, names[i], NULL);
+		show_list(t, (enum kernel_list)i, &r);
+		table_end(&r);
 	}
+	rows_end(&r);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/rows.h"
 #include "tracer/base/base.h"
 #include "tracer/session/session.h"
 #include "tracer/base/ring/reader.h"
@@ -409,5 +410,5 @@ int contexts_store(struct session *s, enum domain domain, const char *channel, c
 
 void available_contexts(struct md_buf *out)
 {
-	context_available(out);
+	context_available(&(struct rows){ .out = out });
 }

@@ -14,7 +14,7 @@ is "top" "README apps available error log metrics schema.json sessions status st
 # The kernel domain is where a backend is
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
-is "available" "jul ${kernel}log4j log4j2 python user " "$(names "$MNT/available")"
+is "available" "jul jul.json ${kernel}${kernel:+kernel.json }log4j log4j.json log4j2 log4j2.json python python.json user user.json " "$(names "$MNT/available")"
 [ -z "$kernel" ] ||
 	is "available/kernel" "contexts events groups syscalls tracepoints " \
 	"$(names "$MNT/available/kernel")"

@@ -4,6 +4,7 @@
 
 #include "metadata/ctf.h"
 #include "tests/lib/test.h"
+#include "tracer/base/rows.h"
 #include "tracer/base/context/context.h"
 #include "tracer/abi/context_kind.h"
 #include "tracer/base/context/kernel_context.h"
@@ -22,7 +23,7 @@ static void backends(void)
 	struct tr_err err = TR_ERR_INIT;
 	struct md_buf out = MD_BUF_INIT;
 
-	kcontext_available(&out);
+	kcontext_available(&(struct rows){ .out = &out });
 	CHECK(!strncmp(md_buf_str(&out), "pid\ntid\nppid\n", 13) &&
 	      strstr(md_buf_str(&out), "\nvpid\nvtid\nprocname\ncpu_id\n") &&
 	      !strstr(md_buf_str(&out), "vuid") && !strstr(md_buf_str(&out), "callstack"));
@@ -36,7 +37,7 @@ static void backends(void)
 	context_list_deinit(&l);
 	kcontext_have_all(true);
 	md_buf_reset(&out);
-	kcontext_available(&out);
+	kcontext_available(&(struct rows){ .out = &out });
 	CHECK(!strncmp(md_buf_str(&out), "pid\ntid\nppid\n", 13) &&
 	      strstr(md_buf_str(&out), "\nvpid\nvtid\nprocname\ncpu_id\n") &&
 	      strstr(md_buf_str(&out), "\ncallstack-user\n"));

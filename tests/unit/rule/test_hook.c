@@ -5,6 +5,7 @@
 
 #include "tests/lib/event_key.h"
 #include "tests/lib/test.h"
+#include "tracer/base/rows.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
 
@@ -76,7 +77,7 @@ static void choices(void)
 	CHECK_STR(hook_at(0)->fields, "n:INT64");
 	CHECK_STR(hook_at(1)->fields, "return:INT8");
 	choose("blk:begin kprobe:do_read kretprobe:do_read");
-	hooks_print(&list);
+	hooks_print(&(struct rows){ .out = &list });
 	CHECK_STR(md_buf_str(&list),
 		  "disk.read.entry 20.5 blk:begin\ndisk.read.return 20.6 kretprobe:do_read\n"
 		  "disk.sync 20.7 - this kernel does not have syscall:entry:sync\n"
@@ -116,7 +117,7 @@ static void extra_data(void)
 	snprintf(a, sizeof(a), "kprobe:do_a%s", data);
 	snprintf(b, sizeof(b), "kprobe:do_b%s", data);
 	choose("kprobe:do_a kprobe:do_b kprobe:do_c");
-	hooks_print(&list);
+	hooks_print(&(struct rows){ .out = &list });
 	CHECK(strstr(md_buf_str(&list), "disk.data 20.0 kprobe:do_a kprobe:do_b with "
 					"file->f_flags as flags, $arg2:s32 as n\n"));
 	md_buf_deinit(&list);

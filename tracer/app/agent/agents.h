@@ -27,10 +27,10 @@ int agent_events_store(struct session *s, enum agent_domain domain, const char *
 int agent_contexts_store(struct session *s, enum agent_domain domain, const char *text,
 			 bool replace, struct tr_err *err);
 /*
- * Names of loggers, sorted, one a line, of the programs whose agents are connected. Waits for their
- * answers, a second at most.
+ * Names of loggers, sorted, of the programs whose agents are connected: one a line, or as a JSON
+ * object. Waits for their answers, a second at most.
  */
-void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
+void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain, bool json,
 		       struct md_buf *out);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/base/facts.h"
+#include "tracer/base/rows.h"
 #include "tracer/app/agent/server.h"
 
 #include <errno.h>
@@ -78,15 +79,12 @@ static bool all_answered(const struct agents *a, uid_t viewer, enum agent_domain
 	return true;
 }
 
-void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
-		       struct md_buf *out)
+/* Names, one a line. */
+static void ask_loggers(struct agents *a, uid_t viewer, enum agent_domain domain,
+			struct md_buf *lines)
 {
 	uint64_t deadline = monotonic_now() + WAIT_NS, number;
-	struct agents *a = t->agents;
-	struct md_buf lines = MD_BUF_INIT;
 
-	if (!a)
-		return;
 	pthread_mutex_lock(&a->lock);
 	number = ++a->asked;
 	for (size_t i = 0; i < a->count; i++)
@@ -97,9 +95,29 @@ void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
 		;
 	for (size_t i = 0; i < a->count; i++)
 		if (is_shown(a->links[i], viewer, domain))
-			md_buf_put(&lines, a->links[i]->loggers.data, a->links[i]->loggers.len);
+			md_buf_put(lines, a->links[i]->loggers.data, a->links[i]->loggers.len);
 	pthread_mutex_unlock(&a->lock);
-	lines_put_sorted(&lines, out);
+}
+
+static void add_logger(void *rows, const char *name)
+{
+	row_word(rows, "name", name);
+}
+
+void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain, bool json,
+		       struct md_buf *out)
+{
+	struct rows rows = { .out = out, .json = json };
+	struct md_buf lines = MD_BUF_INIT;
+
+	if (t->agents)
+		ask_loggers(t->agents, viewer, domain, &lines);
+	rows_begin(&rows);
+	table_begin(&rows, "loggers", NULL);
+	lines_each_sorted(&lines, add_logger, &rows);
+	table_end(&rows);
+	rows_end(&rows);
+	out->failed |= lines.failed;
 	md_buf_deinit(&lines);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "tracer/base/base.h"
 #include "tracer/base/context/perfcounter.h"
 #include "tracer/base/lexer.h"
+#include "tracer/base/rows.h"
 
 #define APP "$app."
 #define PERF "perf:thread:"
@@ -326,17 +328,20 @@ const char *context_app_name(const struct context *c)
 	return c->text + strlen(APP);
 }
 
-void context_available(struct md_buf *out)
+void context_available(struct rows *r)
 {
 	struct perf_counter c;
+	char full[sizeof(PERF) + 64];
 	const char *name;
 
 	for (uint32_t k = 1; k < TRAIL_CONTEXT_KINDS; k++)
 		if (plain[k].name)
-			md_buf_printf(out, "%s\n", plain[k].name);
+			row_word(r, "name", plain[k].name);
 	for (size_t i = 0; (name = perf_counter_name(i)); i++)
-		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, false))
-			md_buf_printf(out, PERF "%s\n", name);
+		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, false)) {
+			snprintf(full, sizeof(full), PERF "%s", name);
+			row_word(r, "name", full);
+		}
 }
 
 /* ---- bytes, for events that the daemon writes ---- */

@@ -50,7 +50,8 @@ int context_list_fields(const struct context_list *l, struct md_field **out);
 /* The `provider:name` of a TRAIL_CONTEXT_APP. */
 const char *context_app_name(const struct context *c);
 /* names, one per line; only counters of this machine */
-void context_available(struct md_buf *out);
+struct rows;
+void context_available(struct rows *r);
 
 /* The process for which the daemon itself writes an event. */
 struct context_values {

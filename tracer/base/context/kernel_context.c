@@ -2,12 +2,14 @@
 #include "tracer/base/context/kernel_context.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tracer/abi/context_kind.h"
 #include "tracer/abi/filter_interp.h"
 #include "tracer/base/context/perfcounter.h"
+#include "tracer/base/rows.h"
 
 #define COUNTER "perf:cpu:"
 
@@ -67,17 +69,20 @@ const char *kcontext_refusal(void)
 	       "trail.ko; `available/kernel/contexts` lists the others";
 }
 
-void kcontext_available(struct md_buf *out)
+void kcontext_available(struct rows *r)
 {
 	struct perf_counter c;
+	char full[sizeof(COUNTER) + 64];
 	const char *name;
 
 	for (size_t i = 0; i < KNOWN; i++)
 		if (have_all || known[i].always)
-			md_buf_printf(out, "%s\n", known[i].name);
+			row_word(r, "name", known[i].name);
 	for (size_t i = 0; have_all && (name = perf_counter_name(i)); i++)
-		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, true))
-			md_buf_printf(out, COUNTER "%s\n", name);
+		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, true)) {
+			snprintf(full, sizeof(full), COUNTER "%s", name);
+			row_word(r, "name", full);
+		}
 }
 
 /* ---- types ---- */

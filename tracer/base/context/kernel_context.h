@@ -27,7 +27,8 @@ void kcontext_have_all(bool all);
 int kcontext_kind(const char *name, size_t len, bool any);
 bool kcontext_counters(bool any);               /* true: perf:cpu:NAME can be recorded */
 const char *kcontext_refusal(void);             /* the reason of -EOPNOTSUPP */
-void kcontext_available(struct md_buf *out);    /* names, one per line */
+struct rows;
+void kcontext_available(struct rows *r);        /* a row for each name */
 int kcontext_type(uint32_t kind, struct md_type *out);  /* 0 or -ENOMEM */
 /* FILTER_SIGNED …; FILTER_NONE: filters cannot use it. */
 int kcontext_value_type(uint32_t kind);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tracer/base/probe/probe.h"
+#include "tracer/base/rows.h"
 #include "tracer/base/rule/hook_table.h"
 #include "tracer/base/rule/kernel_pattern.h"
 
@@ -255,32 +256,49 @@ static void print_with(const struct extra *with, struct md_buf *out)
 	extra_print(with, out);
 }
 
-void hooks_print(struct md_buf *out)
+/* Which of its patterns record the hook, with their extra data. */
+static void print_how(const struct hook *h, struct md_buf *out)
 {
 	static const struct extra none;
+	const struct extra *with = &none;               /* of the pattern before */
+
+	for (size_t n = 0; n < h->count; n++) {
+		const struct event_key *key = &h->patterns[n].key;
+
+		if (!is_chosen(h, &h->patterns[n]))
+			continue;
+		if (with->count && extra_compare(with, &key->extra)) {
+			print_with(with, out);
+			md_buf_puts(out, " and");
+		}
+		md_buf_printf(out, "%s%s", out->len ? " " : "", key->place);
+		with = &key->extra;
+	}
+	print_with(with, out);
+}
+
+void hooks_print(struct rows *r)
+{
+	struct md_buf words = MD_BUF_INIT;
+	char number[32];
 
 	for (size_t i = 0; i < hook_table.count; i++) {
 		const struct hook *h = &hook_table.hooks[i];
-		const struct extra *with = &none;       /* of the pattern before */
 
-		md_buf_printf(out, "%s %u.%u", h->name, h->group, h->id);
-		for (size_t n = 0; n < h->count; n++) {
-			const struct event_key *key = &h->patterns[n].key;
-
-			if (!is_chosen(h, &h->patterns[n]))
-				continue;
-			if (with->count && extra_compare(with, &key->extra)) {
-				print_with(with, out);
-				md_buf_puts(out, " and");
-			}
-			md_buf_printf(out, " %s", key->place);
-			with = &key->extra;
-		}
-		print_with(with, out);
+		snprintf(number, sizeof(number), "%u.%u", h->group, h->id);
+		row_begin(r, NULL);
+		cell_word(r, "name", 0, h->name);
+		cell_word(r, "number", 0, number);
+		md_buf_reset(&words);
+		print_how(h, &words);
+		cell_known_word(r, "how", 0, h->chosen >= 0, md_buf_str(&words));
 		if (h->chosen < 0) {
-			md_buf_puts(out, " - ");
-			print_reason(h, out);
+			md_buf_reset(&words);
+			print_reason(h, &words);
+			cell_word(r, "reason", 0, md_buf_str(&words));
 		}
-		md_buf_putc(out, '\n');
+		row_end(r);
 	}
+	r->out->failed |= words.failed;
+	md_buf_deinit(&words);
 }

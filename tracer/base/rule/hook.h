@@ -94,7 +94,8 @@ void hooks_free(void);
 size_t hooks_count(void);
 const struct hook *hook_at(size_t i);
 /* Appends lines `NAME GROUP.ID PATTERN…`, or `NAME GROUP.ID - SENTENCE`. */
-void hooks_print(struct md_buf *out);
+struct rows;
+void hooks_print(struct rows *r);
 
 /* ---- choosing ---- */
 
