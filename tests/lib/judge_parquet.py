@@ -99,8 +99,9 @@ def read_page(data, chunk, rows):
     return out
 
 
-def main():
-    data = open(sys.argv[1], 'rb').read()
+def read_table(path):
+    """The elements of the schema, the rows, and how many row groups they are in."""
+    data = open(path, 'rb').read()
     if data[:4] != b'PAR1' or data[-4:] != b'PAR1':
         sys.exit('no Parquet')
     n, = struct.unpack('<I', data[-8:-4])
@@ -118,6 +119,12 @@ def main():
         rows += list(zip(*columns))
     if len(rows) != meta[3]:
         sys.exit('%d rows, not %d' % (len(rows), meta[3]))
+    return schema, rows, len(meta[4])
+
+
+def main():
+    schema, rows, groups = read_table(sys.argv[1])
+    names = [e[4].decode() for e in schema]
     # `time` in microseconds, `time_ns` exactly, as the table has it.
     kinds = {e[4].decode(): e for e in schema}
     if kinds['time'].get(6) != 10 or 2 not in kinds['time'][10][8][2] or not kinds['time'][10][8][1]:
@@ -143,7 +150,8 @@ def main():
                 same = w == ('' if g is None else str(g))
             if not same:
                 sys.exit('%s is %r, in csv %r: %s' % (name, g, w, want))
-    print(len(rows), len(names) + 1, len(meta[4]))
+    print(len(rows), len(names) + 1, groups)
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -5,6 +5,7 @@
 # format's documents compares them; where DuckDB is installed (`duckdb`, or the package
 # @duckdb/node-api of NODE_PATH), it counts and joins the files of two sessions.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/duckdb.sh"
 command -v python3 >/dev/null || skip "there is no python3"
 slices=$BUILD/tests/lib/slices
 ticker=$BUILD/tests/lib/ticker
@@ -16,19 +17,6 @@ judge() { # SESSION EXPECTED
 	python3 "$top/tests/lib/judge_parquet.py" "$work/parquet" "$work/csv" >"$work/judged" 2>&1 ||
 		fail "$1: $(tail -c 2000 "$work/judged")"
 	is "rows, columns, row groups" "$2" "$(cat "$work/judged")"
-}
-
-# sql QUERY: DuckDB's answer; false: there is no DuckDB
-sql() {
-	if command -v duckdb >/dev/null; then
-		duckdb -csv -noheader -c "$1"
-	else
-		node -e '
-			require("@duckdb/node-api").DuckDBInstance.create().then(i => i.connect())
-				.then(c => c.runAndReadAll(process.argv[1]))
-				.then(r => r.getRows().forEach(row => console.log(row.join(","))))
-				.catch(e => { console.error(e.message); process.exit(1) })' "$1"
-	fi
 }
 
 s=$S/a
@@ -78,7 +66,7 @@ one_cpu "$ticker" 5000 0
 put stop "$s/control"
 judge "$s" "$(($(wc -l <"$s/export/csv") - 1)) 15 1"
 
-if sql 'select 42' >"$work/sql" 2>&1 && [ "$(cat "$work/sql")" = 42 ]; then
+if have_duckdb; then
 	is "DuckDB counts" 71112 "$(sql "select count(*) from read_parquet('$work/[ab].parquet', union_by_name = true)")"
 	is "a timestamp of UTC, and the time as an integer" \
 		"TIMESTAMP WITH TIME ZONE,BIGINT,FLOAT,DOUBLE" \
