@@ -11,7 +11,6 @@
 #define PRINTED_MAX 256u                /* hits of one look whose actions are executed one by one */
 #define DECODED_MAX 16384u              /* events of one look that are decoded */
 #define HITS_MAX (UINT64_C(1) << 32)    /* of one look; more is what a hostile writer says */
-#define KERNEL_SKEW 20000u              /* ns */
 #define MARKS_MAX 64u                   /* rings whose hits are counted without their events */
 
 struct event_values {
@@ -71,17 +70,22 @@ bool stream_has_hits(const struct stream *st)
 
 /* ---- hits ---- */
 
-/*
- * When the event at `ts` of the trigger's ring happened. The kernel records it once for the trigger
- * and once for a session, in any order and some microseconds apart: then KERNEL_SKEW later, so that
- * an interval that ends there has the session's event. A program records for triggers last.
- */
+/* When the event at `ts` of the trigger's ring happened. */
 static struct hit_time time_of(const struct listened *l, uint64_t ts)
 {
-	bool kernel = l->trigger->condition.domain == DOMAIN_KERNEL;
+	return (struct hit_time){
+		.wall = (int64_t)(session_clock_offset(l->session) + ts), .ts = ts,
+		.kernel = l->trigger->condition.domain == DOMAIN_KERNEL,
+	};
+}
 
-	return (struct hit_time){ (int64_t)(session_clock_offset(l->session) + ts),
-				  ts + (kernel ? KERNEL_SKEW : 0) };
+/* An action counts from the event's time in its session: the event has to be looked for there. */
+static bool wants_event(const struct trigger *g)
+{
+	for (size_t i = 0; i < g->action_count; i++)
+		if (g->actions[i].snapshot.last || g->actions[i].snapshot.after)
+			return true;
+	return false;
 }
 
 enum next_hit trigger_expects(const struct trigger *g)
@@ -109,14 +113,18 @@ static uint64_t hit_events(const struct listened *l, struct merge *m, uint64_t m
 {
 	struct trigger *g = l->trigger;
 	struct event_values v = { { print_event }, &g->condition, NULL };
+	bool wanted = wants_event(g);
 	uint64_t hits = 0, printed = 0;
+	struct hit_time time;
 	struct cursor *c;
 
 	while (hits < most && hits < DECODED_MAX && printed < PRINTED_MAX &&
 	       (c = merge_top(m, UINT64_MAX))) {
 		printed += trigger_due(g);
 		v.c = c;
-		trigger_hit(g, time_of(l, c->o.ts), &v.values);
+		time = time_of(l, c->o.ts);
+		time.event = wanted && trigger_due(g) ? snapshot_event(&c->o) : 0;
+		trigger_hit(g, time, &v.values);
 		hits++;
 		merge_next(m);
 	}
@@ -143,7 +151,8 @@ static bool is_current(const struct listened *l)
 
 /*
  * Locked. The only hit of these rings, if no more than its time has to be known: the condition
- * captures nothing, or nothing reads notifications. False: its event has to be read.
+ * captures nothing, or nothing reads notifications; and no action looks for the event in its
+ * session. False: its event has to be read.
  */
 static bool take_one(const struct listened *l, const struct stream_set *set,
 		     const struct ring_mark *marks)
@@ -151,7 +160,7 @@ static bool take_one(const struct listened *l, const struct stream_set *set,
 	struct trigger *g = l->trigger;
 	uint64_t ts = clock_now(&g->tracer->clock);
 
-	if (g->condition.capture_count && g->reader_count)
+	if ((g->condition.capture_count && g->reader_count) || wants_event(g))
 		return false;
 	for (size_t i = 0; i < set->count; i++) {
 		if (!new_hits(&set->streams[i], &marks[i]))

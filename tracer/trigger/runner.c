@@ -45,8 +45,7 @@ struct runner {
 
 /* ---- one action ---- */
 
-/* hit: its time, as times in rings are. */
-static int snapshot_named(struct session *s, const struct action *a, uint64_t hit,
+static int snapshot_named(struct session *s, const struct action *a, struct hit_time hit,
 			  struct tr_err *err)
 {
 	struct snapshot_request r = a->snapshot;
@@ -54,7 +53,9 @@ static int snapshot_named(struct session *s, const struct action *a, uint64_t hi
 
 	/* A runner serves all triggers of its user: it waits for no relay, and not for `after`. */
 	r.transient = true;
-	r.at = hit;
+	r.at = hit.ts;
+	r.event = hit.event;
+	r.kernel = hit.kernel;
 	ret = snapshot_take(s, &r, err);
 	for (unsigned int n = 2; a->snapshot.name[0] && ret == -EEXIST && n < SNAPSHOT_NUMBER_MAX;
 	     n++) {
@@ -75,7 +76,8 @@ static bool is_active(struct session *s)
 	return active;
 }
 
-static int run_verb(struct session *s, const struct action *a, uint64_t hit, struct tr_err *err)
+static int run_verb(struct session *s, const struct action *a, struct hit_time hit,
+		    struct tr_err *err)
 {
 	switch (a->kind) {
 	case ACTION_START:
@@ -94,7 +96,8 @@ static int run_verb(struct session *s, const struct action *a, uint64_t hit, str
 }
 
 /* Without lock. The action is a copy. */
-static int execute(struct trigger *g, const struct action *a, uint64_t hit, struct tr_err *err)
+static int execute(struct trigger *g, const struct action *a, struct hit_time hit,
+		   struct tr_err *err)
 {
 	struct session *s = session_get(g->tracer, a->session);
 	struct session_info info;
@@ -169,7 +172,7 @@ static void run_action(struct trigger *g, const struct item *it, size_t i)
 	if (ret)
 		ret = tr_fail(&err, -ENOMEM, "out of memory");
 	else
-		ret = execute(g, &copy, it->time.ts, &err);
+		ret = execute(g, &copy, it->time, &err);
 	action_deinit(&copy);
 	pthread_mutex_lock(&all->lock);
 	count_result(g, it, i, ret, &err);

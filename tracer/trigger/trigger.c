@@ -5,14 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int64_t trigger_now(void)
-{
-	return wall_clock();
-}
-
 struct hit_time hit_time_now(const struct tracer *t)
 {
-	return (struct hit_time){ trigger_now(), clock_now(&t->clock) };
+	return (struct hit_time){ .wall = wall_clock(), .ts = clock_now(&t->clock) };
 }
 
 struct trigger *trigger_new(struct tracer *t, const char *name, const char *file,
@@ -27,7 +22,7 @@ struct trigger *trigger_new(struct tracer *t, const char *name, const char *file
 	g->serial = ++t->triggers->next_serial;
 	snprintf(g->name, sizeof(g->name), "%s", name);
 	snprintf(g->file, sizeof(g->file), "%s", file);
-	g->created = trigger_now();
+	g->created = wall_clock();
 	g->uid = owner->uid;
 	g->gid = owner->gid;
 	g->groups = owner->groups;

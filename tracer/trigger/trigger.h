@@ -154,12 +154,13 @@ void trigger_changed(struct trigger *g);
  */
 bool trigger_may_now(struct trigger *g, const struct session_info *info, bool write);
 bool trigger_may(const struct trigger *g, const struct session_info *info, bool write);
-int64_t trigger_now(void);              /* ns since the epoch */
 
 /* When a condition became true. */
 struct hit_time {
 	int64_t wall;                   /* ns since the epoch */
 	uint64_t ts;                    /* the same moment, as times in rings are */
+	uint64_t event;                 /* snapshot_event() of the event; 0: not known, or none */
+	bool kernel;                    /* the event is the kernel's */
 };
 struct hit_time hit_time_now(const struct tracer *t);
 

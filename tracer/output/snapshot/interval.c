@@ -5,8 +5,8 @@
  * times become those of its first and its last event: a reader extends the shorter times of events
  * from them (CTF 1.8, 8.1).
  *
- * The counter of discarded events in a packet says how many were lost between its last event and the
- * beginning of the next packet (base/ring/losses.h), and no more is known of their times. The
+ * The counter of discarded events in a packet says how many were lost between its last event and
+ * the beginning of the next packet (base/ring/losses.h), and no more is known of their times. The
  * snapshot counts all of them if this time touches the interval: it may count some that were lost
  * shortly before or after it, and leaves out none that was lost in it.
  */

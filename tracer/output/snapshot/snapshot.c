@@ -372,8 +372,10 @@ int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_req
 	return ret;
 }
 
-int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr_err *err)
+int snapshot_take(struct session *s, const struct snapshot_request *asked, struct tr_err *err)
 {
+	struct snapshot_request copy = *asked;
+	const struct snapshot_request *r = &copy;
 	struct snapshot *sn = NULL;
 	uint64_t key = 0;
 	int ret = r->name[0] ? name_check(r->name, SNAPSHOT_NAME_MAX, err) : 0;
@@ -388,6 +390,8 @@ int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr
 			      "read: 'last' and 'after' have no meaning");
 	if (ret)
 		return ret;
+	if (r->event && (r->last || r->after))
+		copy.at = snapshot_event_time(s, r);
 	pthread_mutex_lock(&s->tracer->lock);
 	done = snapshot_request_is_done(s, r->request);
 	if (!done && !(ret = reserve(s, r, &sn, err))) {

@@ -17,6 +17,7 @@
  *	snapshot_part.c     … as a part of the session: its file, its status, its end
  *	snapshot_memory.c   … copies the streams into the memfd
  *	interval.c          … only the events of an interval
+ *	event_time.c        … that counts from an event
  *	later.c             … taken after a time
  *	requests.c          … made once, also if a killed daemon had the verb
  *	request.c           the words of the verb `snapshot` and of the action
@@ -75,6 +76,9 @@ struct snapshot_request {
 	uint64_t last;                  /* ns: events of this time before `at`; 0: all held */
 	uint64_t after;                 /* ns: and of this time after it; 0: none */
 	uint64_t at;                    /* a time of the session's clock, ns; 0: now */
+	/* snapshot_event() of an event near `at`, which is the moment; 0: none */
+	uint64_t event;
+	bool kernel;                    /* the kernel recorded this event */
 	struct snapshot_target *target; /* instead of the session's; owned; NULL: these */
 	bool transient;                 /* removed from memory once all targets have it */
 	bool waits;                     /* for the targets; not if it is taken after a time */
@@ -115,7 +119,7 @@ int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_req
 		      struct tr_err *err);
 /* It may not be complete yet; NULL: none. Caller holds tracer.lock. */
 struct snapshot *snapshot_find_key(const struct session *s, uint64_t key);
-/* The session stopped: the interval of what is reserved ends now, at `to`. Caller holds tracer.lock. */
+/* The session stopped: the interval of what is reserved ends at `to`. Caller holds tracer.lock. */
 void snapshot_end_at(struct session *s, struct snapshot *sn, uint64_t to);
 /* Removes what is reserved. Caller holds tracer.lock. */
 void snapshot_unreserve(struct session *s, uint64_t key);
@@ -136,7 +140,7 @@ int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct sn
 bool snapshots_wait(const struct session *s);   /* some wait for their time */
 /* No other snapshot is taken; returns when none is being taken. Unlocked. */
 void snapshots_wait_end(struct session *s);
-/* The session stopped: those that wait end now, with what was recorded. Caller holds tracer.lock. */
+/* The session stopped: those that wait end now, with what it recorded. Caller holds tracer.lock. */
 void snapshots_wait_stop(struct session *s);
 void snapshots_wait_destroy(struct session *s); /* no thread uses the session */
 /* Lines of the session's file. Caller holds tracer.lock. */
@@ -146,14 +150,15 @@ void snapshots_wait_restore(struct session *s, const char *value);
 /* Lets those that an earlier daemon left wait. Caller holds tracer.lock. */
 void snapshots_wait_resume(struct session *s);
 
+/* ---- event_time.c ---- */
+
+struct md_occurrence;
+/* What tells an event from others: a digest of its name and fields; not 0. */
+uint64_t snapshot_event(const struct md_occurrence *o);
+/* The time that the session has of the request's event; `at` if it has no such event. Unlocked. */
+uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r);
+
 /* ---- requests.c: the newest lines of `control` that made a snapshot ---- */
-
-#define SNAPSHOT_REQUESTS 32u
-
-struct snapshot_requests {
-	uint64_t all[SNAPSHOT_REQUESTS];        /* 0: none */
-	uint32_t next;                          /* where the next one goes */
-};
 
 /* Caller holds tracer.lock. 0 is no number: it is in no list, and nothing is done with it. */
 bool snapshot_request_is_done(const struct session *s, uint64_t request);
@@ -164,6 +169,7 @@ void snapshot_request_undone(struct session *s, uint64_t request);
 void snapshot_requests_save(const struct session *s, struct md_buf *out);
 /* A line of it, after its key. No other thread knows the session yet. */
 void snapshot_requests_restore(struct session *s, const char *value);
+void snapshot_requests_destroy(struct session *s);      /* no thread uses the session */
 
 /* ---- interval.c ---- */
 
