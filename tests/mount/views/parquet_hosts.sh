@@ -78,6 +78,8 @@ if have_duckdb; then
 	is "joins all hosts" 100 "$(sql "select count(*) from (select \"fields.thread\", \"fields.n\" from $all group by all having count(distinct host) = $hosts)")"
 	is "a condition on the time" "$events" \
 		"$(sql "select count(*) from $all where time > now() - interval 1 hour")"
+	is "a join by exact times" true \
+		"$(sql "with lake as (from $all) select count(*) >= 0 from lake a join lake b on b.host <> a.host and b.time_ns between a.time_ns and a.time_ns + 100000 where a.\"fields.n\" = 0")"
 else
 	echo "DuckDB is not installed: not read with it"
 fi
