@@ -48,7 +48,7 @@ def search(b):
         sys.exit("the line of the event: " + tip)
     b.frame()
     same("the marked row", 1, b.run("document.querySelectorAll('#table .now').length"))
-    for text, n in (("quotes \" and", 400), ("slices", shown_all(b)), ("work:step", 800),
+    for text, n in (("quotes \" and", 400), ("\u00e9 \ufffd", 400), ("slices", shown_all(b)), ("work:step", 800),
                     ("no such text", 0), ("0.25", 400), ("18446744073709551615", 200)):
         b.run("$('f').value = ''; $('q').value = %r; refresh()" % text)
         same("search for " + text, n, shown(b))
@@ -376,7 +376,7 @@ CONTRAST = """(() => {
   for (let h = 0; h < 360; h++) {
     const name = data.names.length;
     hues.set(name, h);
-    least = Math.min(least, ratio(text, read(color(name))));
+    least = Math.min(least, ratio(text, read(makeColor(name))));
     hues.delete(name);
   }
   return least;

@@ -136,6 +136,8 @@ class Browser:
         # Its processes are a group of their own; some of them still write files.
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        os.close(self.to)
+        os.close(self.answers)
         shutil.rmtree(self.home, ignore_errors=True)
 
 

@@ -264,6 +264,7 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 {
 	struct page *v = arg;
 	struct md_buf *out = &v->m->out;
+	char *o;
 
 	(void)k;
 	if (!c->described) {
@@ -272,7 +273,13 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 		md_buf_putc(out, '\n');
 	}
 	c->described = true;
-	md_buf_printf(out, "v%" PRIu32 " ", c->number);
+	o = md_buf_room(out, 16);
+	if (!o)
+		return;
+	*o++ = 'v';
+	o = md_put_u32(o, c->number);
+	*o++ = ' ';
+	out->len = (size_t)(o - out->data);
 	md_value_json(value, out);
 	md_buf_putc(out, '\n');
 }

@@ -63,11 +63,57 @@ static struct counter_entry *create_entry(const uint64_t key[3], int32_t pid, co
 	return e;
 }
 
-/* The counter with this key, a new one if there is none, if it has a process. */
-static struct track_counter *find_key(struct counters *all, const uint64_t key[3], int32_t pid,
-				      const char *name)
+static void name_counter(const struct row *r, const struct event_kind *kind, uint32_t i,
+			 char name[256])
 {
-	struct counter_entry **found, *e;
+	static const char *const members[] = { "file", "anon", "swap", "shmem" };
+	int64_t n;
+
+	if (kind->is == KIND_FREQUENCY) {
+		n = row_number(r->fields, kind->fields[FREQUENCY_CPU]);
+		snprintf(name, 256, "CPU %" PRId64 " frequency, kHz", n);
+	} else if (kind->is == KIND_RSS) {
+		n = row_number(r->fields, kind->fields[RSS_MEMBER]);
+		snprintf(name, 256, "memory %s, bytes", n >= 0 && n < 4 ? members[n] : "other");
+	} else if (kind->plain_counter) {
+		snprintf(name, 256, "%.*s", (int)kind->name.plain.n, kind->name.plain.p);
+	} else {
+		snprintf(name, 256, "%.*s.%.*s", (int)kind->name.plain.n, kind->name.plain.p,
+			 (int)r->names[r->stream->context_count + i].n,
+			 r->names[r->stream->context_count + i].p);
+	}
+}
+
+/* What a counter is known by, and the process that it belongs to; 0: that is not known. */
+static int32_t key_of(const struct mark *k, const struct event_kind *kind, uint32_t i,
+		      uint64_t key[3])
+{
+	const struct md_value *fields = k->row->fields;
+	int32_t pid = track_pid(k->track);
+
+	key[0] = kind->name.number;
+	key[1] = i;
+	key[2] = (uint32_t)pid;
+	if (kind->is == KIND_FREQUENCY) {
+		key[2] = (uint64_t)row_number(fields, kind->fields[FREQUENCY_CPU]);
+		return SLICE_CPUS;
+	}
+	if (kind->is == KIND_RSS) {
+		key[1] = (uint64_t)row_number(fields, kind->fields[RSS_MEMBER]);
+		key[2] = (uint64_t)row_number(fields, kind->fields[RSS_MM]);
+		/* The memory of another process: whose is known if it has had such an event. */
+		return row_number(fields, kind->fields[RSS_CURRENT]) == 0 ? 0 : pid;
+	}
+	return pid;
+}
+
+struct track_counter *counters_find(struct counters *all, const struct mark *k,
+				    const struct event_kind *kind, uint32_t i)
+{
+	struct counter_entry **found, *e = NULL;
+	char name[256];
+	uint64_t key[3];
+	int32_t pid = key_of(k, kind, i, key);
 
 	if (all->last && !memcmp(all->last->key, key, sizeof(all->last->key)))
 		return &all->last->counter;
@@ -76,7 +122,10 @@ static struct track_counter *find_key(struct counters *all, const uint64_t key[3
 		all->last = *found;
 		return &all->last->counter;
 	}
-	e = pid && all->count < COUNTERS_MAX ? create_entry(key, pid, name) : NULL;
+	if (pid && all->count < COUNTERS_MAX) {
+		name_counter(k->row, kind, i, name);
+		e = create_entry(key, pid, name);
+	}
 	if (!e || !tsearch(e, &all->tree, compare_keys)) {
 		free(e);
 		return NULL;
@@ -84,40 +133,6 @@ static struct track_counter *find_key(struct counters *all, const uint64_t key[3
 	e->counter.number = all->count++;
 	all->last = e;
 	return &e->counter;
-}
-
-struct track_counter *counters_find(struct counters *all, const struct mark *k,
-				    const struct event_kind *kind, uint32_t i)
-{
-	static const char *const members[] = { "file", "anon", "swap", "shmem" };
-	const struct timeline *t = k->track;
-	int32_t pid = track_pid(t);
-	const struct row *r = k->row;
-	uint64_t key[3] = { kind->name.number, i, (uint32_t)pid };
-	char name[256];
-	int64_t n;
-
-	snprintf(name, sizeof(name), "%.*s", (int)kind->name.plain.n, kind->name.plain.p);
-	if (kind->is == KIND_FREQUENCY) {
-		n = row_number(r->fields, kind->fields[FREQUENCY_CPU]);
-		key[2] = (uint64_t)n;
-		pid = SLICE_CPUS;
-		snprintf(name, sizeof(name), "CPU %" PRId64 " frequency, kHz", n);
-	} else if (kind->is == KIND_RSS) {
-		/* The memory of another process: whose is known if it has had such an event. */
-		if (row_number(r->fields, kind->fields[RSS_CURRENT]) == 0)
-			pid = 0;
-		n = row_number(r->fields, kind->fields[RSS_MEMBER]);
-		key[1] = (uint64_t)n;
-		key[2] = (uint64_t)row_number(r->fields, kind->fields[RSS_MM]);
-		snprintf(name, sizeof(name), "memory %s, bytes",
-			 n >= 0 && n < 4 ? members[n] : "other");
-	} else if (!kind->plain_counter) {
-		snprintf(name, sizeof(name), "%.*s.%.*s", (int)kind->name.plain.n,
-			 kind->name.plain.p, (int)r->names[r->stream->context_count + i].n,
-			 r->names[r->stream->context_count + i].p);
-	}
-	return find_key(all, key, pid, name);
 }
 
 /* ---- processes ---- */
