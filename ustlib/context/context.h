@@ -4,6 +4,7 @@
  *
  *	context.c       values of threads and processes, cached; what other rooms call
  *	app_context.c   contexts that the application registers
+ *	otel_context.c  … or that its OpenTelemetry SDK publishes
  *	perf_context.c  performance counters
  */
 #ifndef USTLIB_CONTEXT_H
@@ -116,5 +117,13 @@ bool TRAIL_HIDDEN counter_numbers(const char *s, uint32_t *type, uint64_t *confi
 size_t TRAIL_HIDDEN app_context_put(uint32_t index, uint8_t *at, size_t room);
 /* The value by name, for filters. False: no value. */
 bool TRAIL_HIDDEN app_context_filter_value(const char *name, struct filter_value *out);
+
+/* ---- otel_context.c ---- */
+
+struct trail_value;
+/* Looks for what the SDK publishes, if the name is one of those. Under the registration lock. */
+void TRAIL_HIDDEN otel_context_find(const char *name);
+/* This thread's value, as text; v stays as it is if there is none. Async-signal-safe. */
+void TRAIL_HIDDEN otel_context_value(const char *name, struct trail_value *v);
 
 #endif
