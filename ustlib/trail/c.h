@@ -185,6 +185,14 @@
 		       "TRAIL: " provider TRAIL__NOT_A_NAME); \
 	_Static_assert(sizeof(args) > 1 && TRAIL__IS_WORD(args), "TRAIL: " args TRAIL__NOT_A_NAME);
 
+#ifdef TRAIL_DISABLE
+#define TRAIL__EVENT(level_, provider_, args_, ...) \
+	do { \
+		TRAIL__CHECK_NAMES(provider_, args_) \
+		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
+		TRAIL__VANISH(level_, __VA_ARGS__) \
+	} while (0)
+#else
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
 		TRAIL__CHECK_NAMES(provider_, args_) \
@@ -207,5 +215,6 @@
 		} \
 		(void)&trail__entry; \
 	} while (0)
+#endif
 
 #endif

@@ -229,6 +229,17 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 	TRAIL__EACH(TRAIL__PIECE, __VA_ARGS__) \
 	trail__record_pieces((tp), trail__list.of, trail__list.count);
 
+#ifdef TRAIL_DISABLE
+#define TRAIL__EVENT(level_, provider_, args_, ...) \
+	do { \
+		static_assert(::trail::is_word(provider_), "TRAIL: " provider_ TRAIL__NOT_A_NAME); \
+		static_assert(::trail::is_word(args_), "TRAIL: " args_ TRAIL__NOT_A_NAME); \
+		TRAIL__EACH(TRAIL__DECLARE, __VA_ARGS__) \
+		__attribute__((unused)) constexpr unsigned int trail__total = \
+			0 TRAIL__EACH(TRAIL__TOTAL, __VA_ARGS__); \
+		TRAIL__VANISH(level_, __VA_ARGS__) \
+	} while (0)
+#else
 #define TRAIL__EVENT(level_, provider_, args_, ...) \
 	do { \
 		static_assert(::trail::is_word(provider_), "TRAIL: " provider_ TRAIL__NOT_A_NAME); \
@@ -263,5 +274,6 @@ template <class U, class L, class H> inline void add_pieces(L &list, const H &x)
 			TRAIL__HIT(&trail__site::tp, __VA_ARGS__) \
 		} \
 	} while (0)
+#endif
 
 #endif

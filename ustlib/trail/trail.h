@@ -69,6 +69,10 @@
  * has none); TRAIL_ALLOW_BLOCKING (or LTTNG_UST_ALLOW_BLOCKING), with any value: full rings may be
  * waited for.
  *
+ * With TRAIL_DISABLE defined before this header, trace points vanish: arguments are checked as
+ * ever, but never evaluated, an optimizing compiler leaves neither code nor data, and the program
+ * needs no library.
+ *
  * What begins with trail__ or TRAIL__ is not for use.
  */
 #ifndef TRAIL_TRAIL_H
@@ -290,17 +294,14 @@ struct trail_value {
 };
 
 typedef void (*trail_context_fn)(void *arg, struct trail_value *value);
-int trail_context_register(const char *name, trail_context_fn get, void *arg);
-int trail_context_unregister(const char *name);
-
 /*
- * For programs that are about to enter a sandbox. trail_attach() asks the daemon now, instead of at
- * the next hit, where events go. 0; -ETIMEDOUT: there is a daemon but no answer. trail_seal() does
- * that too, makes all memory present that events may need, fetches the calling thread's contexts,
- * and from then on the library makes no system call in this process: the events that are on now go
- * on being recorded, whatever is switched on later is not; a channel that wants performance
- * counters gets 0. -ENOMEM: not all memory could be had: events that need the rest will count as
- * discarded. Not for signal handlers.
+ * trail_attach, trail_seal: for programs that are about to enter a sandbox. trail_attach() asks the
+ * daemon now, instead of at the next hit, where events go. 0; -ETIMEDOUT: there is a daemon but no
+ * answer. trail_seal() does that too, makes all memory present that events may need, fetches the
+ * calling thread's contexts, and from then on the library makes no system call in this process: the
+ * events that are on now go on being recorded, whatever is switched on later is not; a channel that
+ * wants performance counters gets 0. -ENOMEM: not all memory could be had: events that need the
+ * rest will count as discarded. Not for signal handlers.
  *
  * SECCOMP_MODE_STRICT and PR_SET_TSC with PR_TSC_SIGSEGV make reading the TSC, the clock of events,
  * a SIGSEGV for the thread that asks for them. libtrail.so sees both if they are made by prctl(2)
@@ -309,8 +310,14 @@ int trail_context_unregister(const char *name);
  * linked with libtrail.a, or inherited from the thread that started this one, they are not seen:
  * such a thread must not record.
  */
+#ifdef TRAIL_DISABLE
+#include <trail/disable.h>
+#else
+int trail_context_register(const char *name, trail_context_fn get, void *arg);
+int trail_context_unregister(const char *name);
 int trail_attach(void);
 int trail_seal(void);
+#endif
 
 /*
  * Copies a string with its NUL to `at`, not beyond `end`; returns the place after it, or null if
@@ -326,7 +333,8 @@ unsigned char *TRAIL__DIRECT trail__put_text(unsigned char *at, unsigned char *e
 extern struct trail__tp *__start_trail_tps[] __attribute__((weak, visibility("hidden")));
 extern struct trail__tp *__stop_trail_tps[] __attribute__((weak, visibility("hidden")));
 
-#ifndef TRAIL__LIBRARY          /* which has no trace points of its own */
+/* The library has no trace points of its own. */
+#if !defined(TRAIL__LIBRARY) && !defined(TRAIL_DISABLE)
 static void __attribute__((constructor(101), used)) trail__constructor(void)
 {
 	trail__register(__start_trail_tps, __stop_trail_tps);

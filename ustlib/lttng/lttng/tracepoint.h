@@ -239,6 +239,9 @@ static inline __attribute__((unused)) void tracepoint_disable_destructors(void) 
 
 #ifdef LTTNG_UST_TRACEPOINT_DEFINE
 
+#ifdef TRAIL_DISABLE
+#error "TRAIL_DISABLE is for TRAIL(): compile what includes <lttng/tracepoint.h> without it"
+#endif
 #include <trail/object.h>
 
 #ifdef LTTNG_UST_TRACEPOINT_PROBE_DYNAMIC_LINKAGE
