@@ -64,12 +64,13 @@ struct mapping {
 /*
  * QUICK: the filter begins with a test of `quick`, and what fails it is rejected. DECIDED: that
  * test is the whole filter, and there are no contexts. WAKE: the region has a bell
- * (tracer/abi/ring.h). PICK: parts of the payload are recorded (tracer/abi/pick.h). Slots with WAKE
- * or PICK have `extra` and are never DECIDED; none has both.
+ * (tracer/abi/ring.h). PICK: parts of the payload are recorded (tracer/abi/pick.h). COUNT: hits are
+ * counted, and none is recorded (TRAIL_MODE_COUNT); EXTRA is then a filter. Slots with WAKE or PICK
+ * have `extra`. Slots with one of these three have no other of them, and are never DECIDED.
  */
 enum {
 	SLOT_EXTRA = 1, SLOT_RETIRED = 2, SLOT_QUICK = 4, SLOT_DECIDED = 8, SLOT_WAKE = 16,
-	SLOT_PICK = 32,
+	SLOT_PICK = 32, SLOT_COUNT = 64,
 };
 
 /*
@@ -88,7 +89,7 @@ struct slot {
 	uint64_t clock_mult, clock_base;        /* 48, 56 */
 	uint32_t ring_count;            /* 64: 0 keeps the fast path away */
 	uint32_t id;                    /* 68 */
-	uint64_t data_offset;           /* 72 */
+	uint64_t data_offset;           /* 72; SLOT_COUNT: of the event's counter in a ring */
 	/* 80: another number whenever the slot was filled or retired */
 	trail_u64 seq;
 	uint8_t on_value;               /* 88: what *on is while the slot is good */
@@ -278,6 +279,10 @@ bool TRAIL_HIDDEN slow_write(const struct slot *slot, const void *data, size_t l
 /* slot.c: all async-signal-safe. slot_clock() may call a clock plug-in (plugin.h). */
 uint64_t TRAIL_HIDDEN slot_clock(uint64_t mult, uint64_t base);
 void TRAIL_HIDDEN slot_lost(const struct slot *slot, uint64_t n);
+/* Counts hits of a slot with SLOT_COUNT outside a section. Its mapping is not counts_only. */
+void TRAIL_HIDDEN slot_count(const struct slot *slot, uint64_t n);
+/* One of them. False: the slot is stale. */
+bool TRAIL_HIDDEN slot_count_hit(const struct slot *slot);
 /* An event of a mapping that is counts_only. False: the slot is stale. */
 bool TRAIL_HIDDEN slot_count_lost(const struct slot *slot);
 /*

@@ -55,14 +55,16 @@ static bool take_geometry(struct mapping *m, const struct trail_region *r)
 	       m->subbuf_count <= TRAIL_SUBBUF_COUNT_MAX &&
 	       !(m->subbuf_count & (m->subbuf_count - 1)) &&
 	       m->ring_count > 0 && m->ring_count <= 65536 &&
-	       m->mode <= TRAIL_MODE_OVERWRITE && m->kind <= TRAIL_RINGS_THREAD &&
+	       m->mode <= TRAIL_MODE_COUNT && m->kind <= TRAIL_RINGS_THREAD &&
 	       m->switch_count <= TRAIL_EVENT_MAX && m->switch_offset >= sizeof(*r) &&
 	       m->switch_offset <= m->size && m->switch_count <= m->size - m->switch_offset &&
 	       m->ring_offset % 64 == 0 && m->ring_stride % 64 == 0 &&
 	       m->data_offset >= control && m->data_offset % 64 == 0 &&
 	       m->data_offset <= m->size && m->ring_offset <= m->size &&
 	       m->ring_stride >= m->data_offset + m->subbuf_size * m->subbuf_count &&
-	       m->ring_stride <= (m->size - m->ring_offset) / m->ring_count;
+	       m->ring_stride <= (m->size - m->ring_offset) / m->ring_count &&
+	       (m->mode != TRAIL_MODE_COUNT ||
+		m->subbuf_size * m->subbuf_count >= m->switch_count * sizeof(struct trail_counter));
 }
 
 static size_t present_size(const struct mapping *m)

@@ -45,7 +45,7 @@ void tp_missed(struct trail__tp *tp)
 #include "ustlib/section.h"
 #endif
 
-enum slow { SLOW_WRITE, SLOW_LOSE };
+enum slow { SLOW_WRITE, SLOW_LOSE, SLOW_COUNT };
 
 /*
  * Writes or counts an event outside a section, where the slot's mapping must be kept. False: the
@@ -58,7 +58,7 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 	bool good = true;
 
 	(void)tries;
-	if (thread_is_foreign())        /* must not write, but may count */
+	if (thread_is_foreign() && what == SLOW_WRITE)  /* must not write, but may count */
 		what = SLOW_LOSE;
 	else if (thread_state.forked)        /* rings and registration are still the parent's */
 		return false;
@@ -70,6 +70,8 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 		slot_lost(slot, 1);
 	else if (slot->mapping->counts_only)
 		good = slot_count_lost(slot);
+	else if (what == SLOW_COUNT)
+		good = slot_count_hit(slot);
 #ifdef __x86_64__
 	else if (slot->mapping->kind != TRAIL_RINGS_THREAD)
 		good = slow_write(slot, data, len, tries);
@@ -283,13 +285,17 @@ static __attribute__((noinline)) bool filter_and_wake(const struct slot *slot, u
 }
 
 #include "ustlib/hit_picked.inc"
+#include "ustlib/hit_counted.inc"
 
 static __attribute__((noinline)) bool hit_wake(const struct slot *slot, uint64_t seq,
 					       const struct hit *h)
 {
 	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
+	uint8_t flags = __atomic_load_n(&slot->flags, __ATOMIC_RELAXED);
 
-	if (!x || __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & (SLOT_RETIRED | SLOT_PICK))
+	if (flags & SLOT_COUNT)
+		return hit_counted(slot, seq, flags, h);
+	if (!x || flags & (SLOT_RETIRED | SLOT_PICK))
 		return hit_picked(slot, seq, x, h);
 	if (__atomic_load_n(&x->context_count, __ATOMIC_RELAXED) |
 	    __atomic_load_n(&x->program_size, __ATOMIC_RELAXED))
@@ -302,9 +308,7 @@ static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_
 {
 	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
 
-	if (unlikely(!x))
-		return false;
-	return filter_and_write(slot, seq, x, h, false);
+	return likely(x) && filter_and_write(slot, seq, x, h, false);
 }
 
 /* False: the slot is stale. */
@@ -324,7 +328,7 @@ static inline __attribute__((always_inline)) bool hit_slot(const struct slot *sl
 			return still(slot, seq);
 		/* If the slot is retired after this, the section or still() sees it by seq. */
 		if (quick == QUICK_CANNOT || !(flags & SLOT_DECIDED))
-			return unlikely(flags & (SLOT_RETIRED | SLOT_WAKE | SLOT_PICK))
+			return unlikely(flags & (SLOT_RETIRED | SLOT_WAKE | SLOT_PICK | SLOT_COUNT))
 				       ? hit_wake(slot, seq, h)
 				       : hit_extra(slot, seq, h);
 	}

@@ -140,6 +140,32 @@ armed:
 	SECTION_EVENT_EXITS
 }
 
+/*
+ * Counts a hit of a slot with SLOT_COUNT: one instruction adds to the CPU's counter and commits.
+ * SECTION_SLOW: there are no counters for this CPU.
+ */
+static inline __attribute__((always_inline)) enum section
+section_count(struct rseq_area *rs, const struct slot *slot, uint64_t seq)
+{
+	register const struct slot *r8 __asm__("r8") = slot;
+
+	__asm__ goto(SECTION_BEGIN
+		     "cmpq %[seq], 80(%%r8)\n\tjne %l[stale]\n\t"
+		     "movl 4(%[rs]), %%eax\n\t"
+		     "cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t"
+		     "movq 8(%%r8), %%rcx\n\tmovzbl (%%rcx), %%ecx\n\t"
+		     "testl %%ecx, %%ecx\n\tjz %l[off]\n\t"
+		     "cmpb %%cl, 88(%%r8)\n\tjne %l[stale]\n\t"
+		     "imulq 16(%%r8), %%rax\n\taddq (%%r8), %%rax\n\taddq 72(%%r8), %%rax\n\t"
+		     "incq (%%rax)\n\t" SECTION_END
+		     :
+		     : [rs] "r"(rs), "r"(r8), [seq] "r"(seq)
+		     : "memory", "cc", "rax", "rcx"
+		     : off, stale, slow, aborted);
+	return SECTION_DONE;
+	SECTION_EVENT_EXITS
+}
+
 /* What the slow path has computed; it is stored only if no other writer came in between. */
 struct commit {
 	struct trail_ring *ring;        /*  0 */

@@ -66,18 +66,49 @@ uint64_t slot_clock(uint64_t mult, uint64_t base)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-void slot_lost(const struct slot *slot, uint64_t n)
+/* A ring to whose counters this thread adds atomically. */
+static uint8_t *some_ring(const struct slot *slot)
 {
-	uint32_t ring = 0;
 	unsigned int cpu;
 
 	if (rseq_usable)
 		cpu = __atomic_load_n(&rseq_real()->cpu_id, __ATOMIC_RELAXED);
 	else if (library_sealed || syscall(SYS_getcpu, &cpu, NULL, NULL) < 0)
 		cpu = 0;
-	if (slot->mapping->kind == TRAIL_RINGS_CPU && cpu < slot->mapping->ring_count)
-		ring = cpu;
-	ring_lost((struct trail_ring *)(slot->rings + ring * slot->ring_stride), n);
+	return slot->rings +
+	       (slot->mapping->kind == TRAIL_RINGS_CPU && cpu < slot->mapping->ring_count
+			? cpu * slot->ring_stride
+			: 0);
+}
+
+void slot_lost(const struct slot *slot, uint64_t n)
+{
+	/* Hits that no filter judges are counted as those that were not missed. */
+	if ((slot->flags & (SLOT_COUNT | SLOT_EXTRA)) == SLOT_COUNT &&
+	    !slot->mapping->counts_only)
+		slot_count(slot, n);
+	else
+		ring_lost((struct trail_ring *)some_ring(slot), n);
+}
+
+void slot_count(const struct slot *slot, uint64_t n)
+{
+	uint64_t ring = ((uintptr_t)&thread_state >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	uint8_t *at = slot->mapping->kind == TRAIL_RINGS_CPU
+			      ? some_ring(slot)
+			      : slot->rings + ring % slot->mapping->ring_count * slot->ring_stride;
+	struct trail_counter *c = (struct trail_counter *)(void *)(at + slot->data_offset);
+
+	__atomic_fetch_add(&c->added, n, __ATOMIC_RELAXED);
+}
+
+bool slot_count_hit(const struct slot *slot)
+{
+	uint8_t on = __atomic_load_n(slot->on, __ATOMIC_RELAXED);
+
+	if (on == slot->on_value)
+		slot_count(slot, 1);
+	return !on || on == slot->on_value;
 }
 
 bool slot_count_lost(const struct slot *slot)

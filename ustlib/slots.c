@@ -280,7 +280,11 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 	uint32_t header;
 	struct extra *x;
 
-	if (!m || from->id >= m->switch_count || !from->on || extra_make(p, from, &x) == MADE_NOT)
+	if (!m || from->id >= m->switch_count || !from->on ||
+	    (m->mode == TRAIL_MODE_COUNT &&
+	     (picks(from) || p->regions[from->region].context_count ||
+	      p->regions[from->region].flags & TRAIL_REGION_WAKE)) ||
+	    extra_make(p, from, &x) == MADE_NOT)
 		return false;
 	header = ring_put_header((uint8_t *)&ids, from->id, 0, false);
 	*s = (struct slot){
@@ -292,7 +296,8 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		.limit = m->subbuf_size - header - TRAIL_SLACK,
 		.clock_mult = m->clock_mult,
 		.clock_base = m->clock_base,
-		.ring_count = m->kind == TRAIL_RINGS_CPU && m->clock_mult && !m->counts_only
+		.ring_count = m->kind == TRAIL_RINGS_CPU && !m->counts_only &&
+					      (m->clock_mult || m->mode == TRAIL_MODE_COUNT)
 				      ? m->ring_count
 				      : 0,
 		.id = from->id,
@@ -309,10 +314,14 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 	};
 	if (x && x->program_size)
 		s->flags |= quick_make(x, &s->quick);
-	if (p->regions[from->region].flags & TRAIL_REGION_WAKE)
+	if (p->regions[from->region].flags & TRAIL_REGION_WAKE) {
 		s->flags = (uint8_t)(s->flags & ~SLOT_DECIDED) | SLOT_WAKE;
-	else if (picks(from))
+	} else if (m->mode == TRAIL_MODE_COUNT) {
+		s->flags = (uint8_t)(s->flags & ~SLOT_DECIDED) | SLOT_COUNT;
+		s->data_offset += from->id * sizeof(struct trail_counter);
+	} else if (picks(from)) {
 		s->flags = (uint8_t)(s->flags & ~SLOT_DECIDED) | SLOT_PICK;
+	}
 	return true;
 }
 

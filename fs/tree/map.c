@@ -57,6 +57,7 @@ static const struct row rows[] = {
 	  .how = STORE_LIST, .arg = MAP_RULES, .setting = true },
 	{ .name = "values", .mode = S_IFREG | 0444, .show = show_file, .arg = MAP_VALUES },
 	{ .name = "values.json", .mode = S_IFREG | 0444, .show = show_file, .arg = MAP_JSON },
+	{ .name = "values.sql", .mode = S_IFREG | 0444, .show = show_file, .arg = MAP_SQL },
 	{ .name = "buffer_size", .mode = S_IFREG | 0666, .show = show_file,
 	  .store = store_setting, .arg = MAP_BUFFER_SIZE, .setting = true },
 	{ .name = "max_keys", .mode = S_IFREG | 0666, .show = show_file, .store = store_setting,

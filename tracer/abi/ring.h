@@ -79,7 +79,8 @@
 #define TRAIL_SUBBUF_MAX (1u << 30)
 #define TRAIL_SUBBUF_COUNT_MAX 4096u
 
-enum trail_mode { TRAIL_MODE_DISCARD = 0, TRAIL_MODE_OVERWRITE = 1 };
+/* COUNT: hits are counted, no event is recorded; the data areas are struct trail_counter */
+enum trail_mode { TRAIL_MODE_DISCARD = 0, TRAIL_MODE_OVERWRITE = 1, TRAIL_MODE_COUNT = 2 };
 enum trail_ring_kind { TRAIL_RINGS_CPU = 0, TRAIL_RINGS_THREAD = 1 };
 
 /* Aligned to 8 bytes in shared memory, also on machines that align uint64_t to 4. */
@@ -135,6 +136,19 @@ struct trail_subbuf {
 
 struct trail_tally { trail_u64 head, commits; };
 
+/*
+ * The hits of an event in a region with TRAIL_MODE_COUNT: entry `id` of a ring's data area. Their
+ * number is hits + added - cleared, of all rings. A counter that is not cleared only grows, so a
+ * reader needs no order between the loads.
+ */
+struct trail_counter {
+	/* Only restartable sections on the ring's CPU add to it, with one instruction each. */
+	trail_u64 hits;
+	trail_u64 added;                 /* by all other writers, atomically */
+	trail_u64 cleared;               /* hits + added at the last clear; the daemon stores it */
+	trail_u64 pad;
+};
+
 /* The control block of a ring. */
 struct trail_ring {
 	/* The writer's cache line. */
@@ -182,6 +196,7 @@ struct trail_ring {
 #define TRAIL_HEAD_MASK ((1ull << 48) - 1)
 #define TRAIL_HEAD_GENERATION (1ull << 48)
 
+_Static_assert(sizeof(struct trail_counter) == 32, "none lies in two cache lines");
 _Static_assert(sizeof(struct trail_subbuf) == 64, "side entries are cache lines");
 _Static_assert(__builtin_offsetof(struct trail_ring, tally) == 16,
 	       "tally is stored with one 16-byte store");

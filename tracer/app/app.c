@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/app/app.h"
+#include "tracer/app/prepared_slots.h"
 #include "tracer/app/selection.h"
 #include "tracer/base/os/clock.h"
 #include "tracer/session/session.h"
@@ -186,22 +187,25 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
 static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n,
 			  bool too_many)
 {
-	bool settled;
-
+	struct stream_group *cl;
+	struct wanted wanted;
 	struct session *s;
 	struct channel *c;
-	struct stream_group *cl;
 	struct buffer *b;
+	bool settled;
 
 	cds_list_for_each_entry(s, &t->sessions, node) {
 		if (!session_wants(s, a))
 			continue;
 		settled = false;
 		cds_list_for_each_entry(c, &s->channels, node) {
-			cl = app_wanted(c, a, event, NULL) ? owner_group(c, a) : NULL;
+			cl = app_wanted(c, a, event, &wanted) ? owner_group(c, a) : NULL;
 			if (!cl || group_buffer(cl, TRAIL_RINGS_CPU, 0, &b))
 				continue;
-			__atomic_fetch_add(&region_ring(b->region, 0)->lost, n, __ATOMIC_RELAXED);
+			/* No filter can judge them now. */
+			if (!c->counts || wanted.size || !slots_count_missed(c, a, cl, b, event, n))
+				__atomic_fetch_add(&region_ring(b->region, 0)->lost, n,
+						   __ATOMIC_RELAXED);
 			settled = true;
 		}
 		if (settled && too_many)

@@ -121,7 +121,7 @@ static void describe_new_events(struct channel *c, const struct app *a, struct s
 
 /* One event: its id, its filter, and the switch on. -EXFULL: no id is left. */
 static int put_slot(struct prepared_slots *p, struct channel *c, const struct app *a,
-		    struct stream_group *g, uint32_t event)
+		    struct stream_group *g, struct region *region, uint32_t event)
 {
 	struct trail_plan_slot slot = { .event = event };
 	struct wanted wanted;
@@ -139,6 +139,8 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 			      ? -EXFULL
 			      : group_event(g, picked.digest,
 					    picked_event(&picked, a->file, event), &slot.id);
+	if (!err && c->counts)
+		err = region_counter_room(region, slot.id);
 	if (err)
 		return err;
 	slot.on = group_switch_on(g, slot.id);
@@ -175,7 +177,7 @@ static void report_full(struct channel *c, struct stream_group *g)
 
 /* False: some event could not be recorded now, so the next application tries again. */
 static bool put_slots(struct prepared_slots *p, struct channel *c, const struct app *a,
-		      struct stream_group *g)
+		      struct stream_group *g, struct region *region)
 {
 	bool all = true;
 	int err;
@@ -183,7 +185,7 @@ static bool put_slots(struct prepared_slots *p, struct channel *c, const struct 
 	for (uint32_t i = 0; i < a->selection->count; i++) {
 		uint32_t event = a->selection->events[i].event;
 
-		err = put_slot(p, c, a, g, event);
+		err = put_slot(p, c, a, g, region, event);
 		if (err == -EXFULL) {
 			report_full(c, g);
 			continue;
@@ -223,10 +225,25 @@ struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c
 	p->picks = picks;
 	if (g->stream->event_count < GROUP_EVENTS_MAX)
 		describe_new_events(c, a, g, picks);
-	if (put_slots(p, c, a, g) && layout_charge(layout, size_of(p))) {
+	if (put_slots(p, c, a, g, b->region) && layout_charge(layout, size_of(p))) {
 		p->kept = true;
 		p->next = a->selection->prepared;
 		a->selection->prepared = p;
 	}
 	return p;
+}
+
+bool slots_count_missed(const struct channel *c, const struct app *a, struct stream_group *cl,
+			 struct buffer *b, uint32_t event, uint64_t n)
+{
+	struct picked p = picked_find(c, a->file, event, false, NULL);
+	uint32_t id;
+
+	if (group_find_event(cl, p.digest, &id) &&
+	    group_event(cl, p.digest, picked_event(&p, a->file, event), &id))
+		return false;
+	if (region_counter_room(b->region, id))
+		return false;
+	region_count_add(b->region, id, n);
+	return true;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +29,20 @@ bool scan_at_end(const struct scan *s)
 	return is_end(s->line[s->at]);
 }
 
+const char scan_pattern[] = "PATTERN";
+
+static bool begins_pattern(const char *at)
+{
+	static const char *const others[] = { "if", "except", "loglevel", "as", "with", "and",
+					      "or", "AND", "OR", "eq", "ne" };
+	size_t len = strcspn(at, " \t\r\n,()");
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strlen(others[i]) == len && !strncmp(at, others[i], len))
+			return false;
+	return *at && (isalnum((unsigned char)*at) || strchr("_\"*@?", *at));
+}
+
 const char *scan_stop(const struct scan *s)
 {
 	const char *at = s->line + s->at;
@@ -35,6 +50,11 @@ const char *scan_stop(const struct scan *s)
 	for (size_t i = 0; s->stops && s->stops[i]; i++) {
 		size_t n = strlen(s->stops[i]);
 
+		if (s->stops[i] == scan_pattern) {
+			if (begins_pattern(at))
+				return scan_pattern;
+			continue;
+		}
 		if (!strncmp(at, s->stops[i], n) && (!at[n] || strchr(" \t\r\n,()", at[n])))
 			return s->stops[i];
 	}

@@ -24,6 +24,12 @@ struct scan {
 	const char *const *stops;
 };
 
+/*
+ * Among the stops, by this address: any word that begins as a pattern of events does, but for the
+ * words of clauses and of other languages' operators.
+ */
+extern const char scan_pattern[];
+
 /* A struct scan * for the line from byte `at` on. */
 #define SCAN(line, at, err) (&(struct scan){ (line), (at), (err), NULL })
 

@@ -95,7 +95,7 @@ bool is_field_path(const char *text, size_t len)
 			continue;
 		}
 		s += steps && *s == '.';
-		n = strcspn(s, ".[ \t,()");
+		n = strcspn(s, ".[ \t,()=");
 		if (!n)
 			return false;
 		s += n;

@@ -159,14 +159,16 @@ size_t sessions_restore(struct tracer *t)
 	struct dirent *d;
 
 	while (dir && (d = readdir(dir))) {
-		if (d->d_name[0] == '.')
+		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
 			continue;
 		err = session_restore(t, d->d_name);
 		/*
 		 * A session that was removed, or not completely made, while no descriptor was free
-		 * for its directory.
+		 * for its directory; or a hidden one that no file has.
 		 */
-		if (err == -ENOENT && !t->reading && !state_file_remove(t->sessions_fd, d->d_name))
+		if (err == -ENOENT && (*d->d_name == '.' ||
+				       (!t->reading &&
+					!state_file_remove(t->sessions_fd, d->d_name))))
 			continue;
 		if (err)
 			tracer_report(t, "session %s cannot be restored: %s", d->d_name,
@@ -267,6 +269,7 @@ static void start_sessions(struct tracer *t)
 		session_put(all[i]);
 	}
 	free(all);
+	hidden_drop_unclaimed(t);
 	pthread_mutex_lock(&t->lock);
 	apps_scan(t);
 	pthread_mutex_unlock(&t->lock);
@@ -368,7 +371,7 @@ void tracer_close(struct tracer *t, bool keep)
 	server_stop(t);
 	agents_close(t);
 	triggers_stop(t);
-	maps_stop(t);
+	maps_stop(t, keep);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
 	kernel_prompt_end(t);

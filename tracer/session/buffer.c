@@ -112,6 +112,13 @@ static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t
 	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
 }
 
+/* Room for the counters of all ids, which get memory one page after the other. */
+static void count_geometry(struct region_geometry *geo)
+{
+	geo->subbuf_count = 2;
+	geo->subbuf_size = GROUP_EVENTS_MAX * sizeof(struct trail_counter) / 2;
+}
+
 static struct region_geometry geometry(const struct channel *c, enum trail_ring_kind kind,
 				       uint32_t pid)
 {
@@ -130,6 +137,8 @@ static struct region_geometry geometry(const struct channel *c, enum trail_ring_
 
 	if (!per_cpu(c, kind, pid))
 		geo.ring_count = pid && !c->kernel ? TRAIL_THREAD_RINGS : 1;
+	if (c->counts)
+		count_geometry(&geo);
 	return geo;
 }
 
@@ -150,6 +159,10 @@ static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 
 	if (cl->channel->kernel)
 		return -EDQUOT;
+	if (cl->channel->counts) {      /* the map says it */
+		__atomic_fetch_add(&s->buffers_refused, 1, __ATOMIC_RELAXED);
+		return -EDQUOT;
+	}
 	if (!__atomic_fetch_add(&s->buffers_refused, 1, __ATOMIC_RELAXED))
 		session_failed(s,
 			       "channel %s: the limit of buffers of user %u is reached "
@@ -344,6 +357,8 @@ void session_clear_rings(struct session *s)
 					ring_mark(&stream, &mark);
 					clear_ring(region_ring(b->region, i), &mark);
 				}
+				if (c->counts)
+					region_counts_clear(b->region, cl->stream->event_count);
 			}
 	}
 	session_clear_parts(s);

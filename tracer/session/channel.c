@@ -81,6 +81,8 @@ int channel_start(struct channel *c, struct tr_err *err)
 	c->mode = c->loss == LOSS_DISCARD || (c->loss == LOSS_DEFAULT &&
 					      (c->blocking || c->session->output))
 			  ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE;
+	if (c->counts)
+		c->mode = TRAIL_MODE_COUNT;
 	if (c->kernel && c->session->times == TIMES_PLUGIN)
 		return tr_fail(err, -EINVAL,
 			       "a session whose clock is plugin does not record the kernel");

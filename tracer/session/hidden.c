@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,9 @@
 
 #include "metadata/name.h"
 #include "tracer/base/filter/filter.h"
+
+/* Of the newest one. Guarded by tracer.lock; before there are threads, without it. */
+static uint64_t last_number;
 
 #define NAMES_MOST 4096u        /* bytes of names among which a field's name is suggested */
 
@@ -155,6 +159,7 @@ static int add_channel(struct session *s, const struct hidden_channel *c, struct
 		rule_list_deinit(rules);
 		return tr_fail(err, -ENOMEM, "out of memory");
 	}
+	ch->counts = c->loss == TRAIL_MODE_COUNT;
 	ch->loss = c->loss == TRAIL_MODE_OVERWRITE ? LOSS_OVERWRITE : LOSS_DISCARD;
 	ch->subbuf_size = c->subbuf_size;
 	ch->subbuf_count = c->subbuf_count;
@@ -237,6 +242,7 @@ static int start_channels(struct session *s, bool active, struct tr_err *err)
 	s->starts = 1;
 	s->started = wall_clock();
 	s->active = active;
+	session_save(s);
 	session_apply(s);
 	cds_list_for_each_entry(c, &s->channels, node) {
 		const struct domain_ops *ops =
@@ -271,16 +277,19 @@ static bool copy_tracks(struct session *s, const struct session *from)
 int hidden_open(struct tracer *t, const struct hidden_spec *spec, struct session **out,
 		struct hidden_mistake *what, struct tr_err *err)
 {
-	static uint64_t number;                 /* guarded by tracer.lock */
 	struct session *s;
+	char name[64];
 	int ret = 0;
 
 	*out = NULL;
 	*what = (struct hidden_mistake){ 0 };
 	pthread_mutex_lock(&t->lock);
-	s = session_new_hidden(t, spec->prefix, ++number, &spec->owner);
-	if (s)
+	snprintf(name, sizeof(name), "%s%" PRIu64, spec->prefix, ++last_number);
+	s = session_new_hidden(t, name, &spec->owner);
+	if (s) {
 		s->wakes = spec->wakes;
+		s->survives = spec->survives;
+	}
 	if (s && spec->tracks)
 		copy_tracks(s, spec->tracks);
 	pthread_mutex_unlock(&t->lock);
@@ -318,9 +327,22 @@ void hidden_enable(struct session *s, bool on)
 	if (!s)
 		return;
 	session_lock(s);
-	s->active = on && !s->gone;
-	session_apply(s);
+	if (s->active != (on && !s->gone)) {
+		s->active = on && !s->gone;
+		session_save(s);
+		session_apply(s);
+	}
 	session_unlock(s);
+}
+
+void hidden_clear(struct session *s)
+{
+	if (!s)
+		return;
+	session_clear_rings(s);
+	/* Who shows it holds no lock of the session. */
+	__atomic_store_n(&s->started, wall_clock(), __ATOMIC_RELAXED);
+	session_save(s);
 }
 
 void hidden_track(struct session *s, struct session *from)
@@ -332,6 +354,7 @@ void hidden_track(struct session *s, struct session *from)
 		/* Applications that are excluded now must attach again to learn of it. */
 		cds_list_for_each_entry(c, &s->channels, node)
 			c->epoch++;
+		session_save(s);
 		session_apply(s);
 	}
 	session_unlock(s);
@@ -357,6 +380,24 @@ void hidden_problems(struct session *s, struct md_buf *out)
 	pthread_mutex_unlock(&s->tracer->lock);
 }
 
+/* No other thread uses the list yet. */
+static bool survived(const struct tracer *t, const char *name)
+{
+	const struct session *s;
+	const char *number = strrchr(name, '-');
+	uint64_t n;
+
+	cds_list_for_each_entry(s, &t->sessions, node) {
+		if (!s->hidden || strcmp(s->name, name) != 0)
+			continue;
+		/* No later one gets its name. */
+		n = number ? strtoull(number + 1, NULL, 10) : 0;
+		last_number = n > last_number ? n : last_number;
+		return true;
+	}
+	return false;
+}
+
 void hidden_forget_old(struct tracer *t)
 {
 	int fd = openat(t->sessions_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -365,10 +406,41 @@ void hidden_forget_old(struct tracer *t)
 
 	/* No session of a user has a name that begins with a dot. */
 	while (dir && (d = readdir(dir)))
-		if (d->d_name[0] == '.' && strcmp(d->d_name, ".") && strcmp(d->d_name, ".."))
+		if (d->d_name[0] == '.' && strcmp(d->d_name, ".") && strcmp(d->d_name, "..") &&
+		    !survived(t, d->d_name))
 			state_file_remove(t->sessions_fd, d->d_name);
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
+}
+
+struct session *hidden_claim(struct tracer *t, const char *name)
+{
+	struct session *s, *found = NULL;
+
+	pthread_mutex_lock(&t->lock);
+	cds_list_for_each_entry(s, &t->sessions, node)
+		if (s->unclaimed && !strcmp(s->name, name))
+			found = s;
+	if (found)
+		found->unclaimed = false;
+	pthread_mutex_unlock(&t->lock);
+	return found;
+}
+
+void hidden_drop_unclaimed(struct tracer *t)
+{
+	struct session *s, *found;
+
+	do {
+		found = NULL;
+		pthread_mutex_lock(&t->lock);
+		cds_list_for_each_entry(s, &t->sessions, node)
+			found = s->unclaimed ? s : found;
+		if (found)
+			found->unclaimed = false;
+		pthread_mutex_unlock(&t->lock);
+		hidden_close(found);
+	} while (found);
 }

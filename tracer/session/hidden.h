@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hidden sessions: the daemon records events for itself, for conditions of triggers and for maps.
- * Users do not see them, and no file has them. They begin when they are opened, and never survive
- * their daemon.
+ * Users do not see them. They begin when they are opened. Those that only count hits survive their
+ * daemon: they are saved as other sessions, and who opened them claims them by their name. Others
+ * are in no file.
  */
 #ifndef TRACER_SESSION_HIDDEN_H
 #define TRACER_SESSION_HIDDEN_H
@@ -21,7 +22,7 @@ struct hidden_channel {
 	const char *const *fields;      /* NAME…: one of the events that exist must have it */
 	size_t field_count;             /* at most HIDDEN_FIELDS_MAX */
 	bool picks;                     /* applications need record no others */
-	enum trail_mode loss;
+	enum trail_mode loss;           /* COUNT: of a session that survives; it has no size */
 	uint64_t subbuf_size;           /* bytes; also of the kernel's buffers, then */
 	uint32_t subbuf_count;
 };
@@ -31,6 +32,7 @@ struct hidden_spec {
 	struct owner owner;
 	bool wakes;                     /* applications ring the bell of its regions */
 	bool active;
+	bool survives;                  /* the next daemon finds it: hidden_claim */
 	const struct session *tracks;   /* has the same inclusion sets; NULL: all processes */
 	const struct hidden_channel *channels;  /* get the ids 0, 1, … */
 	size_t channel_count;
@@ -55,6 +57,11 @@ int hidden_check(struct session *s, const struct hidden_channel *channel,
 void hidden_close(struct session *s);
 /* Starts or stops recording; NULL is allowed. Without lock. */
 void hidden_enable(struct session *s, bool on);
+/*
+ * Hits and losses of before the call do not count any more. NULL is allowed. Caller holds
+ * tracer.lock, and keeps the session as it is.
+ */
+void hidden_clear(struct session *s);
 /* Takes over the inclusion sets of another session. Without lock. */
 void hidden_track(struct session *s, struct session *from);
 /*
@@ -63,7 +70,14 @@ void hidden_track(struct session *s, struct session *from);
  */
 void hidden_problems(struct session *s, struct md_buf *out);
 void hidden_show_problems(struct session *s, struct facts *out);
-/* Removes what a killed daemon had, when this one begins. */
+/* Removes what a killed daemon had and no session has, when this one begins. */
 void hidden_forget_old(struct tracer *t);
+/*
+ * The session of this name that an earlier daemon left, referenced as by hidden_open; NULL: there
+ * is none. Without lock.
+ */
+struct session *hidden_claim(struct tracer *t, const char *name);
+/* Closes those that were not claimed. Without lock. */
+void hidden_drop_unclaimed(struct tracer *t);
 
 #endif

@@ -97,7 +97,7 @@ static void restore_track(struct restore *r, const char *line)
 	r->s->track[attr] = track;
 }
 
-static struct channel *add_channel(struct restore *r, uint32_t id, bool started, bool overwrites,
+static struct channel *add_channel(struct restore *r, uint32_t id, bool started, int mode,
 				   const char *name)
 {
 	struct channel *c = name_check(name, 128, NULL) || find_channel_id(r->s, id)
@@ -106,7 +106,10 @@ static struct channel *add_channel(struct restore *r, uint32_t id, bool started,
 	if (!c)
 		return NULL;
 	c->started = started;
-	c->mode = overwrites ? TRAIL_MODE_OVERWRITE : TRAIL_MODE_DISCARD;
+	c->counts = mode == TRAIL_MODE_COUNT;
+	c->mode = c->counts ? TRAIL_MODE_COUNT
+		  : mode    ? TRAIL_MODE_OVERWRITE
+			    : TRAIL_MODE_DISCARD;
 	r->channel = c;
 	return c;
 }
@@ -314,6 +317,20 @@ static void restore_line(struct restore *r, const char *line)
 		session_restore_key(r->s, key, value);
 }
 
+/* A session that users do not see, and its name, begin with a dot. */
+static struct session *new_session(struct tracer *t, const char *name)
+{
+	struct owner none = { 0 };
+	struct session *s;
+
+	if (*name != '.')
+		return session_new(t, name, &none);
+	s = session_new_hidden(t, name, &none);
+	if (s)
+		s->survives = s->unclaimed = true;
+	return s;
+}
+
 int session_restore(struct tracer *t, const char *name)
 {
 	struct restore r = { .t = t };
@@ -321,13 +338,13 @@ int session_restore(struct tracer *t, const char *name)
 	char *line, *save = NULL;
 	int dir, err;
 
-	if (name_check(name, 200, NULL))
+	if (name_check(name + (*name == '.'), 200, NULL))
 		return -EINVAL;
 	dir = openat(t->sessions_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	err = dir < 0 ? -errno : state_file_read(dir, "session", SESSION_FILE_MAX, &text);
 	if (dir >= 0)
 		close(dir);
-	if (!err && !(r.s = session_new(t, name, &(struct owner){ 0 })))
+	if (!err && !(r.s = new_session(t, name)))
 		err = -ENOMEM;
 	if (!err) {
 		md_buf_str(&text);

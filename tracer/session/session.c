@@ -82,14 +82,10 @@ struct session *session_new(struct tracer *t, const char *name, const struct own
 	return s ? add_session(s) : NULL;
 }
 
-struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number,
-				   const struct owner *owner)
+struct session *session_new_hidden(struct tracer *t, const char *name, const struct owner *owner)
 {
-	char name[64];
-	struct session *s;
+	struct session *s = session_alloc(t, name, owner);
 
-	snprintf(name, sizeof(name), "%s%" PRIu64, prefix, number);
-	s = session_alloc(t, name, owner);
 	if (!s)
 		return NULL;
 	s->hidden = true;

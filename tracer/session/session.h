@@ -214,6 +214,7 @@ struct session {
 	bool active, gone;
 	bool halting;	/* not active, but without the barrier yet: session_apply() has to come */
 	bool hidden;	/* of a trigger or a map: not named, counted or saved (hidden.h) */
+	bool survives, unclaimed; /* hidden, but saved for the next daemon; it is not claimed yet */
 	bool wakes;                             /* applications ring the bell of its regions */
 	uint64_t buffers_version;               /* grows with each buffer made or removed; atomic */
 	bool draft;	/* staging.c: not in tracer.sessions, and in no file */
@@ -301,6 +302,7 @@ struct channel {
 	struct context_list contexts;
 	/* of a hidden session: names of the fields that applications record; NULL: all; owned */
 	char *picks;
+	bool counts;    /* of a map: hits are counted, no event is recorded (TRAIL_MODE_COUNT) */
 	struct rule_list rules;
 	struct cds_list_head groups;            /* struct stream_group */
 	struct channel_trouble trouble;         /* app/trouble.c */
@@ -356,9 +358,8 @@ void kernel_default_geometry(uint32_t cpus, uint64_t *subbuf_size, uint32_t *sub
 /* A session in no list; NULL: no memory. session_new adds it to tracer.sessions and the quota. */
 struct session *session_alloc(struct tracer *t, const char *name, const struct owner *owner);
 struct session *session_new(struct tracer *t, const char *name, const struct owner *owner);
-/* The same for a session that users do not see; its name is prefix and number. */
-struct session *session_new_hidden(struct tracer *t, const char *prefix, uint64_t number,
-				   const struct owner *owner);
+/* The same for a session that users do not see. */
+struct session *session_new_hidden(struct tracer *t, const char *name, const struct owner *owner);
 /* Caller holds one of the session's locks. */
 static inline struct owner session_owner(const struct session *s)
 {

@@ -220,7 +220,7 @@ int session_save(struct session *s)
 	struct channel *c;
 	int dir, err;
 
-	if (s->gone || s->draft || s->hidden)
+	if (s->gone || s->draft || (s->hidden && !s->survives))
 		return 0;
 	save_keys(s, &out);
 	settings_save(s->tracer->settings, s, &out);

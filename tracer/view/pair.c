@@ -195,7 +195,7 @@ static int take_fields(struct pairs *p, const struct tally_stream *s, const stru
 {
 	struct pair_open key = { .trace = s->stream.trace, .ts = o->ts, .pair = e->pair };
 	struct pair *n = &p->all[e->pair];
-	uint64_t ns;
+	struct pair_end end;
 
 	n->begun += e->begins;
 	n->ended += !e->begins;
@@ -204,8 +204,8 @@ static int take_fields(struct pairs *p, const struct tally_stream *s, const stru
 	key.a = number_of(&e->a, o);
 	key.b = e->b.type ? number_of(&e->b, o) : 0;
 	/* A thread that is woken twice has been waiting since the second time. */
-	return pair_open_take(&p->wakeups, &key, e->begins, false, &ns)
-		       ? add_pair_time(p, s, e, e->pair, ns)
+	return pair_open_take(&p->wakeups, &key, e->begins, false, &end)
+		       ? add_pair_time(p, s, e, e->pair, end.ns)
 		       : 0;
 }
 

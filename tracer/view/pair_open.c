@@ -51,7 +51,7 @@ static void drop_entry(struct pair_waiting *p, uint32_t i)
 	o->trace = NULL;
 }
 
-static void add_entry(struct pair_waiting *p, const struct pair_open *key)
+static uint32_t add_entry(struct pair_waiting *p, const struct pair_open *key)
 {
 	uint32_t i = p->next_open++ % PAIR_WAITING, *head;
 
@@ -64,20 +64,22 @@ static void add_entry(struct pair_waiting *p, const struct pair_open *key)
 	if (*head != PAIR_NONE)
 		p->all[*head].prev = i;
 	*head = i;
+	return i;
 }
 
 bool pair_open_take(struct pair_waiting *p, const struct pair_open *key, bool begins, bool nest,
-		    uint64_t *ns)
+		    struct pair_end *end)
 {
 	uint32_t i = begins && nest ? PAIR_NONE : find_key(p, key);
 
 	if (begins && i != PAIR_NONE)
 		p->all[i].ts = key->ts;
 	else if (begins)
-		add_entry(p, key);
+		i = add_entry(p, key);
+	end->place = i;
 	if (begins || i == PAIR_NONE)
 		return false;
-	*ns = key->ts - p->all[i].ts;
+	end->ns = key->ts - p->all[i].ts;
 	drop_entry(p, i);
 	return true;
 }

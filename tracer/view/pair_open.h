@@ -25,14 +25,19 @@ struct pair_waiting {
 	uint32_t next_open;     /* the oldest entry: the next one to be used */
 };
 
+struct pair_end {
+	uint64_t ns;            /* since its begin */
+	uint32_t place;         /* of the begin in `all`: its own while it waits */
+};
+
 void pair_open_init(struct pair_waiting *p);    /* of a table that is all zeros */
 /*
  * Takes an event of a pair: a begin waits, an end finds the newest begin with its key (trace, a, b,
  * pair) and the time between them. nest: several begins with one key may wait, as of functions of a
- * program; else a begin replaces the one that waits, whose end is lost. True: a pair ends, *ns is
- * set.
+ * program; else a begin replaces the one that waits, whose end is lost. True: a pair ends.
+ * end->place is set then, and by a begin.
  */
 bool pair_open_take(struct pair_waiting *p, const struct pair_open *key, bool begins, bool nest,
-		    uint64_t *ns);
+		    struct pair_end *end);
 
 #endif

@@ -230,7 +230,7 @@ cat "$work/saved.ini" >"$s/config" || fail "config: $(cat "$s/error")"
 is "maps of config" "pairs sales" "$(ls "$s/user/maps" | tr '\n' ' ' | sed 's/ $//')"
 rmdir "$s/user/channels/all" "$s/user/maps/pairs"
 m=$s/user/maps/sales
-put 'shop:* count' "$m/rules"
+put 'shop:* by $ctx.vuid count' "$m/rules"
 put 100k "$m/buffer_size"
 is "a size is a power of two" 131072 "$(cat "$m/buffer_size")"
 is "a size that is too small" EINVAL "$(tool open "$m/buffer_size" wt write '0\n' close | grep -v ok)"

@@ -20,7 +20,7 @@ refuses() { # ERRNO RULE SENTENCE
 refuses EINVAL 'gauge:read quantize(number)' "did you mean 'hist'?"
 refuses EINVAL 'gauge:read lhist(number)' 'hist(FIELD) needs none'
 refuses EINVAL 'gauge:read lhist number' "did you mean 'hist'?"
-refuses EINVAL 'pair gauge:read gauge:read on tid=next_tid' 'one name, which both events'
+refuses EINVAL 'pair gauge:read gauge:read on tid==next_tid' "one '='"
 
 # --- no program: accepted, and told
 put 'gauge:read by numbr' "$m/rules"

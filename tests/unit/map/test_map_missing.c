@@ -42,7 +42,7 @@ static void check_reason(const char *rule, const struct md_occurrence *o, const 
 	char out[200] = "";
 
 	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, DOMAIN_USER, rule, true, &rules, NULL));
-	map_explain(&rules.rules[0], class, o, out, sizeof(out));
+	map_explain(&rules.rules[0], MAP_SIDE_LAST, class, o, out, sizeof(out));
 	CHECK_STR(out, want);
 	map_rules_deinit(&rules);
 }

@@ -26,7 +26,8 @@ static const char *parse_in(enum domain domain, const char *line)
 	if (r->pair)
 		md_buf_printf(&out, " + %s", r->events[1].text);
 	for (size_t i = 0; i < r->on_count; i++)
-		md_buf_printf(&out, "%s%s", i ? "," : "; on ", r->on[i].text);
+		md_buf_printf(&out, strcmp(r->on[0][i].text, r->on[1][i].text) ? "%s%s=%s" : "%s%s",
+			      i ? "," : "; on ", r->on[0][i].text, r->on[1][i].text);
 	for (size_t i = 0; i < r->by_count; i++)
 		md_buf_printf(&out, "%s%s", i ? "," : "; by ", r->by[i].text);
 	for (size_t i = 0; i < r->op_count; i++)
@@ -70,6 +71,12 @@ static void fields_and_operators(void)
 	CHECK_STR(parse("a:b topk(x, 2), lhist(y, 0, 100, 10), min(z)"),
 		  "a:b; topk(x),lhist(y),min(z)");
 	CHECK_STR(parse("pair a:b a:c on tid"), "a:b + a:c; on tid; hist(latency)");
+	CHECK_STR(parse("pair a:b if x > 1 && (y) a:c if z on t=u,v = w by first.n, m "
+			"sum(first.k)"),
+		  "a:b if x > 1 && (y) + a:c if z; on t=u,v=w; by first.n,m; sum(first.k)");
+	CHECK_STR(parse("pair a:b if s == \"x\" \"a:c\" on t"),
+		  "a:b if s == \"x\" + a:c; on t; hist(latency)");
+	CHECK_STR(parse("a:* by $event, $provider, x"), "a:*; by $event,$provider,x; count");
 	CHECK_STR(parse("pair \"a:b\" a:* on t, u by v max(latency)"),
 		  "a:b + a:*; on t,u; by v; max(latency)");
 }
@@ -86,7 +93,16 @@ static void mistakes(void)
 	CHECK_STR(parse("a:b by x summ(y)"), "9: no such operator; did you mean 'sum'?");
 	CHECK_STR(parse("a:b quantize(x)"), "4: no such operator; did you mean 'hist'?");
 	CHECK_STR(parse("a:b by 3"), "7: expected a field, as path, $ctx.procname or $app.p:name");
-	CHECK_STR(parse("a:b by $x.y"), "7: a context is $ctx.NAME or $app.PROVIDER:NAME");
+	CHECK_STR(parse("a:b by $x.y"), "7: a context is $ctx.NAME or $app.PROVIDER:NAME; an event "
+					"has $event and $provider");
+	CHECK_STR(parse("a:b sum($event)"), "8: $event and $provider stand after 'by' only");
+	CHECK_STR(parse("pair a:b a:c on x by first. y"),
+		  "21: a field is NAME, with members .NAME and elements [NUMBER], at most 8 names "
+		  "and elements in all");
+	CHECK_STR(parse("pair a:b if x and y a:c on t"), "14: 'and' is no operator; did you mean "
+							   "'&&'?");
+	CHECK_STR(parse_in(DOMAIN_KERNEL, "a by $provider"),
+		  "5: events of the kernel have no provider");
 	CHECK_STR(parse("a:b by x by y"), "9: no such operator; there are count, sum, min, max, "
 					  "avg, hist, lhist and topk");
 	CHECK_STR(parse("a:b lhist(x, 5, 1, 1)"),

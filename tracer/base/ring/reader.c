@@ -74,6 +74,13 @@ static bool lost_is_possible(const struct region *r, uint64_t lost)
 		lost / r->geo.ring_count / EVENTS_PER_NS <= time_since(0));
 }
 
+bool ring_count_is_possible(const struct region *r, uint64_t n)
+{
+	/* Some may be hits of before the region was made. */
+	return n < LOST_IN_A_SECOND ||
+	       (n - LOST_IN_A_SECOND) / EVENTS_PER_NS <= time_since(r->created);
+}
+
 static uint64_t possible_lost(const struct region *r, uint64_t lost)
 {
 	return lost_is_possible(r, lost) ? lost : 0;

@@ -90,6 +90,8 @@ bool ring_holds(const struct stream *s, uint64_t k);
  */
 uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p,
 		       uint64_t after);
+/* Whether writers can have counted that many hits of an event in one ring of the region. */
+bool ring_count_is_possible(const struct region *r, uint64_t n);
 /* `lost` since the ring was created; 0 if it cannot be true. */
 uint64_t ring_lost_total(const struct stream *s);
 uint64_t ring_cleared_lost(const struct stream *s);

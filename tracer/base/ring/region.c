@@ -47,7 +47,10 @@ static bool set_layout(struct region *r)
 	if (!g->ring_count || g->ring_count > RING_COUNT_MAX || !g->switch_count ||
 	    g->switch_count > 65536)
 		return false;
-	if (g->mode != TRAIL_MODE_DISCARD && g->mode != TRAIL_MODE_OVERWRITE)
+	if (g->mode > TRAIL_MODE_COUNT)
+		return false;
+	if (g->mode == TRAIL_MODE_COUNT &&
+	    g->subbuf_size * g->subbuf_count < g->switch_count * sizeof(struct trail_counter))
 		return false;
 	if (g->kind != TRAIL_RINGS_CPU && g->kind != TRAIL_RINGS_THREAD)
 		return false;

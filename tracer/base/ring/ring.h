@@ -7,6 +7,7 @@
  *                   the writers' barrier
  *   region.c        creates, adopts and removes regions
  *   barrier.c       the writers' barrier
+ *   counters.c      the counters of regions that count hits
  *   reader.h        a consistent view of a ring that writers are filling
  *   packetizer.h    cuts a ring into CTF packets
  *   losses.h        what a reader of a stream misses
@@ -55,6 +56,7 @@ struct region {
 	bool populate;                  /* writers populate sub-buffers */
 	uint64_t created;               /* CLOCK_MONOTONIC, ns; 0: not known */
 	uint64_t switch_offset, ring_offset, ring_stride, data_offset;
+	uint32_t counters;              /* ids below have memory: region_counter_room */
 };
 
 /* Size of such a region in bytes; 0: the geometry is not valid. */
@@ -122,6 +124,21 @@ bool region_populate(const struct region *r, uint32_t ring, uint64_t subbuf);
 /* Sets the switch byte of an event id (0: off). Does not wait for writers; see barrier(). */
 void region_switch(struct region *r, uint32_t id, uint8_t value);
 uint8_t region_switched(const struct region *r, uint32_t id);
+
+/*
+ * Counters of a region with TRAIL_MODE_COUNT. Allocates the memory of the event's counters, before
+ * an application learns its id: a store must not fail. Caller holds tracer.lock. 0 or -errno.
+ */
+int region_counter_room(struct region *r, uint32_t id);
+/*
+ * The hits since the last clear. What cannot be true counts as none and sets *spoiled, because an
+ * application can write to its counters. Any thread.
+ */
+uint64_t region_count(const struct region *r, uint32_t id, bool *spoiled);
+/* Adds hits that an application could not add itself. The counter has memory. Any thread. */
+void region_count_add(const struct region *r, uint32_t id, uint64_t n);
+/* Hits before this call do not count. A barrier() has passed. Caller holds tracer.lock. */
+void region_counts_clear(const struct region *r, uint32_t ids);
 
 /*
  * The writers' barrier: when it returns, every event whose section began before the call is either

@@ -344,7 +344,7 @@ static int set_source(const struct scan *s, size_t begin, struct rule *r)
 	return r->source ? 0 : -ENOMEM;
 }
 
-static int parse(struct scan *s, enum domain domain, bool pattern_only, struct rule *out)
+static int parse(struct scan *s, enum domain domain, struct rule *out)
 {
 	struct word w = { 0 };
 	struct md_buf spec = MD_BUF_INIT;
@@ -355,7 +355,7 @@ static int parse(struct scan *s, enum domain domain, bool pattern_only, struct r
 	scan_blanks(s);
 	begin = s->at;
 	ret = parse_pattern(s, &w, &r);
-	if (!ret && !pattern_only)
+	if (!ret)
 		ret = parse_clauses(s, &w, &r, &spec);
 	if (!ret)
 		ret = print_rule(&r, &spec);
@@ -397,13 +397,8 @@ int rule_make(const struct scan *s, size_t begin, const char *pattern, struct fi
 int rule_parse(struct scan *s, enum domain domain, const char *const *stops, struct rule *out)
 {
 	struct scan own = { s->line, s->at, s->err, stops };
-	int ret = parse(&own, domain, false, out);
+	int ret = parse(&own, domain, out);
 
 	s->at = own.at;
 	return ret;
-}
-
-int rule_parse_pattern(struct scan *s, enum domain domain, struct rule *out)
-{
-	return parse(s, domain, true, out);
 }

@@ -129,8 +129,6 @@ bool rule_has_file(const struct rule *r);       /* the same for a parsed rule */
  * out->source.
  */
 int rule_parse(struct scan *s, enum domain domain, const char *const *stops, struct rule *out);
-/* The same for one word, which is a pattern and the whole rule. */
-int rule_parse_pattern(struct scan *s, enum domain domain, struct rule *out);
 /*
  * A rule of the user domain that was written in another form, from byte `begin` of the line to
  * s->at. Takes the filter over (NULL: none), also if it fails. As rule_parse.

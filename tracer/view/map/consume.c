@@ -5,11 +5,9 @@
  * time; what is later stays in the rings for the next look.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "tracer/base/hash.h"
 #include "tracer/view/map/map.h"
 #include "tracer/base/os/thread.h"
 #include "tracer/base/ring/reader.h"
@@ -26,7 +24,7 @@
 struct source {                 /* what a channel of the hidden session is for */
 	const struct map_rule *rule;
 	struct map_state *state;
-	bool begins;            /* it has the first event of a pair */
+	enum map_side side;     /* which event of a pair it has */
 };
 
 static struct source source_of(const struct map *m, uint32_t channel)
@@ -35,18 +33,22 @@ static struct source source_of(const struct map *m, uint32_t channel)
 
 	for (size_t i = 0; i < m->rules.count; i++) {
 		const struct map_rule *r = &m->rules.rules[i];
-		uint32_t own = r->pair ? 2 : 1;
+		uint32_t own = map_rule_channels(r);
 
 		if (channel < own)
-			return (struct source){ r, &m->states[i], own == 2 && !channel };
+			return (struct source){
+				r, &m->states[i],
+				own == 2 && !channel ? MAP_SIDE_FIRST : MAP_SIDE_LAST
+			};
 		channel -= own;
 	}
 	return s;
 }
 
-static struct map_shape *make_shape(const struct map_rule *r, const struct md_stream *class,
+static struct map_shape *make_shape(const struct source *of, const struct md_stream *class,
 				    const struct md_event *e)
 {
+	const struct map_rule *r = of->rule;
 	size_t n = r->by_count + r->op_count + r->on_count;
 	struct map_shape *s = calloc(1, sizeof(*s) + n * sizeof(s->routes[0]));
 	struct md_route *to = s ? s->routes : NULL;
@@ -55,17 +57,17 @@ static struct map_shape *make_shape(const struct map_rule *r, const struct md_st
 		return NULL;
 	s->event = e;
 	for (size_t i = 0; i < r->by_count; i++)
-		md_route_find(class, e, r->by[i].text, to++);
+		md_route_find(class, e, map_field_path(&r->by[i]), to++);
 	for (size_t i = 0; i < r->op_count; i++, to++)
 		if (r->ops[i].field.text)
-			md_route_find(class, e, r->ops[i].field.text, to);
+			md_route_find(class, e, map_field_path(&r->ops[i].field), to);
 	for (size_t i = 0; i < r->on_count; i++)
-		md_route_find(class, e, r->on[i].text, to++);
+		md_route_find(class, e, r->on[of->side][i].text, to++);
 	return s;
 }
 
 /* The shape that was used last comes first. NULL: no memory. */
-static const struct map_shape *shape_of(struct map *m, const struct map_rule *r,
+static const struct map_shape *shape_of(struct map *m, const struct source *of,
 					const struct md_stream *class, const struct md_event *e)
 {
 	struct map_shape **first = &m->shapes[class->id], **at = first, *s;
@@ -77,7 +79,7 @@ static const struct map_shape *shape_of(struct map *m, const struct map_rule *r,
 		return s;
 	if (s)
 		*at = s->next;
-	else if (!(s = make_shape(r, class, e)))
+	else if (!(s = make_shape(of, class, e)))
 		return NULL;
 	s->next = *first;
 	*first = s;
@@ -95,122 +97,71 @@ void map_forget_shapes(struct map *m)
 		}
 }
 
-/* Adds values to a key. False: one is missing. */
-static bool add_values(struct map_key *k, const struct md_route *routes, size_t count,
-		       const struct md_occurrence *o)
+/* The event has no value that the rule needs. */
+static void count_missing(const struct source *of, const struct md_stream *class,
+			  const struct md_occurrence *o)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct map_value v = map_read(o, &routes[i]);
+	if (!of->state->missing++)
+		map_explain(of->rule, of->side, class, o, of->state->reason,
+			    sizeof(of->state->reason));
+}
 
-		if (v.kind == MAP_NOTHING)
-			return false;
-		map_key_add(k, &v);
+/* An event that is no pair, or the second one of a pair that it has made. */
+static void add_event(struct map *m, const struct source *of, const struct md_stream *class,
+		      const struct map_shape *shape, const struct md_occurrence *o,
+		      const struct map_made *made)
+{
+	struct map_numbers numbers;
+	struct map_key key;
+	struct map_row *row;
+
+	key.len = 0;
+	key.count = key.hex = key.single = 0;
+	numbers.real = numbers.wide = 0;
+	if (!map_event_key(of->rule, shape, o, made, &key) ||
+	    !map_event_numbers(of->rule, shape, o, made, &numbers)) {
+		count_missing(of, class, o);
+		return;
 	}
-	return true;
-}
-
-enum pairing { PAIR_MISSING, PAIR_WAITS, PAIR_ALONE, PAIR_MADE };
-
-/* Finds the first event of a second one, and the time between them; or remembers a first one. */
-static enum pairing pair_event(struct map *m, const struct source *of,
-			       const struct map_shape *shape, const struct md_occurrence *o,
-			       uint64_t *latency)
-{
-	const struct md_route *on = shape->routes + of->rule->by_count + of->rule->op_count;
-	struct pair_open key = { .trace = m, .ts = o->ts };
-	struct map_key values = { 0 };
-	struct pair_waiting *w = of->state->waiting;
-
-	if (!w && (w = calloc(1, sizeof(*w))))
-		pair_open_init(w);
-	of->state->waiting = w;
-	if (!w || !add_values(&values, on, of->rule->on_count, o))
-		return PAIR_MISSING;
-	key.a = hash_bytes(HASH_START, values.bytes, values.len);
-	key.b = hash_bytes(key.a, values.bytes, values.len);
-	/* A thread of the kernel that begins again has lost an end. */
-	if (pair_open_take(w, &key, of->begins, m->domain == DOMAIN_USER, latency))
-		return PAIR_MADE;
-	return of->begins ? PAIR_WAITS : PAIR_ALONE;
-}
-
-/* The number of each operator. False: a field is missing, or no number. */
-static bool read_numbers(const struct map_rule *r, const struct map_shape *shape,
-			 const struct md_occurrence *o, uint64_t latency,
-			 struct map_numbers *numbers)
-{
-	for (size_t i = 0; i < r->op_count; i++) {
-		const struct map_op *op = &r->ops[i];
-		struct map_value v = { .kind = MAP_UNSIGNED, .u = latency };
-
-		if (op->field.text)
-			v = map_read(o, &shape->routes[r->by_count + i]);
-		numbers->v[i] = op->kind == MAP_COUNT ? 0 : map_number(&v);
-		if (isnan(numbers->v[i]))
-			return false;
-		numbers->real |= (uint8_t)((v.kind == MAP_FLOAT) << i);
-		numbers->wide |= (uint8_t)((v.kind == MAP_FLOAT && !v.single) << i);
-	}
-	return true;
-}
-
-/* The row of the key; a new one counts in the share of the session's owner. NULL: no room. */
-static struct map_row *get_row(struct map *m, const struct source *of, const struct map_key *k)
-{
-	struct map_row *row = map_table_find(&of->state->table, k);
-	size_t size, bytes_max = MAP_BYTES_MAX;
-
+	row = map_get_row(m, of->rule, of->state, &key);
 	if (row)
-		return row;
-	if (m->max_keys > MAP_KEYS_DEFAULT)
-		bytes_max = bytes_max / MAP_KEYS_DEFAULT * m->max_keys;
-	size = map_row_size(of->rule, k);
-	if (m->bytes + size > bytes_max || session_frozen(m->session, (int64_t)size))
-		return NULL;
-	if (!of->state->table.count)
-		of->state->table.max = m->max_keys;
-	row = map_table_add(&of->state->table, of->rule, k);
-	if (row)
-		m->bytes += size;
+		map_row_add(row, of->rule, &numbers);
 	else
-		session_frozen(m->session, -(int64_t)size);
-	return row;
+		of->state->left_out++;
 }
 
 static void take_event(struct map *m, const struct md_stream *class, const struct md_occurrence *o)
 {
 	struct source of = source_of(m, class->id);
+	struct map_made made = { 0 };
 	const struct map_shape *shape;
-	struct map_numbers numbers;
-	struct map_key key;
-	struct map_row *row;
-	uint64_t latency = 0;
-	enum pairing p = PAIR_MADE;
 
 	if (!of.rule || o->ts <= m->clear_ts)
 		return;
 	of.state->events++;
-	shape = shape_of(m, of.rule, class, o->event);
-	if (shape && of.rule->pair)
-		p = pair_event(m, &of, shape, o, &latency);
-	of.state->unpaired += p == PAIR_ALONE;
-	if (shape && (p == PAIR_WAITS || p == PAIR_ALONE))
-		return;
-	key.len = 0;
-	key.count = key.hex = key.single = 0;
-	numbers.real = numbers.wide = 0;
-	if (!shape || p == PAIR_MISSING ||
-	    !add_values(&key, shape->routes, of.rule->by_count, o) ||
-	    !read_numbers(of.rule, shape, o, latency, &numbers)) {
-		if (!of.state->missing++)
-			map_explain(of.rule, class, o, of.state->reason, sizeof(of.state->reason));
+	shape = shape_of(m, &of, class, o->event);
+	if (!shape) {
+		count_missing(&of, class, o);
 		return;
 	}
-	row = get_row(m, &of, &key);
-	if (row)
-		map_row_add(row, of.rule, &numbers);
-	else
+	switch (of.rule->pair ? map_pair_event(m, of.rule, of.state, of.side, shape, o, &made)
+			      : PAIR_MADE) {
+	case PAIR_MISSING:
+		count_missing(&of, class, o);
+		break;
+	case PAIR_WAITS:
+		break;
+	case PAIR_ALONE:
+		of.state->unpaired++;
+		break;
+	case PAIR_NO_ROOM:
 		of.state->left_out++;
+		break;
+	case PAIR_MADE:
+		add_event(m, &of, class, shape, o, &made);
+		break;
+	}
+	free(made.first);
 }
 
 /* ---- the rings ---- */
@@ -260,6 +211,21 @@ static void take_events(struct map *m, struct merge *merge, uint64_t limit)
 		}
 }
 
+/* What the daemon aggregated; the counters of applications stay. */
+static void forget_values(struct map *m)
+{
+	for (size_t i = 0; i < m->rules.count && m->states; i++) {
+		map_table_deinit(&m->states[i].table);
+		map_pairs_forget(&m->states[i]);
+		m->states[i] = (struct map_state){ 0 };
+	}
+	if (m->bytes)
+		session_frozen(m->session, -(int64_t)m->bytes);
+	m->bytes = 0;
+	m->since = wall_clock();
+	m->clear_ts = clock_now(&m->tracer->clock);
+}
+
 static void check_clear(struct map *m)
 {
 	uint64_t wanted = __atomic_load_n(&m->wanted, __ATOMIC_ACQUIRE);
@@ -267,7 +233,7 @@ static void check_clear(struct map *m)
 	if (wanted == m->cleared)
 		return;
 	m->cleared = wanted;
-	map_reset(m);
+	forget_values(m);       /* the counters were cleared by then */
 	m->clear_ts = wanted;
 }
 
@@ -292,20 +258,13 @@ void map_take(struct map *m)
 	check_clear(m);
 	if (m->hidden)
 		look_once(m);
+	map_counters_take(m);
 }
 
 void map_reset(struct map *m)
 {
-	for (size_t i = 0; i < m->rules.count && m->states; i++) {
-		map_table_deinit(&m->states[i].table);
-		free(m->states[i].waiting);
-		m->states[i] = (struct map_state){ 0 };
-	}
-	if (m->bytes)
-		session_frozen(m->session, -(int64_t)m->bytes);
-	m->bytes = 0;
-	m->since = wall_clock();
-	m->clear_ts = clock_now(&m->tracer->clock);
+	forget_values(m);
+	map_counters_clear(m);
 }
 
 /* ---- the thread ---- */

@@ -11,12 +11,22 @@
 #define PREFIX ".map-"
 #define SUBBUF_COUNT 8u
 
-static uint32_t channel_count(const struct map_rules *r)
+/* Channels of the rules that record, of those that count, of all. */
+enum which { RULES_RECORD, RULES_COUNT, RULES_ALL };
+
+static uint32_t channels_of(const struct map_rule *r, enum which which)
+{
+	uint32_t counted = r->counts && which != RULES_RECORD;
+
+	return counted ? 1 : which != RULES_COUNT ? map_rule_channels(r) : 0;
+}
+
+static uint32_t channel_count(const struct map_rules *r, enum which which)
 {
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < r->count; i++)
-		n += r->rules[i].pair ? 2 : 1;
+		n += channels_of(&r->rules[i], which);
 	return n;
 }
 
@@ -35,37 +45,43 @@ struct plan {
 
 static void add_name(struct plan *p, const struct map_field *f)
 {
-	size_t skip;
+	const char *path;
+	int skip, column;
 
-	if (!f->text)
+	if (!f->text || f->name)
 		return;
-	if (*f->text != '$') {
-		p->field_columns[p->channel.field_count] = f->column;
-		p->fields[p->channel.field_count++] = f->text;
+	path = map_field_path(f);
+	column = f->column + (int)(path - f->text);
+	if (*path != '$') {
+		p->field_columns[p->channel.field_count] = column;
+		p->fields[p->channel.field_count++] = path;
 		return;
 	}
-	skip = strncmp(f->text, "$ctx.", 5) ? 0 : 5;
-	p->context_columns[p->channel.context_count] = f->column + (int)skip;
-	p->contexts[p->channel.context_count++] = f->text + skip;
+	skip = strncmp(path, "$ctx.", 5) ? 0 : 5;
+	p->context_columns[p->channel.context_count] = column + skip;
+	p->contexts[p->channel.context_count++] = path + skip;
 }
 
 static void make_plan(struct plan *p, const struct map *m, const struct map_rule *r, int event)
 {
-	bool last = event == r->pair;
+	bool first = event < r->pair;
 
 	*p = (struct plan){ .rule = r, .event = event };
 	p->channel = (struct hidden_channel){
 		.domain = m->domain, .rule = &r->events[event], .contexts = p->contexts,
-		.fields = p->fields, .picks = true,
-		.loss = TRAIL_MODE_DISCARD, .subbuf_size = m->buffer_size / SUBBUF_COUNT,
+		.fields = p->fields, .picks = !r->counts,
+		.loss = r->counts ? TRAIL_MODE_COUNT : TRAIL_MODE_DISCARD,
+		.subbuf_size = m->buffer_size / SUBBUF_COUNT,
 		.subbuf_count = SUBBUF_COUNT,
 	};
 	for (size_t i = 0; i < r->on_count; i++)
-		add_name(p, &r->on[i]);
-	for (size_t i = 0; i < r->by_count && last; i++)
-		add_name(p, &r->by[i]);
-	for (size_t i = 0; i < r->op_count && last; i++)
-		add_name(p, &r->ops[i].field);
+		add_name(p, &r->on[event][i]);
+	for (size_t i = 0; i < r->by_count; i++)
+		if (r->by[i].first == first)
+			add_name(p, &r->by[i]);
+	for (size_t i = 0; i < r->op_count; i++)
+		if (r->ops[i].field.first == first)
+			add_name(p, &r->ops[i].field);
 }
 
 /* The mistake is in a part of the rule, and err has columns of that part. */
@@ -85,14 +101,15 @@ static int explain(const struct plan *p, const struct hidden_mistake *what, int 
 }
 
 /* Caller holds map.lock. */
-static struct plan *make_plans(const struct map *m, const struct map_rules *rules)
+static struct plan *make_plans(const struct map *m, const struct map_rules *rules,
+			       enum which which)
 {
-	struct plan *plans = calloc(channel_count(rules) + 1, sizeof(*plans));
+	struct plan *plans = calloc(channel_count(rules, which) + 1, sizeof(*plans));
 	size_t n = 0;
 
 	for (size_t i = 0; i < rules->count && plans; i++)
-		for (int event = 0; event < 1 + rules->rules[i].pair; event++)
-			make_plan(&plans[n++], m, &rules->rules[i], event);
+		for (uint32_t event = 0; event < channels_of(&rules->rules[i], which); event++)
+			make_plan(&plans[n++], m, &rules->rules[i], (int)event);
 	return plans;
 }
 
@@ -104,18 +121,19 @@ static void set_hidden(struct map *m, struct session *hidden)
 	pthread_mutex_unlock(&m->tracer->lock);
 }
 
-/* Caller holds map.lock. Opens the map's hidden session. 0 or -errno. */
-static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
+/* Caller holds map.lock. Opens a hidden session of the map. 0 or -errno. */
+static int open_hidden(struct map *m, struct session *s, enum which which, struct session **out,
+		       struct tr_err *err)
 {
-	uint32_t count = channel_count(&m->rules);
-	struct plan *plans = make_plans(m, &m->rules);
+	uint32_t count = channel_count(&m->rules, which);
+	struct plan *plans = make_plans(m, &m->rules, which);
 	struct hidden_channel *channels = calloc(count + 1, sizeof(*channels));
 	struct session_info info = session_shown(s).info;
 	struct hidden_spec spec = {
 		.prefix = PREFIX, .owner = { info.uid, info.gid, info.groups }, .active = true,
-		.tracks = s, .channels = channels, .channel_count = count,
+		.survives = which == RULES_COUNT, .tracks = s,
+		.channels = channels, .channel_count = count,
 	};
-	struct session *hidden;
 	struct hidden_mistake what;
 	int ret = m->domain == DOMAIN_KERNEL ? kernel_refuses(m->tracer, &spec.owner, err) : 0;
 
@@ -124,10 +142,8 @@ static int open_hidden(struct map *m, struct session *s, struct tr_err *err)
 	for (uint32_t i = 0; i < count && !ret; i++)
 		channels[i] = plans[i].channel;
 	if (!ret) {
-		ret = hidden_open(m->tracer, &spec, &hidden, &what, err);
-		if (!ret)
-			set_hidden(m, hidden);
-		else if (what.channel < count)
+		ret = hidden_open(m->tracer, &spec, out, &what, err);
+		if (ret && what.channel < count)
 			explain(&plans[what.channel], &what, ret, err);
 	}
 	free(plans);
@@ -156,32 +172,74 @@ static void hold_session(struct map *m, struct session *s)
 		m->session = session_ref(s);
 }
 
+/* Caller holds map.lock. The rules whose events the daemon takes. 0 or -errno. */
+static int follow_records(struct map *m, struct session *s, bool wanted, struct tr_err *err)
+{
+	struct session *hidden = NULL;
+	int ret;
+
+	if (m->hidden && session_shown(m->hidden).info.uid != session_shown(s).info.uid)
+		map_close_hidden(m);
+	if (!wanted || !channel_count(&m->rules, RULES_RECORD)) {
+		map_close_hidden(m);
+		return 0;
+	}
+	if (m->hidden) {
+		hidden_track(m->hidden, s);
+		return 0;
+	}
+	ret = open_hidden(m, s, RULES_RECORD, &hidden, err);
+	if (ret)
+		return ret;
+	set_hidden(m, hidden);
+	map_set_live(m, true);
+	return 0;
+}
+
+/*
+ * Caller holds map.lock. The rules whose hits applications count. Their counters stay while the
+ * session is stopped, because they are the values. 0 or -errno.
+ */
+static int follow_counts(struct map *m, struct session *s, bool wanted, struct tr_err *err)
+{
+	struct session_info info = session_shown(s).info;
+	struct session *counters = NULL;
+	int ret;
+
+	map_counters_claim(m);
+	if (m->counters && session_shown(m->counters).info.uid != info.uid)
+		session_chown(m->counters, info.uid, info.gid);
+	if (m->counters) {
+		hidden_track(m->counters, s);
+		hidden_enable(m->counters, wanted);
+		return 0;
+	}
+	if (!wanted || !channel_count(&m->rules, RULES_COUNT))
+		return 0;
+	ret = open_hidden(m, s, RULES_COUNT, &counters, err);
+	if (!ret)
+		map_counters_set(m, s, counters);
+	return ret;
+}
+
 int map_follow(struct map *m, struct session *s, struct tr_err *err)
 {
 	struct session_info info = session_shown(s).info;
 	bool wanted = info.active && !info.gone && m->rules.count && !m->gone && !s->draft;
-	int ret = 0;
+	int ret, also;
 
-	if (m->hidden && session_shown(m->hidden).info.uid != info.uid)
-		map_close_hidden(m);
-	if (!wanted) {
-		map_close_hidden(m);
-	} else if (!m->hidden) {
+	if (wanted || m->counters_name[0])
 		hold_session(m, s);
-		ret = open_hidden(m, s, err);
-		if (!ret)
-			map_set_live(m, true);
-	} else {
-		hidden_track(m->hidden, s);
-	}
-	return ret;
+	ret = follow_records(m, s, wanted, err);
+	also = follow_counts(m, s, wanted, ret ? NULL : err);
+	return ret ? ret : also;
 }
 
 int map_check_rules(struct map *m, struct session *s, const struct map_rules *rules,
 		    struct tr_err *err)
 {
-	uint32_t count = channel_count(rules);
-	struct plan *plans = make_plans(m, rules);
+	uint32_t count = channel_count(rules, RULES_ALL);
+	struct plan *plans = make_plans(m, rules, RULES_ALL);
 	struct hidden_mistake what;
 	int ret = plans ? 0 : tr_fail(err, -ENOMEM, "out of memory");
 

@@ -157,13 +157,17 @@ static void follow_session(struct session *s)
 	free(all);
 }
 
-/* Caller holds map.lock, and the map is in no list. */
-static void end_map(struct map *m)
+/*
+ * Caller holds map.lock, and the map is in no list. keep: this daemon ends, and the next one has
+ * the counters.
+ */
+static void end_map(struct map *m, bool keep)
 {
 	struct session *s = m->session;
 
 	m->gone = true;
 	map_close_hidden(m);
+	map_counters_close(m, keep);
 	map_reset(m);
 	m->session = NULL;
 	session_put(s);
@@ -183,7 +187,7 @@ int map_destroy(struct session *s, enum domain domain, const char *name, struct 
 	if (!m)
 		return tr_fail(err, -ENOENT, "no map '%s'", name);
 	pthread_mutex_lock(&m->lock);
-	end_map(m);
+	end_map(m, false);
 	pthread_mutex_unlock(&m->lock);
 	map_put(m);
 	return 0;
@@ -206,7 +210,9 @@ int map_show(struct session *s, enum domain domain, const char *name, enum map_f
 		map_show_setting(m, what, out);
 	} else {
 		map_take(m);
-		ret = what == MAP_JSON ? map_print_json(m, out) : map_print(m, out);
+		ret = what == MAP_JSON  ? map_print_json(m, out)
+		      : what == MAP_SQL ? map_print_sql(m, out)
+					: map_print(m, out);
 	}
 	pthread_mutex_unlock(&m->lock);
 	map_put(m);
@@ -230,6 +236,7 @@ static int set_rules(struct map *m, struct session *s, struct map_rules *rules, 
 		return tr_fail(err, -ENOMEM, "out of memory");
 	}
 	map_close_hidden(m);
+	map_counters_close(m, false);
 	map_reset(m);
 	map_rules_deinit(&m->rules);
 	free(m->states);
@@ -373,9 +380,12 @@ static void clear_maps(struct session *s)
 {
 	struct map *m;
 
-	cds_list_for_each_entry(m, maps_of(s), node)
+	cds_list_for_each_entry(m, maps_of(s), node) {
 		__atomic_store_n(&m->wanted, clock_now(&s->tracer->clock),
 				 __ATOMIC_RELEASE);
+		/* Its counters have no times: now, not with the next look. */
+		hidden_clear(m->counters);
+	}
 }
 
 /* Lines about rules of maps that can record nothing now. */
@@ -383,8 +393,10 @@ static void show_problems(struct session *s, struct facts *out)
 {
 	struct map *m;
 
-	cds_list_for_each_entry(m, maps_of(s), node)
+	cds_list_for_each_entry(m, maps_of(s), node) {
 		hidden_show_problems(m->hidden, out);
+		hidden_show_problems(m->counters, out);
+	}
 }
 
 static void drop_maps(struct session *s, bool keep)
@@ -408,7 +420,7 @@ static void end_dead_maps(struct tracer *t)
 		if (!m)
 			return;
 		pthread_mutex_lock(&m->lock);
-		end_map(m);
+		end_map(m, false);
 		pthread_mutex_unlock(&m->lock);
 		map_put(m);
 	}
@@ -444,7 +456,7 @@ const struct session_part map_part = {
 	.destroy = destroy_maps,
 };
 
-void maps_stop(struct tracer *t)
+void maps_stop(struct tracer *t, bool keep)
 {
 	struct maps *all = t->maps;
 	struct session **sessions, *s;
@@ -466,7 +478,7 @@ void maps_stop(struct tracer *t)
 		pthread_mutex_unlock(&t->lock);
 		for (size_t j = 0; j < count; j++) {
 			pthread_mutex_lock(&maps[j]->lock);
-			end_map(maps[j]);
+			end_map(maps[j], keep);
 			pthread_mutex_unlock(&maps[j]->lock);
 			map_put(maps[j]);
 		}

@@ -10,14 +10,25 @@
  *	operators.c … the operators of a rule (parse.h)
  *	value.c     values of the fields of an event (value.h)
  *	table.c     keys, and what is known of each (table.h)
+ *	event.c     an event as a key and numbers; the row of a key
+ *	pairs.c     first events that wait for their second one
  *	consume.c   events on their way into tables, and the thread that takes them
+ *	counters.c  rules whose hits applications count
  *	reason.c    why an event is counted as `missing`, or lost
- *	show.c      `values` and `values.json`
+ *	show.c      `values`
+ *	show_json.c `values.json`
+ *	sql.c       `values.sql`
+ *	put.c       … keys and numbers in them (put.h)
  *
  * A map has a hidden session (session/hidden.h) while its session is active. It has one channel for
  * each rule, two for a pair, and the same inclusion sets. Programs and the kernel record into its
  * rings as into any. A thread takes the events out of them before the rings are full; a read of
  * `values` takes them, too. Nothing of it survives the daemon but the rules.
+ *
+ * Rules that only count, and whose key is the event or nothing, have another hidden session. Its
+ * buffers are counters (TRAIL_MODE_COUNT), to which applications add. They are the values: nothing
+ * is taken out of them, so no hit is lost; the session stays while the map's session is stopped,
+ * and survives the daemon.
  *
  * Locks: map.lock, which is taken before session.lock, lets one thread at a time change a map's
  * rules, take events or show values. tracer.lock guards the list of maps of a session. maps.lock
@@ -47,10 +58,29 @@ struct map_shape {
 	struct md_route routes[];       /* by, operators, on; valid as long as `hidden` */
 };
 
+/* Which event of a pair; what is no pair is a last one. */
+enum map_side { MAP_SIDE_FIRST, MAP_SIDE_LAST };
+
+/* Values of a first event, for its pair: the keys first.FIELD in their order, and the numbers. */
+struct map_first {
+	struct map_numbers numbers;     /* of the operators on it */
+	uint32_t len;
+	uint8_t hex, single;            /* as in struct map_key */
+	uint8_t bytes[];                /* as in struct map_key */
+};
+
+/* What the second event of a pair has besides its own values. */
+struct map_made {
+	uint64_t latency;
+	struct map_first *first;        /* owned; NULL: the rule names none of its fields */
+};
+
 /* What one rule has aggregated. */
 struct map_state {
 	struct map_table table;
 	struct pair_waiting *waiting;   /* of a pair; NULL: none yet */
+	struct map_first **firsts;      /* PAIR_WAITING, of those that wait; NULL: none */
+	size_t first_bytes;             /* of them */
 	uint64_t events;                /* of both events of a pair */
 	uint64_t lost;                  /* the buffers had no room for them */
 	uint64_t missing;               /* without a field that the rule names */
@@ -77,6 +107,10 @@ struct map {
 	struct map_state *states;       /* of each rule; owned */
 	size_t bytes;                   /* of all tables; the session's share counts them */
 	struct session *hidden;         /* referenced; NULL: none; changes with tracer.lock, too */
+	struct session *counters;       /* the same for the counters */
+	/* Its name, also before a daemon has found it again; "": none. Also with tracer.lock. */
+	char counters_name[sizeof(((struct session *)0)->name)];
+	bool counts_spoiled;            /* an application wrote what cannot be true to them */
 	struct map_shape *shapes[MAP_CHANNELS_MAX];     /* of each channel */
 	int64_t since;                  /* ns since the epoch: when the values began */
 	uint64_t wanted;                /* time of the last `clear`; atomic, without the lock */
@@ -117,6 +151,41 @@ void map_close_hidden(struct map *m);
 int map_check_rules(struct map *m, struct session *s, const struct map_rules *rules,
 		    struct tr_err *err);
 
+/* event.c; any thread, with the map's lock */
+/*
+ * Adds the values after `by` to a key; those of a first event come from *made. False: one is
+ * missing.
+ */
+bool map_event_key(const struct map_rule *r, const struct map_shape *shape,
+		   const struct md_occurrence *o, const struct map_made *made, struct map_key *k);
+/* The number of each operator. False: a field is missing, or no number. */
+bool map_event_numbers(const struct map_rule *r, const struct map_shape *shape,
+		       const struct md_occurrence *o, const struct map_made *made,
+		       struct map_numbers *numbers);
+/* The values after `on`. False: one is missing. */
+bool map_event_join(const struct map_rule *r, const struct map_shape *shape,
+		    const struct md_occurrence *o, struct map_key *k);
+/* What the rule takes of a first event; false: a value is missing. NULL in *first: no memory. */
+bool map_event_first(const struct map_rule *r, const struct map_shape *shape,
+		     const struct md_occurrence *o, struct map_first **first);
+
+/* The row of the key; a new one counts in the share of the session's owner. NULL: no room. */
+struct map_row *map_get_row(struct map *m, const struct map_rule *r, struct map_state *st,
+			    const struct map_key *k);
+/* ns since the epoch: when the values of the rule began; NULL: those of the map. */
+int64_t map_since(const struct map *m, const struct map_rule *r);
+
+/* pairs.c; caller holds map.lock */
+enum map_pairing { PAIR_MISSING, PAIR_WAITS, PAIR_ALONE, PAIR_MADE, PAIR_NO_ROOM };
+/*
+ * Finds the first event of a second one, and the time between them; or remembers a first one. MADE:
+ * *made is set.
+ */
+enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct map_state *st,
+				enum map_side side, const struct map_shape *shape,
+				const struct md_occurrence *o, struct map_made *made);
+void map_pairs_forget(struct map_state *st);
+
 /* consume.c; caller holds map.lock */
 /* Takes all events recorded before now. */
 void map_take(struct map *m);
@@ -127,17 +196,30 @@ void map_forget_shapes(struct map *m);
 /* The thread begins, or ends, to look at the map. */
 void map_set_live(struct map *m, bool live);
 
+/* counters.c; caller holds map.lock */
+/* Sets the values of rules whose hits are counted to what the counters say. */
+void map_counters_take(struct map *m);
+void map_counters_clear(struct map *m);
+/* Takes over the counters that an earlier daemon left, if the map has none. */
+void map_counters_claim(struct map *m);
+/* New ones, which a file of the session names now. Takes the reference over. */
+void map_counters_set(struct map *m, struct session *s, struct session *counters);
+/* keep: the next daemon has them. */
+void map_counters_close(struct map *m, bool keep);
+
 /* reason.c; caller holds map.lock */
 /* Writes the sentence that says which of the rule's fields the event does not have. */
-void map_explain(const struct map_rule *r, const struct md_stream *class,
+void map_explain(const struct map_rule *r, enum map_side side, const struct md_stream *class,
 		 const struct md_occurrence *o, char *out, size_t size);
 
 /* Lines `FILE: SENTENCE` about a rule that lost events. */
-void map_advise(const struct map *m, const struct map_state *st, struct md_buf *out);
+void map_advise(const struct map *m, const struct map_rule *r, const struct map_state *st,
+		struct md_buf *out);
 
-/* show.c; caller holds map.lock */
+/* show.c, show_json.c, sql.c, put.c; caller holds map.lock */
 int map_print(const struct map *m, struct md_buf *out);
 int map_print_json(const struct map *m, struct md_buf *out);
+int map_print_sql(const struct map *m, struct md_buf *out);
 
 struct map_ordered {
 	const struct map_row *row;
@@ -159,7 +241,8 @@ void map_key_number(const struct map *m, const struct map_rule *r, const struct 
 extern const struct session_part map_part;
 int maps_open(struct tracer *t);        /* before sessions are restored; 0 or -ENOMEM */
 /* Ends the thread and all hidden sessions. Before sessions go. Without lock. */
-void maps_stop(struct tracer *t);
+/* keep: the counters of applications stay for the next daemon. */
+void maps_stop(struct tracer *t, bool keep);
 void maps_close(struct tracer *t);      /* after they went */
 
 #endif

@@ -17,7 +17,7 @@ void maps_list(struct session *s, enum domain domain, struct md_buf *names);
 bool map_exists(struct session *s, enum domain domain, const char *name);
 int map_create(struct session *s, enum domain domain, const char *name, struct tr_err *err);
 int map_destroy(struct session *s, enum domain domain, const char *name, struct tr_err *err);
-enum map_file { MAP_RULES, MAP_VALUES, MAP_JSON, MAP_BUFFER_SIZE, MAP_MAX_KEYS };
+enum map_file { MAP_RULES, MAP_VALUES, MAP_JSON, MAP_SQL, MAP_BUFFER_SIZE, MAP_MAX_KEYS };
 /* The values have all events recorded before the call. -ENOENT: there is no such map. */
 int map_show(struct session *s, enum domain domain, const char *name, enum map_file what,
 	     struct md_buf *out);

@@ -119,7 +119,7 @@ static int take_k(struct scan *s, struct map_op *op)
 }
 
 /* The arguments in brackets, or the field alone. */
-static int take_arguments(struct scan *s, struct map_op *op)
+static int take_arguments(struct scan *s, const struct map_rule *r, struct map_op *op)
 {
 	bool brackets = scan_take_if(s, "(");
 	size_t at = s->at;
@@ -127,7 +127,7 @@ static int take_arguments(struct scan *s, struct map_op *op)
 
 	if (op->kind == MAP_TOPK && !brackets && isdigit((unsigned char)*scan_look(s).text))
 		return scan_fail(s, s->at, "the number of keys has brackets: topk(K)");
-	ret = map_take_field(s, &op->field);
+	ret = map_take_field(s, r, &op->field);
 	if (!ret && op->kind == MAP_LHIST && !brackets)
 		return scan_fail(s, at,
 				 "lhist(FIELD, MIN, MAX, STEP) has brackets; did you mean 'hist'?");
@@ -176,7 +176,7 @@ static int no_operator(struct scan *s, const struct token *t)
 		names[i] = operators[i].name;
 	if (token_is(*t, "if"))
 		return scan_fail(s, s->at,
-				 "'if' stands after the event, before 'by'; a pair has none");
+				 "'if' stands after its event, before 'on' and 'by'");
 	near = foreign_operator(*t);
 	near = near ? near : nearest(t->text, t->len, names, OPERATOR_COUNT);
 	return scan_fail(s, s->at,
@@ -203,7 +203,7 @@ int map_take_operator(struct scan *s, struct map_rule *r)
 	op->slots = operators[kind].slots;
 	r->op_count++;
 	if (op->kind != MAP_COUNT)
-		ret = take_arguments(s, op);
+		ret = take_arguments(s, r, op);
 	else if (scan_take_if(s, "(") && !scan_take_if(s, ")"))
 		ret = scan_fail(s, s->at, "count has no arguments");
 	if (ret)

@@ -13,8 +13,8 @@
 extern const char *const map_stops[];
 /* The operator of this name; -1: none. */
 int map_find_operator(struct token t);
-/* Takes a field. 0, -EINVAL, -ENOMEM; so do the next ones. */
-int map_take_field(struct scan *s, struct map_field *f);
+/* Takes a field of a rule; of a pair also first.FIELD. 0, -EINVAL, -ENOMEM; so do the next ones. */
+int map_take_field(struct scan *s, const struct map_rule *r, struct map_field *f);
 /* Takes an operator, or `topk(K)`. */
 int map_take_operator(struct scan *s, struct map_rule *r);
 /* The operators of a rule that has none. */

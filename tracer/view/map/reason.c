@@ -53,7 +53,7 @@ static bool explain_one(const struct subject *s, bool number, char *out, size_t 
 		snprintf(out, size, "'%.100s' has no context '%.60s'", event, s->field);
 	else if (!known)
 		say_no_field(s, out, size);
-	else if (v.kind == MAP_NOTHING)
+	else if (v.kind == MAP_NOTHING && (number || !map_is_array(s->o, &route)))
 		snprintf(out, size, "'%.60s' of '%.100s' is not there, or not a single value",
 			 s->field, event);
 	else if (number && isnan(map_number(&v)))
@@ -63,32 +63,36 @@ static bool explain_one(const struct subject *s, bool number, char *out, size_t 
 	return true;
 }
 
-void map_explain(const struct map_rule *r, const struct md_stream *class,
+void map_explain(const struct map_rule *r, enum map_side side, const struct md_stream *class,
 		 const struct md_occurrence *o, char *out, size_t size)
 {
+	bool found = false, first = side == MAP_SIDE_FIRST;
 	struct subject s = { class, o, NULL };
-	bool found = false;
 
 	for (size_t i = 0; !found && i < r->on_count; i++) {
-		s.field = r->on[i].text;
+		s.field = r->on[side][i].text;
 		found = explain_one(&s, false, out, size);
 	}
 	for (size_t i = 0; !found && i < r->by_count; i++) {
-		s.field = r->by[i].text;
-		found = explain_one(&s, false, out, size);
+		s.field = map_field_path(&r->by[i]);
+		found = r->by[i].first == first && !r->by[i].name &&
+			explain_one(&s, false, out, size);
 	}
 	for (size_t i = 0; !found && i < r->op_count; i++) {
-		s.field = r->ops[i].field.text;
-		found = s.field && explain_one(&s, true, out, size);
+		if (!r->ops[i].field.text || r->ops[i].field.first != first)
+			continue;
+		s.field = map_field_path(&r->ops[i].field);
+		found = explain_one(&s, true, out, size);
 	}
 	for (char *p = out; found && *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '_';       /* an event's name may have any byte */
 }
 
-void map_advise(const struct map *m, const struct map_state *st, struct md_buf *out)
+void map_advise(const struct map *m, const struct map_rule *r, const struct map_state *st,
+		struct md_buf *out)
 {
-	if (st->lost)
+	if (st->lost && !r->counts)
 		md_buf_printf(out, "buffer_size: events came faster than they were taken: buffers "
 				   "of more than %" PRIu64 " bytes for each CPU hold more\n",
 			      m->buffer_size);

@@ -3,11 +3,13 @@
  * The rules of a map:
  *
  *   EVENT-RULE [by FIELD,…] [OPERATOR,…]
- *   pair PATTERN PATTERN on FIELD,… [by FIELD,…] [OPERATOR,…]
+ *   pair EVENT-RULE EVENT-RULE on FIELD[=FIELD],… [by FIELD,…] [OPERATOR,…]
  *
- * EVENT-RULE is a rule as in `events`, with its filter. OPERATOR is count, sum, min, max, avg,
- * hist, topk or lhist; `sum ms` and `sum(ms)` are the same. topk(K), without a field, shows only K
- * keys.
+ * In `on A=B`, A is of the first event and B of the second. Fields after `by` and of operators are
+ * of the second event, first.FIELD of the first one. Among the fields after `by`, $event and
+ * $provider are the event's name and its provider. EVENT-RULE is a rule as in `events`, with its
+ * filter. OPERATOR is count, sum, min, max, avg, hist, topk or lhist; `sum ms` and `sum(ms)` are
+ * the same. topk(K), without a field, shows only K keys.
  */
 #ifndef TRACER_MAP_RULES_H
 #define TRACER_MAP_RULES_H
@@ -22,10 +24,23 @@
 #define MAP_LHIST_MAX 1000u             /* intervals */
 #define MAP_TOP_MAX 100u                /* values */
 
+enum map_name { MAP_NO_NAME, MAP_NAME_EVENT, MAP_NAME_PROVIDER };
+
 struct map_field {
-	char *text;             /* "path", "a.b[3].c", "$ctx.NAME", "$app.PROVIDER:NAME"; owned */
+	/* "path", "a.b[3].c", "$ctx.NAME", "$app.PROVIDER:NAME", "$event", "$provider"; owned */
+	char *text;
 	int column;             /* in the rule */
+	enum map_name name;     /* of the event: no field */
+	bool first;             /* of the first event of a pair: the text begins with FIRST */
 };
+
+#define MAP_FIRST "first."
+
+/* As the event has it. */
+static inline const char *map_field_path(const struct map_field *f)
+{
+	return f->text + (f->first ? sizeof(MAP_FIRST) - 1 : 0);
+}
 
 enum map_operator { MAP_COUNT, MAP_SUM, MAP_MIN, MAP_MAX, MAP_AVG, MAP_HIST, MAP_LHIST, MAP_TOPK };
 
@@ -42,12 +57,21 @@ struct map_rule {
 	struct rule events[2];  /* [1] of a pair only */
 	int columns[2];         /* where these begin in the text */
 	bool pair;
-	struct map_field on[MAP_FIELDS_MAX], by[MAP_FIELDS_MAX];
+	struct map_field on[2][MAP_FIELDS_MAX]; /* of each event */
+	struct map_field by[MAP_FIELDS_MAX];
+	bool has_first;         /* a field of the first event is a key or an operator's */
 	size_t on_count, by_count;
 	struct map_op ops[MAP_OPERATORS_MAX];
 	size_t op_count;        /* not 0 */
 	uint32_t shown;         /* topk(K): only this many keys are shown; 0: all */
+	bool counts;            /* applications count the hits, and record no event */
 };
+
+/* Of the hidden session that records its events. */
+static inline uint32_t map_rule_channels(const struct map_rule *r)
+{
+	return r->counts ? 0 : r->pair ? 2 : 1;
+}
 
 struct map_rules {
 	struct map_rule *rules; /* owned */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,6 +107,8 @@ void map_save_settings(const struct map *m, struct md_buf *out)
 		md_buf_printf(out, "map_buffer_size %" PRIu64 "\n", m->buffer_size);
 	if (m->max_keys != MAP_KEYS_DEFAULT)
 		md_buf_printf(out, "map_max_keys %" PRIu32 "\n", m->max_keys);
+	if (m->counters_name[0])
+		md_buf_printf(out, "map_counters %s\n", m->counters_name);
 }
 
 bool map_restore_setting(struct map *m, const char *key, const char *value)
@@ -115,6 +118,11 @@ bool map_restore_setting(struct map *m, const char *key, const char *value)
 	if (!strcmp(key, "map_buffer_size")) {
 		if (m && !parse_buffer_size(value, &v, NULL))
 			m->buffer_size = v;
+		return true;
+	}
+	if (!strcmp(key, "map_counters")) {
+		if (m)
+			snprintf(m->counters_name, sizeof(m->counters_name), "%s", value);
 		return true;
 	}
 	if (strcmp(key, "map_max_keys") != 0)

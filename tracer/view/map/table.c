@@ -33,6 +33,14 @@ void map_key_add(struct map_key *k, const struct map_value *v)
 	k->len = (uint32_t)(p + n - k->bytes);
 }
 
+void map_key_add_name(struct map_key *k, const struct map_field *f, const char *event)
+{
+	map_key_add(k, &(struct map_value){ .kind = MAP_TEXT, .text = event,
+					    .len = f->name == MAP_NAME_PROVIDER
+							   ? strcspn(event, ":")
+							   : strlen(event) });
+}
+
 bool map_key_next(const struct map_row *row, uint32_t *at, struct map_value *v)
 {
 	const uint8_t *p = row->key + *at;

@@ -46,6 +46,14 @@ struct map_key {
 };
 
 void map_key_add(struct map_key *k, const struct map_value *v);
+/* Adds the name of the event, or its provider, as the field says. */
+void map_key_add_name(struct map_key *k, const struct map_field *f, const char *event);
+/* Bytes of the value that begins at p in a key. */
+static inline uint32_t map_key_value_size(const uint8_t *p)
+{
+	return *p == MAP_TEXT ? 2u + p[1] : 1 + (uint32_t)sizeof(uint64_t);
+}
+
 /* Takes the next value off a key; *at begins as 0. False: there is none. */
 bool map_key_next(const struct map_row *row, uint32_t *at, struct map_value *v);
 

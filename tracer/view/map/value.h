@@ -25,6 +25,13 @@ struct map_value {
 
 /* MAP_NOTHING: the event has no such value, or one of another kind. Valid as long as o. */
 struct map_value map_read(const struct md_occurrence *o, const struct md_route *r);
+/*
+ * An array or a sequence of integers as text, `[1,2,3]`. Returns its length, cut to `size`; 0: it
+ * is none.
+ */
+size_t map_read_array(const struct md_occurrence *o, const struct md_route *r, char *out,
+		      size_t size);
+bool map_is_array(const struct md_occurrence *o, const struct md_route *r);
 /* NaN: it is no number. */
 long double map_number(const struct map_value *v);
 

@@ -239,7 +239,8 @@ static void add_histogram(const struct rule_metrics *w, const struct map_row *ro
 		metric_part(w->m, METRIC_MAP_HISTOGRAM, "_count", labels, row->count);
 		metric_real(w->m, METRIC_MAP_HISTOGRAM, "_sum", labels, (double)s[o->slots].v);
 	}
-	metric_time(w->m, METRIC_MAP_HISTOGRAM, "_created", labels, (uint64_t)w->map->since);
+	metric_time(w->m, METRIC_MAP_HISTOGRAM, "_created", labels,
+		    (uint64_t)map_since(w->map, w->r));
 }
 
 /* ---- a rule ---- */
@@ -328,7 +329,8 @@ static int add_keys(struct rule_metrics *w)
 
 		md_buf_puts(&labels, rows[i].labels);
 		metric_count(w->m, METRIC_MAP_KEY, &labels, rows[i].row->count);
-		metric_time(w->m, METRIC_MAP_KEY, "_created", &labels, (uint64_t)w->map->since);
+		metric_time(w->m, METRIC_MAP_KEY, "_created", &labels,
+			    (uint64_t)map_since(w->map, w->r));
 		md_buf_deinit(&labels);
 	}
 	for (size_t op = 0; op < w->r->op_count; op++)
