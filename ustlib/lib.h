@@ -55,6 +55,7 @@ struct mapping {
 	 */
 	uint64_t subbuf_size, data_offset, ring_stride, ring_offset, switch_offset, switch_count;
 	uint32_t subbuf_count, ring_count, mode, kind, populate;
+	uint32_t reclaims;              /* as in the header when `present` was last right; atomic */
 	uint64_t clock_mult, clock_base;
 	trail_u64 blocking;             /* us that a hit may wait for room; set by each plan */
 	/* a bit per sub-buffer of each ring: this process has populated it */
@@ -159,7 +160,7 @@ struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int 
  * Makes a sub-buffer present before its first use. False: there is no memory for it. Without the
  * lock; async-signal-safe.
  */
-bool TRAIL_HIDDEN mapping_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf);
+bool TRAIL_HIDDEN mapping_populate(struct mapping *m, uint32_t ring, uint64_t subbuf);
 /* All sub-buffers of all mappings, for a thread that cannot ask for memory later. */
 bool TRAIL_HIDDEN mappings_populate(void);
 bool TRAIL_HIDDEN mappings_unused(void);        /* some mapping has no slot */

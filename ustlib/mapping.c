@@ -19,6 +19,8 @@
 
 static struct mapping *mappings, *free_mappings;
 
+static bool populate_all(struct mapping *m);
+
 bool memfd_is_sealed(int fd, uint64_t size, int seals)
 {
 	struct stat st;
@@ -44,6 +46,7 @@ static bool take_geometry(struct mapping *m, const struct trail_region *r)
 	m->mode = r->mode;
 	m->kind = r->kind;
 	m->populate = r->populate;
+	m->reclaims = __atomic_load_n(&r->reclaims, __ATOMIC_RELAXED);
 	m->clock_mult = r->clock_mult;
 	m->clock_base = r->clock_base;
 	control = sizeof(struct trail_ring) +
@@ -195,9 +198,28 @@ struct mapping *mapping_get(const struct trail_plan_region *r, int fd, int *erro
 	}
 	if (!m)
 		return counts;
+	if (m->populate == TRAIL_POPULATE_ALL && !m->counts_only)
+		populate_all(m);        /* what fails is tried again when it is used */
 	m->next = mappings;
 	mappings = m;
 	return m;
+}
+
+/*
+ * The daemon has given memory back: what was populated may not be any more. Two threads that do
+ * this at once populate something twice.
+ */
+static void forget_present(struct mapping *m)
+{
+	const struct trail_region *r = (const struct trail_region *)m->base;
+	uint32_t now = __atomic_load_n(&r->reclaims, __ATOMIC_ACQUIRE);
+
+	if (now == __atomic_load_n(&m->reclaims, __ATOMIC_ACQUIRE))
+		return;
+	for (size_t i = 0; i < present_size(m); i++)
+		__atomic_store_n(&m->present[i], 0, __ATOMIC_RELAXED);
+	/* Release: who sees it finds the bits forgotten. */
+	__atomic_store_n(&m->reclaims, now, __ATOMIC_RELEASE);
 }
 
 /*
@@ -205,7 +227,7 @@ struct mapping *mapping_get(const struct trail_plan_region *r, int fd, int *erro
  * which there is no memory would be a SIGBUS, and one page fault for each page costs more than one
  * madvise(2).
  */
-bool mapping_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
+bool mapping_populate(struct mapping *m, uint32_t ring, uint64_t subbuf)
 {
 	uint64_t place = subbuf & (m->subbuf_count - 1),
 		 bit = ring * (uint64_t)m->subbuf_count + place;
@@ -214,6 +236,8 @@ bool mapping_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 	int saved = errno;
 	bool ok = true;
 
+	if (m->populate)
+		forget_present(m);
 	if (!m->populate || __atomic_load_n(&m->present[bit / 8], __ATOMIC_RELAXED) & 1u << bit % 8)
 		return true;
 	if (library_sealed)
@@ -225,14 +249,22 @@ bool mapping_populate(const struct mapping *m, uint32_t ring, uint64_t subbuf)
 	return ok;
 }
 
+static bool populate_all(struct mapping *m)
+{
+	bool all = true;
+
+	for (uint32_t r = 0; r < m->ring_count; r++)
+		for (uint32_t k = 0; k < m->subbuf_count; k++)
+			all = mapping_populate(m, r, k) && all;
+	return all;
+}
+
 bool mappings_populate(void)
 {
 	bool all = true;
 
-	for (const struct mapping *m = mappings; m; m = m->next)
-		for (uint32_t r = 0; r < m->ring_count; r++)
-			for (uint32_t k = 0; k < m->subbuf_count; k++)
-				all = mapping_populate(m, r, k) && all;
+	for (struct mapping *m = mappings; m; m = m->next)
+		all = populate_all(m) && all;
 	return all;
 }
 

@@ -40,7 +40,7 @@ enum room { ROOM_HERE, ROOM_NEXT, ROOM_NONE };
 static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t cpu, uint64_t head,
 		      size_t len)
 {
-	const struct mapping *m = slot->mapping;
+	struct mapping *m = slot->mapping;
 	uint64_t need = TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK, next = head / m->subbuf_size + 1;
 
 	if (need > m->subbuf_size)

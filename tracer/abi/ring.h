@@ -87,9 +87,10 @@ enum trail_ring_kind { TRAIL_RINGS_CPU = 0, TRAIL_RINGS_THREAD = 1 };
 typedef uint64_t trail_u64 __attribute__((aligned(8)));
 
 /*
- * Page 0 of a region. Constant after region_create(): applications map it and the switch bytes
- * read-only. One that writes to them all the same spoils the copy that later applications read; the
- * daemon does not read it, and restores both before it sends the region to an application.
+ * Page 0 of a region. Constant after region_create(), but for `reclaims`: applications map it and
+ * the switch bytes read-only. One that writes to them all the same spoils the copy that later
+ * applications read; the daemon does not read it, and restores both before it sends the region to
+ * an application.
  */
 struct trail_region {
 	uint32_t magic, version;
@@ -110,10 +111,13 @@ struct trail_region {
 	 */
 	trail_u64 clock_mult;
 	trail_u64 clock_base;
-	uint32_t populate;              /* 1: writers populate sub-buffers (MADV_POPULATE_WRITE) */
-	uint32_t reserved[5];
+	/* 1: writers populate sub-buffers (MADV_POPULATE_WRITE); 2: all when they map the region */
+	uint32_t populate;
+	uint32_t reclaims;              /* changes when sub-buffers that were populated are not */
+	uint32_t reserved[4];
 };
 
+#define TRAIL_POPULATE_ALL 2u
 #define TRAIL_BELL_ARMED 1u
 #define TRAIL_CLOCK_PLUGIN UINT64_MAX
 
@@ -178,7 +182,11 @@ struct trail_ring {
 	 * and wakes the daemon.
 	 */
 	uint32_t bell, pad1;
-	trail_u64 pad2;
+	/*
+	 * While the daemon frees memory: the number of the first sub-buffer that no writer may open
+	 * (its memory is being freed), in both modes. 0: none. Pairs with ring_limit().
+	 */
+	trail_u64 fence;
 	/* The reader's cache line. */
 	/* Position: the writer may overwrite what is below (cleared, or written to files). */
 	trail_u64 consumed;
@@ -189,7 +197,8 @@ struct trail_ring {
 	/* events overwritten before they were written to files, or the relay had them */
 	trail_u64 unwritten;
 	trail_u64 consumed_events;       /* events committed below `consumed`; for the daemon */
-	trail_u64 pad3;
+	/* Position: sub-buffers below may have lost their memory, and views show none of them. */
+	trail_u64 reclaimed;
 	struct trail_subbuf side[];     /* 2 * subbuf_count */
 };
 

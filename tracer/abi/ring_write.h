@@ -106,12 +106,14 @@ static inline bool ring_commit(struct trail_ring *ring, uint64_t head, uint64_t 
 static inline uint64_t ring_limit(const struct trail_ring *ring, enum trail_mode mode,
 				  uint64_t subbuf_size, uint32_t subbuf_count)
 {
-	uint64_t oldest;
+	/* Acquire: when the fence is gone, its memory has been freed and `reclaims` changed. */
+	uint64_t fence = __atomic_load_n(&ring->fence, __ATOMIC_ACQUIRE) - 1, oldest, most;
 
 	if (mode == TRAIL_MODE_OVERWRITE)
-		return UINT64_MAX;
+		return fence;   /* 0 - 1: no limit */
 	oldest = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) / subbuf_size;
-	return (oldest ? oldest : 1) + subbuf_count - 1;
+	most = (oldest ? oldest : 1) + subbuf_count - 1;
+	return most < fence ? most : fence;
 }
 
 /*

@@ -51,6 +51,8 @@ static void print_value(const struct setting *row, uint64_t v, struct md_buf *ou
 {
 	if (row->kind <= SETTING_CHOICE)
 		md_buf_puts(out, words_of(row)[v]);
+	else if (row->kind == SETTING_TIME && row->words && (!v || v == UINT64_MAX))
+		md_buf_puts(out, row->words[v != 0]);
 	else if (row->kind == SETTING_TIME && v == UINT64_MAX)
 		md_buf_puts(out, "inf");
 	else
@@ -131,10 +133,14 @@ static int limit(const struct setting *row, const char *value, uint64_t *v, stru
 
 int setting_parse(const struct setting *row, const char *value, uint64_t *v, struct tr_err *err)
 {
-	int ret;
+	int ret, word;
 
 	if (row->kind <= SETTING_CHOICE)
 		return parse_word(row, value, v, err);
+	if (row->words && (word = find_word(row->words, value)) >= 0) {
+		*v = word ? UINT64_MAX : 0;
+		return 0;
+	}
 	ret = row->kind == SETTING_SIZE ? units_size(value, v, err) :
 	      row->kind == SETTING_TIME ? units_time(value, v, err) : units_count(value, v, err);
 	return ret ? ret : limit(row, value, v, err);

@@ -23,7 +23,7 @@ enum setting_kind {
 	SETTING_FLAG,           /* bool: 0 or 1 */
 	SETTING_CHOICE,         /* the member is the index of a word */
 	SETTING_SIZE,           /* bytes */
-	SETTING_TIME,           /* us; UINT64_MAX is `inf` */
+	SETTING_TIME,           /* us; UINT64_MAX is `inf`; with words, these mean 0 and `inf` */
 	SETTING_COUNT,
 	/* Those have functions of their own in place of a member: */
 	SETTING_PATH,           /* or nothing */

@@ -32,12 +32,13 @@
 #include "tracer/base/os/slice.h"
 #include "tracer/base/os/syncer.h"
 #include "tracer/trigger/trigger.h"
+#include "tracer/verb/reclaim.h"
 #include "tracer/view/view.h"
 
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
 	&form_part, &import_part, &text_part, &counts_part, &stats_part, &export_part, &map_part,
-	&output_part, &snapshot_part, &trigger_part, &agent_part, NULL
+	&output_part, &snapshot_part, &trigger_part, &agent_part, &reclaim_part, NULL
 };
 static const struct output_sink *const sinks[] = { &relay_sink, NULL };
 
@@ -218,7 +219,7 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	t->lane = geteuid() == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER;
 	t->cpus = possible_cpus();
 	gethostname(t->hostname, sizeof(t->hostname) - 1);
-	if (maps_open(t) || app_table_create(t)) {
+	if (maps_open(t) || reclaimer_open(t) || app_table_create(t)) {
 		tracer_free(t);
 		return NULL;
 	}
@@ -236,6 +237,7 @@ void tracer_free(struct tracer *t)
 	pthread_mutex_destroy(&t->lock);
 	app_table_destroy(t);
 	maps_close(t);
+	reclaimer_close(t);
 	quota_deinit(t);
 	programs_drop(t);
 	free(t);
@@ -372,6 +374,7 @@ void tracer_close(struct tracer *t, bool keep)
 	agents_close(t);
 	triggers_stop(t);
 	maps_stop(t, keep);
+	reclaimer_stop(t);
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
 	kernel_prompt_end(t);

@@ -133,6 +133,7 @@ static struct region_geometry geometry(const struct channel *c, enum trail_ring_
 		.switch_count = GROUP_EVENTS_MAX,
 		.clock_mult = plugin ? 0 : t->clock.mult,
 		.clock_base = plugin ? TRAIL_CLOCK_PLUGIN : t->clock.base,
+		.preallocate = c->preallocate,
 	};
 
 	if (!per_cpu(c, kind, pid))

@@ -56,6 +56,28 @@ static int check_monitor_period(const void *channel, const char *value, uint64_t
 	return 0;
 }
 
+/* Memory that is there for good is not given back. */
+static int check_memory(bool both, const char *value, const char *other, struct tr_err *err)
+{
+	return both ? tr_fail_at(err, -EINVAL, value, 0,
+				 "%s: memory that is preallocated is not given back", other)
+		    : 0;
+}
+
+static int check_memory_max_age(const void *channel, const char *value, uint64_t *v,
+				struct tr_err *err)
+{
+	return check_memory(*v && ((const struct channel *)channel)->preallocate, value,
+			    "buffer_preallocation is preallocate", err);
+}
+
+static int check_preallocation(const void *channel, const char *value, uint64_t *v,
+			       struct tr_err *err)
+{
+	return check_memory(*v && ((const struct channel *)channel)->max_age, value,
+			    "memory_max_age is set", err);
+}
+
 #define AT(member) SETTING_MEMBER(channel, member)
 #define SETTING(name, kind, ...) { name, SETTING_##kind, __VA_ARGS__ },
 const struct setting channel_settings[] = {

@@ -237,6 +237,10 @@ static void restore_region(struct restore *r, const char *line)
 		session_failed(r->s, "a buffer of channel %s and its events are lost",
 			       c ? c->name : "?");
 	}
+	if (region && !r->t->reading)
+		region_drop_fences(region);
+	if (region && c)
+		region->preallocated = c->preallocate;
 	cl = region && c && t ? group_get(c, t, true) : NULL;
 	/* No other thread runs yet, but the parts expect the lock. */
 	pthread_mutex_lock(&r->s->tracer->lock);

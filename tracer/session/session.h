@@ -143,6 +143,7 @@ struct tracer {
 	uint32_t session_count;
 	struct cds_list_head drafts;            /* struct session, too: staging.c */
 	struct maps *maps;                      /* map/map.h; constant */
+	struct reclaimer *reclaimer;            /* verb/reclaim.h; constant */
 	struct cds_list_head apps;              /* struct app */
 	uint32_t app_count;                     /* atomic */
 	struct apptable *apptable;
@@ -276,6 +277,7 @@ struct channel_trouble {
 	char comm[17];
 };
 
+#define MAX_AGE_CONSUMED UINT64_MAX     /* when it was read by the output, or cleared */
 struct channel {
 	struct cds_list_head node;
 	struct session *session;
@@ -287,7 +289,7 @@ struct channel {
 	uint64_t serial;                        /* unique among all channels of the daemon */
 	bool enabled;
 	bool started;                           /* geometry is fixed */
-	bool per_process;
+	bool per_process, preallocate;          /* preallocate: memory of its buffers, for good */
 	bool filtered;	/* some rule has had a filter since the last clear */
 	enum loss_mode loss;
 	enum trail_mode mode;                   /* chosen by the first start */
@@ -296,6 +298,7 @@ struct channel {
 	uint64_t blocking;	/* us that a writer waits for room; UINT64_MAX: for ever */
 	uint64_t switch_period, read_period;    /* us; see CHANNEL_* in tracer.h */
 	uint64_t monitor_period;                /* us; 0: triggers do not look at its buffers */
+	uint64_t max_age;	/* us: memory of what is older is given back; 0: only on demand */
 	uint64_t file_size;                     /* bytes; 0: one file per stream */
 	uint32_t file_count;                    /* 0: no limit */
 	uint64_t epoch;                         /* grows when all applications must attach again */

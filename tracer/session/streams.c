@@ -229,9 +229,9 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 		ring_counts_add(&sum, &c);
 		md_buf_printf(&lines,
 			      "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64
-			      " overwritten %" PRIu64 " bytes %" PRIu64 "\n",
+			      " overwritten %" PRIu64 " bytes %" PRIu64 " resident %" PRIu64 "\n",
 			      st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten,
-			      c.bytes);
+			      c.bytes, ring_resident(st));
 	}
 	md_buf_printf(out,
 		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64

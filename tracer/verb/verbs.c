@@ -15,6 +15,7 @@
 #include "tracer/base/hash.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/output/snapshot/snapshot.h"
+#include "tracer/verb/reclaim.h"
 #include "tracer/verb/verbs.h"
 
 /* A line of `control`, without its verb. */
@@ -174,6 +175,27 @@ static int verb_clear(struct session *s, const struct verb_line *line, struct tr
 	return 0;
 }
 
+static int check_reclaim(const char *words, size_t at, struct tr_err *err)
+{
+	uint64_t age;
+
+	return reclaim_parse(words, at, &age, err);
+}
+
+/* Freeing takes long: runs without both locks. */
+static int verb_reclaim(struct session *s, const struct verb_line *line, struct tr_err *err)
+{
+	uint64_t age = 0;
+	int ret = line->arg ? reclaim_parse(line->arg, 0, &age, err) : 0;
+
+	if (ret)
+		return ret;
+	session_unlock(s);
+	session_reclaim(s, age);
+	session_lock(s);
+	return 0;
+}
+
 static int verb_rotate(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
 	(void)line;
@@ -302,16 +324,19 @@ static const struct verb {
 	const char *name;
 	int (*run)(struct session *s, const struct verb_line *line, struct tr_err *err);
 	bool when_active, when_inactive;
-	bool takes_arguments;                   /* as check_snapshot has them */
+	const char *arguments;                  /* as `control` shows them; NULL: none */
+	/* Of those that begin at byte `at` of the words. */
+	int (*check)(const char *words, size_t at, struct tr_err *err);
 	int (*then)(struct session *s, struct tr_err *err);     /* Unlocked: it may take long. */
 } verbs[] = {
-	{ "start", verb_start, false, true, false, NULL },
-	{ "stop", verb_stop, true, false, false, then_stop },
-	{ "clear", verb_clear, true, true, false, output_clear_verb },
-	{ "snapshot", verb_snapshot, true, true, true, NULL },
-	{ "rotate", verb_rotate, true, true, false, output_rotate_verb },
-	{ "regenerate metadata", verb_metadata, true, true, false, output_metadata_verb },
-	{ "regenerate statedump", verb_statedump, true, false, false, NULL },
+	{ "start", verb_start, false, true, NULL, NULL, NULL },
+	{ "stop", verb_stop, true, false, NULL, NULL, then_stop },
+	{ "clear", verb_clear, true, true, NULL, NULL, output_clear_verb },
+	{ "snapshot", verb_snapshot, true, true, " [NAME]", check_snapshot, NULL },
+	{ "rotate", verb_rotate, true, true, NULL, NULL, output_rotate_verb },
+	{ "reclaim", verb_reclaim, true, true, " [older-than TIME]", check_reclaim, NULL },
+	{ "regenerate metadata", verb_metadata, true, true, NULL, NULL, output_metadata_verb },
+	{ "regenerate statedump", verb_statedump, true, false, NULL, NULL, NULL },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -324,7 +349,7 @@ void session_verbs(struct session *s, struct md_buf *out)
 		if ((shown.info.active ? verbs[i].when_active : verbs[i].when_inactive) &&
 		    (verbs[i].run != verb_rotate || (shown.written && shown.info.starts)))
 			md_buf_printf(out, "%s%s\n", verbs[i].name,
-				      verbs[i].takes_arguments ? " [NAME]" : "");
+				      verbs[i].arguments ? verbs[i].arguments : "");
 }
 
 static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n,
@@ -341,8 +366,8 @@ static int no_verb(const char *line, size_t len, size_t from, const char *words,
 		return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
 				  "not a verb; did you mean '%s'?", near);
 	return tr_fail_at(err, -EINVAL, text, (int)(from < 100 ? from : 100),
-			  "not a verb: start, stop, clear, snapshot, rotate, regenerate metadata "
-			  "and regenerate statedump are");
+			  "not a verb: start, stop, clear, snapshot, rotate, reclaim, "
+			  "regenerate metadata and regenerate statedump are");
 }
 
 #define WORDS_MOST 4096         /* a snapshot may name a path */
@@ -384,7 +409,7 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 	for (size_t i = 0; i < VERBS && !*verb; i++) {
 		size = strlen(verbs[i].name);
 		if (strncmp(verbs[i].name, words, size) ||
-		    (words[size] && (words[size] != ' ' || !verbs[i].takes_arguments)))
+		    (words[size] && (words[size] != ' ' || !verbs[i].arguments)))
 			continue;
 		*verb = &verbs[i];
 		if (words[size])
@@ -392,7 +417,7 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 	}
 	if (!*verb)
 		return no_verb(line, len, strspn(line, " \t\r"), words, n, err);
-	return *arg ? check_snapshot(words, (size_t)(*arg - words), err) : 0;
+	return *arg ? (*verb)->check(words, (size_t)(*arg - words), err) : 0;
 }
 
 int session_control(struct session *s, const char *text, uint64_t request, struct tr_err *err)

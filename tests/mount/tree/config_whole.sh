@@ -86,6 +86,8 @@ set_lines $c/monitor_period 3s
 set_lines $c/file_size 12M
 set_lines $c/file_count 7
 set_lines $c/buffering process
+set_lines $c/memory_max_age 7s
+set_lines $c/buffer_preallocation on_demand
 set_lines $c/blocking_timeout inf
 m=user/maps/m
 set_lines $m/rules 'shop:sale if s == "a ; # \"" by item, thread sum(price), hist(price)' \
@@ -116,6 +118,7 @@ if [ -n "$kernel" ]; then
 	set_lines $c/monitor_period 3s
 	set_lines $c/file_size 12M
 	set_lines $c/file_count 7
+	set_lines $c/memory_max_age consumed
 	m=kernel/maps/m
 	set_lines $m/rules 'sched_switch by next_tid count'
 	set_lines $m/buffer_size 1M
@@ -130,6 +133,8 @@ mkdir "$s"
 set_lines output 'tcp://a.example:1' 'tcp://b.example:2'
 set_lines live_period 50ms
 set_lines clock plugin
+mkdir "$s/user/channels/c"
+set_lines user/channels/c/buffer_preallocation preallocate
 differing
 again "$s"
 

@@ -209,6 +209,12 @@ static void say_channel(uint32_t number)
 	say("monitor_period = %u\n", 1000 + rnd(3600000));
 	say("file_size = %u\nfile_count = %u\n", rnd(2) * rnd(1u << 31), rnd(1000));
 	say("buffering = %s\n", any && rnd(2) ? "process" : "user");
+	if (rnd(2))
+		say("memory_max_age = %u\nbuffer_preallocation = on_demand\n",
+		    100000 + rnd(1000000));
+	else
+		say("memory_max_age = off\nbuffer_preallocation = %s\n",
+		    rnd(2) ? "preallocate" : "on_demand");
 	if (any && rnd(2))
 		say("blocking_timeout = inf\n");
 	else
@@ -222,7 +228,8 @@ static void say_kernel_channel(uint32_t number)
 	say("events = %s\n", rnd(2) ? "sched:sched_switch" : "syscall:openat if flags == 1");
 	say("contexts =%s\nenabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\nloss_mode = "
 	    "%s\nswitch_period = %u\nread_period = 0\n"
-	    "monitor_period = 1000000\nfile_size = 0\nfile_count = %u\n",
+	    "monitor_period = 1000000\nfile_size = 0\nfile_count = %u\n"
+	    "memory_max_age = off\n",
 	    rnd(2) ? " tid" : "", rnd(2), 4096u << rnd(10), 2u << rnd(5),
 	    rnd(2) ? "discard" : "overwrite", rnd(1000), rnd(1000));
 }

@@ -157,6 +157,15 @@ static uint64_t oldest_subbuf(const struct stream *s, uint64_t head)
 	return (k >= n ? k - n + 1 : 1) * s->region->geo.subbuf_size;
 }
 
+/* The position below which memory was freed; 0: none, or not a valid value. */
+static uint64_t reclaimed_of(const struct stream *s, uint64_t head)
+{
+	/* Acquire: pairs with the store that comes before the memory is freed. */
+	uint64_t pos = __atomic_load_n(&ring_of(s)->reclaimed, __ATOMIC_ACQUIRE);
+
+	return pos <= head ? pos : 0;
+}
+
 uint64_t ring_oldest(const struct stream *s, uint64_t head)
 {
 	/*
@@ -164,8 +173,10 @@ uint64_t ring_oldest(const struct stream *s, uint64_t head)
 	 */
 	uint64_t cleared =
 		__atomic_load_n(&ring_of(s)->cleared, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
-	uint64_t oldest = oldest_subbuf(s, head);
+	uint64_t oldest = oldest_subbuf(s, head), reclaimed = reclaimed_of(s, head);
 
+	if (reclaimed > oldest)
+		oldest = reclaimed;
 	if (head < oldest)
 		return head;    /* no sub-buffer yet */
 	if (cleared > head)
@@ -185,6 +196,8 @@ bool ring_holds(const struct stream *s, uint64_t k)
 	if (region_retired(s->region))
 		return false;
 	head = load(&ring_of(s)->head) & TRAIL_HEAD_MASK;
+	if (k * s->region->geo.subbuf_size < reclaimed_of(s, head))
+		return false;
 	return head / s->region->geo.subbuf_size < k + s->region->geo.subbuf_count;
 }
 

@@ -90,6 +90,16 @@ bool ring_holds(const struct stream *s, uint64_t k);
  */
 uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p,
 		       uint64_t after);
+/*
+ * Gives back the memory of sub-buffers that a reader has consumed or that were cleared; of those
+ * whose events are all older, if that is not 0; then also of a flight recorder's that nobody read:
+ * they count as overwritten. Two sub-buffers stay, and a quarter of the ring unless it is idle.
+ * Writers may record meanwhile. Without locks: it takes 1 ms for some MiB.
+ */
+void ring_reclaim(const struct stream *s, uint64_t older, bool idle);
+bool ring_is_idle(const struct stream *s, uint64_t now);
+uint64_t ring_resident(const struct stream *s); /* bytes of the ring that are in memory */
+
 /* Whether writers can have counted that many hits of an event in one ring of the region. */
 bool ring_count_is_possible(const struct region *r, uint64_t n);
 /* `lost` since the ring was created; 0 if it cannot be true. */

@@ -122,7 +122,8 @@ bool region_repair(struct region *r)
 		.key = r->key,
 		.clock_mult = r->geo.clock_mult,
 		.clock_base = r->geo.clock_base,
-		.populate = r->populate,
+		.populate = r->populate ? 1 + r->preallocated : 0,
+		.reclaims = __atomic_load_n(&r->reclaims, __ATOMIC_RELAXED),
 	};
 	const word *from = (const word *)&header;
 	word *to = (word *)(void *)r->map;
@@ -179,7 +180,11 @@ int region_create(const struct region_geometry *geo, uint64_t key, struct region
 	if (err)
 		goto fail;
 	r->populate = can_populate(r->map);
-	err = allocate_memory(r, !r->populate);
+	r->preallocated = geo->preallocate;
+	err = allocate_memory(r, !r->populate || r->preallocated);
+	if (!err && r->populate && r->preallocated &&
+	    madvise(r->map, r->size, MADV_POPULATE_WRITE))
+		err = -ENOMEM;
 	if (err)
 		goto fail;
 	region_repair(r);
@@ -221,6 +226,8 @@ static int check_header(struct region *r)
 
 	r->size = size;         /* the size of the mapping */
 	r->populate = h.populate;
+	r->preallocated = h.populate == TRAIL_POPULATE_ALL;
+	r->reclaims = h.reclaims;
 	return good ? 0 : -EBADMSG;
 }
 
@@ -229,6 +236,12 @@ uint64_t region_header(const struct trail_region *h)
 	struct region r = { 0 };
 
 	return read_header(&r, h) ? r.size : 0;
+}
+
+void region_drop_fences(const struct region *r)
+{
+	for (uint32_t i = 0; i < r->geo.ring_count; i++)
+		__atomic_store_n(&region_ring(r, i)->fence, 0, __ATOMIC_RELEASE);
 }
 
 static int adopt(int fd, bool spoiled, struct region **out)
@@ -370,6 +383,14 @@ bool region_retired(const struct region *r)
 void region_retire_finish(void)
 {
 	worker_finish(&retirer, 10);
+}
+
+void region_reclaimed(struct region *r)
+{
+	struct trail_region *h = (struct trail_region *)(void *)r->map;
+	uint32_t n = __atomic_add_fetch(&r->reclaims, 1, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&h->reclaims, n, __ATOMIC_RELEASE);
 }
 
 bool region_populate(const struct region *r, uint32_t ring, uint64_t subbuf)

@@ -7,6 +7,7 @@
  *                   the writers' barrier
  *   region.c        creates, adopts and removes regions
  *   barrier.c       the writers' barrier
+ *   reclaim.c       gives the memory of sub-buffers back
  *   counters.c      the counters of regions that count hits
  *   reader.h        a consistent view of a ring that writers are filling
  *   packetizer.h    cuts a ring into CTF packets
@@ -39,6 +40,7 @@ struct region_geometry {
 	uint64_t subbuf_size;
 	uint32_t switch_count;          /* number of event ids */
 	uint64_t clock_mult, clock_base;
+	bool preallocate;               /* for region_create: all memory at once, for good */
 };
 
 struct region {
@@ -54,6 +56,8 @@ struct region {
 	uint64_t key;
 	struct region_geometry geo;     /* the daemon's own copy; constant */
 	bool populate;                  /* writers populate sub-buffers */
+	bool preallocated;              /* memory is not given back */
+	uint32_t reclaims;              /* as in the header; under the lock of reclaim.c */
 	uint64_t created;               /* CLOCK_MONOTONIC, ns; 0: not known */
 	uint64_t switch_offset, ring_offset, ring_stride, data_offset;
 	uint32_t counters;              /* ids below have memory: region_counter_room */
@@ -121,6 +125,10 @@ static inline uint64_t region_head(const struct region *r, uint32_t i)
 
 /* Populates a sub-buffer before the writer uses it for the first time. False: out of memory. */
 bool region_populate(const struct region *r, uint32_t ring, uint64_t subbuf);
+/* Who populated a sub-buffer does it again before it is used. Caller holds reclaim.c's lock. */
+void region_reclaimed(struct region *r);
+/* An earlier daemon may have been killed while it freed memory. */
+void region_drop_fences(const struct region *r);
 /* Sets the switch byte of an event id (0: off). Does not wait for writers; see barrier(). */
 void region_switch(struct region *r, uint32_t id, uint8_t value);
 uint8_t region_switched(const struct region *r, uint32_t id);
