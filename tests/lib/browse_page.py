@@ -98,7 +98,7 @@ AXIS = """((last, from, to) => {
   draw();
   delete g.fillText;
   const found = { texts: texts.filter(t => t[1] >= LEFT && [9, 25].includes(t[2])), left: LEFT,
-    from: view.from, scale: scale(), start: String(data.start) };
+    from: view.from, scale: scale(), start: String(data.start), wide: $('c').clientWidth };
   data.last = all; density = null;
   return found;
 })(%r, %r, %r)"""
@@ -127,7 +127,7 @@ def axis(b):
                 for text, x, _, wide in row:
                     t = time_of(text, int(found["start"]))
                     place = found["left"] + (float(t) - found["from"]) * found["scale"] + 4
-                    if abs(place - x) > 0.1 or x < end:
+                    if abs(place - x) > 0.1 or x < end or x + wide > found["wide"]:
                         sys.exit("axis of %g, %g: %s at %g, not %g" % (last, part, text, x, place))
                     end, count = x + wide + 2, count + 1
                 same("labels of the axis, %g of %g" % (part, last), True, len(row) > 1)
@@ -394,11 +394,27 @@ def looks(b):
         least = b.run(CONTRAST)
         if least < 4.5:
             sys.exit("contrast of text: %.2f" % least)
+        same("the place of no flame graph", 0, b.run("$('flame').offsetHeight"))
         same("outside of the page", [0, 0], b.run(
             "[document.documentElement.scrollWidth - innerWidth,"
             " document.documentElement.scrollHeight - innerHeight]"))
     b.shape(1280, 720, False)
     b.wait("size", "$('c').width === innerWidth")
+
+
+# Parts of the heading that overlap, leave the window, or cover frames.
+HEADING = """(() => {
+  const parts = ["details", "head", "search", "found", "reset", "compare"].map(id =>
+    [id, $(id).getBoundingClientRect()]).filter(([, r]) => r.width), bad = [];
+  const top = Math.min(...frames.filter(f => f.shown).map(f => f.rect.getBoundingClientRect().top));
+  parts.forEach(([id, a], i) => {
+    if (a.right > innerWidth || a.left < 0 || a.bottom > top) bad.push([id, a.right, a.bottom, top]);
+    for (const [other, c] of parts.slice(i + 1))
+      if (Math.min(a.right, c.right) > Math.max(a.left, c.left) &&
+        Math.min(a.bottom, c.bottom) > Math.max(a.top, c.top)) bad.push([id, other, a.bottom, c.top]);
+  });
+  return [parts.length, bad];
+})()"""
 
 
 def flame(b, url):
@@ -446,6 +462,9 @@ def flame(b, url):
                                 (3840, 2160, False)):
         b.shape(width, height, dark)
         b.frame()
+        b.run("$('words').value = 'load'; search(); zoom(frames[2]); show(frames[2])")
+        same("the heading at %d" % width, [6, []], b.run(HEADING))
+        b.run("$('words').value = ''; search(); zoom(all); show()")
         color = b.run("getComputedStyle(document.documentElement).backgroundColor"
                       ".match(/[0-9]+/g).map(Number)")
         same("a light flame graph", not dark, sum(color[:3]) > 384)

@@ -7,7 +7,8 @@
 # maxima, of slices in slices, of functions, of a ring that was cut, and of the kernel: of a hundred
 # signals and of a program that does system calls alone. Where Chromium is installed and starts, it
 # draws the pages at three zooms, and each column that one of these slices fills is filled; what
-# threads do follows from the switches.
+# threads do follows from the switches. Where flamegraph.pl is (Debian has it in
+# libdevel-nytprof-perl), it makes the totals of flame.svg from flame.folded.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
@@ -17,6 +18,9 @@ CUT=$BUILD/tests/mount/views/cut
 mount_tree
 s=$S/pictures
 pages=
+nytprof=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+FLAMEGRAPH=${FLAMEGRAPH:-$(command -v flamegraph.pl || { [ -r $nytprof ] && echo $nytprof; })}
+[ -n "$FLAMEGRAPH" ] || echo "# there is no flamegraph.pl"
 # begin [RULE…]: of programs, with the contexts that pictures need
 begin() {
 	mkdir "$s" || fail "mkdir"
@@ -37,6 +41,12 @@ end() {
 		>"$d/judged" 2>&1 ||
 		fail "$1: $(tail -c 3000 "$d/judged")"
 	checks=$((checks + 1))
+	[ -z "$FLAMEGRAPH" ] || ! [ -s "$d/flame.folded" ] || {
+		perl "$FLAMEGRAPH" --minwidth=0 "$d/flame.folded" >"$d/theirs.svg" 2>"$d/flamed" &&
+			python3 "$top/tests/lib/judge_flame.py" "$d/theirs.svg" "$d/flame.svg" \
+				>"$d/flamed" 2>&1 || fail "$1: $(tail -n 3 "$d/flamed")"
+		checks=$((checks + 1))
+	}
 	echo "# $1: $(cat "$d/judged") slices, instants, counters, switches, flows"
 	pages="$pages $d"
 	rmdir "$s"

@@ -59,10 +59,10 @@ function layout() {
   lines = narrow ? 3 : 1;
   let y = wrap($("head"), head, lines * LINE, 3) + 10;
   at("search", 6, y);
-  at("compare", narrow ? 200 : 520, y + 18);
-  at("found", narrow ? 6 : 200, y += narrow ? 46 : 18);
+  at("compare", narrow ? 200 : 520, y + 14);
+  at("found", narrow ? 6 : 200, y += narrow ? 42 : 14);
   at("reset", narrow ? 200 : 400, y);
-  TOP = y + 16;
+  TOP = y + 20;
 }
 function draw() {
   width = Math.max(200, innerWidth);
