@@ -309,6 +309,41 @@ check_save() {
 	is "rules" 'tick:* if n > 1' "$(cat "$S/s/user/events")"
 }
 
+check_trace_format() {
+	echo 2 >ctf_version || fail "ctf_version: $(cat error)"
+	check_no_output
+	has "$(head -c 300 "$(find trace -name metadata)")" '"type":"preamble"'
+	has "$(cat config)" '^ctf_version = 2$'
+}
+
+check_glob() {
+	mkdir "$S/web1" "$S/web2"
+	for s in "$S"/*; do echo 'tick:*' >"$s/user/events"; done
+	for s in "$S"/web*; do echo start >"$s/control"; done
+	is "started" 2 "$(cat "$S"/*/status | grep -c '^state active')"
+	for s in "$S"/web*; do echo stop >"$s/control"; done
+	is "stopped" 3 "$(cat "$S"/*/status | grep -c '^state inactive')"
+	rmdir "$S"/web* || fail "destroy --glob"
+	is "left" s "$(ls "$S")"
+}
+
+check_map() {
+	mkdir user/maps/m user/maps/p
+	echo 'tick:* by $event topk(3)' >user/maps/m/rules
+	echo 'tick:* by $provider' >>user/maps/m/rules
+	echo 'tick:* by $ctx.vpid, $ctx.vuid, $ctx.cpu_id' >user/maps/p/rules
+	echo 100 >user/maps/p/max_keys
+	echo start >control
+	tick 10
+	tick 20
+	is "by name and by provider" "30 tick:tock 30 tick" \
+		"$(awk '/^#/ { getline; print $1, $2 }' user/maps/m/values | tr '\n' ' ' | sed 's/ $//')"
+	is "of two programs" 30 "$(awk '/^#/ { on = 1; next } on { n += $1; id[$2] = 1 }
+		END { for (i in id) k++; print k == 2 ? n : "programs: " k }' user/maps/p/values)"
+	has "$(cat user/maps/m/values.json)" '"key":{"$provider":"tick"},"events":30'
+	has "$(cat user/maps/m/values.sql)" "tick:tock"
+}
+
 check_clear() {
 	check_no_output
 	for s in "$S"/*; do echo clear >"$s/control"; done
