@@ -469,32 +469,15 @@ static __attribute__((noinline)) void record(struct trail__tp *tp, void *data, s
 		record_again(tp, &h, NULL, 0);
 }
 
-/*
- * Rejects by the first test of the filter alone, before anything is pushed on the stack.
- */
-static inline __attribute__((always_inline)) bool rejected(struct trail__tp *tp, const void *data,
-							   size_t len)
-{
-	const struct slot *slot =
-		__atomic_load_n((const struct slot *const *)&tp->slot, __ATOMIC_ACQUIRE);
-	uint64_t seq;
-
-	if (!slot)
-		return false;
-	seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
-	return unlikely(__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & SLOT_QUICK) &&
-	       quick_test(&slot->quick, data, len) == QUICK_REJECTS && still(slot, seq);
-}
-
 TRAIL_EXPORT void trail__record_at(struct trail__tp *tp, void *data, size_t len, size_t unwritten,
 				   const void *ip)
 {
-	if (!rejected(tp, data, len))
+	if (!settled(tp, data, len))
 		record(tp, data, len, unwritten, ip ? ip : __builtin_return_address(0));
 }
 
 TRAIL_EXPORT void trail__record(struct trail__tp *tp, void *data, size_t len)
 {
-	if (!rejected(tp, data, len))
+	if (!settled(tp, data, len))
 		record(tp, data, len, 0, __builtin_return_address(0));
 }
