@@ -139,9 +139,9 @@ struct tracer {
 	bool only_unwritten;	/* … and trace images have only packets that no output has */
 	char hostname[65];
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
-	struct cds_list_head sessions;          /* struct session */
+	/* of struct session, and aligned as one: a loop makes a pointer to one of the head, too */
+	_Alignas(max_align_t) struct cds_list_head sessions, drafts;    /* drafts: staging.c */
 	uint32_t session_count;
-	struct cds_list_head drafts;            /* struct session, too: staging.c */
 	struct maps *maps;                      /* map/map.h; constant */
 	struct reclaimer *reclaimer;            /* verb/reclaim.h; constant */
 	struct cds_list_head apps;              /* struct app */
