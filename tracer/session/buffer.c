@@ -15,6 +15,7 @@
 
 #define BITS32_REGION_MAX (UINT64_C(256) << 20) /* bytes of a buffer of 32-bit applications */
 #define BITS32_RINGS_MIN 4u
+#define UNUSABLE_MAX 8u                 /* buffers that a group gives up */
 
 struct stream_files *buffer_files(const struct session *s, struct buffer *b, uint32_t ring)
 {
@@ -188,19 +189,42 @@ static bool fit_word_size(const struct trace *t, struct region_geometry *geo)
 	return region_size(geo) <= BITS32_REGION_MAX;
 }
 
+/*
+ * Whether later programs need another buffer than this one, because a program wrote over its rings:
+ * what they record there would neither be shown nor counted. *given_up: buffers of which this is
+ * known. A program that does it again and again does not fill the memory.
+ */
+static bool give_up(const struct channel *c, struct buffer *b, uint32_t *given_up)
+{
+	if (!b->unusable && !c->kernel && *given_up < UNUSABLE_MAX && region_unusable(b->region)) {
+		b->unusable = true;
+		session_failed(c->session,
+			       "channel %s: a program wrote over the counters of its buffer: programs "
+			       "that begin now, or after stop and start, get another one",
+			       c->name);
+	}
+	*given_up += b->unusable;
+	return b->unusable;
+}
+
 int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid,
 		 struct buffer **out)
 {
 	struct channel *c = cl->channel;
 	struct region_geometry geo = geometry(c, kind, pid);
 	struct tracer *t = c->session->tracer;
+	uint32_t given_up = 0;
+	bool first = true;
 	struct region *r;
 	int err;
 
-	cds_list_for_each_entry(*out, &cl->buffers, node)
+	cds_list_for_each_entry(*out, &cl->buffers, node) {
+		first &= (*out)->ordinal != 0;
 		if ((*out)->region->geo.kind == kind &&
-		    (kind == TRAIL_RINGS_CPU || (*out)->pid == pid))
+		    (kind == TRAIL_RINGS_CPU || (*out)->pid == pid) &&
+		    !give_up(c, *out, &given_up))
 			return 0;
+	}
 	err = fit_word_size(cl->trace, &geo) ? quota_buffer(c->session, cost(c, region_size(&geo)))
 					     : -EDQUOT;
 	if (err)
@@ -212,7 +236,10 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 			channel_refuse_buffer(c, err);
 		return err;
 	}
-	*out = group_adopt(cl, r, per_cpu(c, kind, pid) ? 0 : cl->next_ordinal + !cl->next_ordinal,
+	*out = group_adopt(cl, r,
+			   first && per_cpu(c, kind, pid)
+				   ? 0
+				   : cl->next_ordinal + !cl->next_ordinal,
 			   pid);
 	if (!*out) {
 		region_put(r);

@@ -329,6 +329,7 @@ struct buffer {
 	uint32_t ordinal;                       /* 0: the CPU rings; others: rings for threads */
 	uint32_t pid;	/* of the process with these thread rings; 0: the daemon */
 	bool kept;	/* the keeper has it, or buffers_keep is passing it */
+	bool unusable;	/* a program wrote over its rings: later ones get another buffer */
 	struct stream_files **logs;             /* of each ring; NULL: none yet, or no output */
 };
 

@@ -32,6 +32,7 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 		      uint32_t ring, bool files)
 {
 	struct stream_files *log = files ? buffer_files(cl->channel->session, b, ring) : NULL;
+	bool cpus = !b->ordinal || b->region->geo.kind == TRAIL_RINGS_CPU;
 	struct stream *st;
 
 	if (!array_double(set->streams, set->count) || (files && !log))
@@ -45,12 +46,16 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 		.ring = ring,
 		.class = cl->stream,
 		.instance_id = b->ordinal ? (uint64_t)b->ordinal << 16 | ring : ring,
-		.cpu = b->ordinal ? 0 : ring,
+		.cpu = cpus ? ring : 0,
 	};
 	snprintf(st->channel, sizeof(st->channel), "%s", cl->channel->name);
 	if (!b->ordinal) {
 		snprintf(st->name, sizeof(st->name), "cpu%u", ring);
 		snprintf(st->file, sizeof(st->file), "%s_%u", st->channel, ring);
+	} else if (cpus) {
+		/* In the place of one that a program wrote over. */
+		snprintf(st->name, sizeof(st->name), "cpu%u-%u", ring, b->ordinal);
+		snprintf(st->file, sizeof(st->file), "%s_%" PRIu64, st->channel, st->instance_id);
 	} else {
 		snprintf(st->name, sizeof(st->name),
 			 cl->channel->kernel ? "statedump"

@@ -13,6 +13,9 @@
  *   tallies    tallies of the rings that cannot be true
  *   heads      heads and tallies that cannot be true
  *   losses     numbers of losses that cannot be true
+ *   front      0xab over the writer's words of the rings
+ *   ones       0xff there
+ *   rings      0xab over all of the rings, up to their data
  *   data       bytes over all events, which make no event any more
  *   sources    losses in other buffers, which rings of programs do not have
  *   limit      nothing, but from now on the program gets no address space
@@ -92,6 +95,12 @@ static void spoil(uint8_t *base, size_t size, const char *what)
 	for (uint32_t i = 0; i < h.ring_count && !strcmp(what, "data"); i++)
 		memset((uint8_t *)ring_of(base, &h, i) + h.data_offset, 0xff,
 		       h.subbuf_size * h.subbuf_count);
+	for (uint32_t i = 0; i < h.ring_count && !strcmp(what, "front"); i++)
+		memset(ring_of(base, &h, i), 0xab, 72);
+	for (uint32_t i = 0; i < h.ring_count && !strcmp(what, "ones"); i++)
+		memset(ring_of(base, &h, i), 0xff, 72);
+	for (uint32_t i = 0; i < h.ring_count && !strcmp(what, "rings"); i++)
+		memset(ring_of(base, &h, i), 0xab, h.data_offset);
 	for (uint32_t i = 0; i < h.ring_count; i++)
 		spoil_ring(ring_of(base, &h, i), what);
 }

@@ -100,6 +100,37 @@ for what in tallies heads losses sources; do
 	rmdir "$s"
 done
 
+# --- rings with which nothing could be recorded: later programs get others, and so does one that
+# recorded before, with the next start
+shown() { grep -c spoil:tick "$s/text"; }
+for mode in discard overwrite; do
+	for what in heads front ones rings losses; do
+		session $what $mode user/channels/channel0/loss_mode
+		"$spoiler" 3 $what || fail "$what: $?"
+		before=$(shown)
+		for cpu in 0 1; do
+			taskset -c $cpu "$spoiler" 5 2>/dev/null || "$spoiler" 5 || fail "after $what: $?"
+		done
+		is "$mode, $what: shown of later programs" $((before + 10)) "$(shown)"
+		has "$(cat "$s/error")" "wrote over the counters of its buffer"
+		is "$mode, $what: babeltrace2" $((before + 10)) \
+			"$(babeltrace2 "$s/trace" 2>/dev/null | grep -c spoil:tick)"
+		rmdir "$s"
+	done
+done
+session going
+"$spoiler" 2 none "$work/again" >"$work/said" &
+pid=$!
+within 20 grep -q spoilt "$work/said" || fail "the healthy program"
+"$spoiler" 3 front || fail "front: $?"
+put stop "$s/control"
+put clear "$s/control"
+put start "$s/control"
+touch "$work/again"
+wait $pid || fail "the healthy program: $?"
+is "shown after the next start" 2 "$(shown)"
+rmdir "$s"
+
 # --- bytes that are no events, in many small sub-buffers: a look at the last second of a stopped
 # session does not walk over them once for each sub-buffer
 look() { # WHAT: sets cpu, the time that the daemon needs for `top`

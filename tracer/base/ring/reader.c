@@ -126,6 +126,28 @@ bool ring_spoiled(const struct stream *s)
 	       !lost_is_possible(s->region, load(&ring_of(s)->lost));
 }
 
+bool region_unusable(const struct region *r)
+{
+	for (uint32_t i = 0; i < r->geo.ring_count; i++) {
+		const struct stream s = { .region = (struct region *)r, .ring = i };
+		const struct trail_ring *ring = region_ring(r, i);
+		/* The head first: what is consumed only grows, and then the difference shrinks. */
+		uint64_t head =
+			__atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
+		uint64_t tally = tallied(&s, head);
+		uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE);
+		uint64_t held = capacity(&r->geo) + 2 * r->geo.subbuf_size;
+
+		if (ring_written(&s, head) + r->geo.subbuf_size < head ||
+		    (r->geo.mode == TRAIL_MODE_DISCARD && head > held &&
+		     head - held > consumed) ||
+		    tally > (head + held) / TRAIL_HEADER_COMPACT ||
+		    !lost_is_possible(r, load(&ring->lost)))
+			return true;
+	}
+	return false;
+}
+
 void ring_mark(const struct stream *s, struct ring_mark *m)
 {
 	const struct trail_ring *ring = ring_of(s);

@@ -36,6 +36,11 @@ uint64_t ring_oldest(const struct stream *s, uint64_t head);
  * what the ring can hold, such a number of losses as none.
  */
 bool ring_spoiled(const struct stream *s);
+/*
+ * Whether a ring of the region has a position, a tally or losses with which no later event could be
+ * recorded or counted. Never true of rings that no program wrote over.
+ */
+bool region_unusable(const struct region *r);
 /* Bytes that were ever written; of a head that cannot be true, what the ring can hold. */
 uint64_t ring_written(const struct stream *s, uint64_t head);
 /* Bytes that the ring holds and its output has not written, or its relay has not confirmed. */
