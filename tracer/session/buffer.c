@@ -199,8 +199,8 @@ static bool give_up(const struct channel *c, struct buffer *b, uint32_t *given_u
 	if (!b->unusable && !c->kernel && *given_up < UNUSABLE_MAX && region_unusable(b->region)) {
 		b->unusable = true;
 		session_failed(c->session,
-			       "channel %s: a program wrote over the counters of its buffer: programs "
-			       "that begin now, or after stop and start, get another one",
+			       "channel %s: a program wrote over the counters of its buffer: "
+			       "programs that begin now, or after stop and start, get another one",
 			       c->name);
 	}
 	*given_up += b->unusable;

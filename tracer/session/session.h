@@ -339,9 +339,8 @@ struct stream_group {
 	struct trace *trace;                    /* referenced */
 	struct md_stream *stream;               /* owned by the trace */
 	struct event_id *ids;                   /* open addressing, id_size a power of two */
-	uint32_t id_size, id_count;
+	uint32_t id_size, id_count, switch_size;
 	struct event_switch *switches;          /* switch_size, by event id */
-	uint32_t switch_size;
 	struct cds_list_head buffers;           /* struct buffer */
 	uint32_t next_ordinal;
 	bool full_reported;                     /* that events got no id */

@@ -131,6 +131,7 @@ agree "stats after kill -9" held stats
 awk 'NR == FNR { n[$1] = $2; next } { d += n[$1] - $2 } END { exit d < -2 || d > 2 }' \
 	"$work/sold" "$work/map" || fail "the map after kill -9: $(diff "$work/sold" "$work/map")"
 lost "a killed program" "0 0 0"
+all=$(key events "$work/all")
 kill -9 $(daemon_pids)
 within 20 daemon_ended || fail "the daemon lives"
 umount -l "$MNT" 2>/dev/null || fusermount3 -u -z "$MNT"
@@ -138,7 +139,9 @@ mount_tree
 ask
 agree "counts of the next daemon" held counts
 agree "stats of the next daemon" held stats
-is "values begin again, and say when" "0 yes" "$(key events "$work/all") $(awk '$1 == "since" { print "yes" }' "$work/all")"
+is "counted values outlive the daemon" "$all" "$(key events "$work/all")"
+is "values of fields begin again, and say when" "0 yes" \
+	"$(key events "$work/items") $(awk '$1 == "since" { print "yes" }' "$work/items")"
 "$SELLER" 8192 2 </dev/null >/dev/null || fail "seller"
 ask
 judge_trace
