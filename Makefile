@@ -149,7 +149,7 @@ check:					## say and install what is missing, build, run all tests
 	@$(MAKE) deps
 	@tools/deps.sh --try multilib vm
 	@tools/deps.sh --try analyses
-	@$(MAKE) check-built
+	@$(MAKE) $(if $(findstring -j,$(MAKEFLAGS)),,-j$$(nproc)) check-built
 
 check-built: all tests			## all tests, with the packages that are installed
 	@$(RUN) $(TESTS)
