@@ -80,7 +80,7 @@ def look(b, directory):
                     for r in Runs(events, True).all if r.known and r.cpu == cpu]
             found = b.run("%s(%d, %s)" % (BLANK, cpu, json.dumps(want)))
             if found[1]:
-                sys.exit("zoom %d, CPU %d: %d columns are filled in which nobody is known to run"
+                sys.exit("zoom %d, CPU %d: %d columns are filled in which no thread is known to run"
                          % (zoom, cpu, found[1]))
             blank += found[0]
     if b.errors():

@@ -11,7 +11,7 @@ ENDED = 16 | 32         # states of threads that have ended
 
 
 class Run:
-    """A thread on a CPU; end -1: up to the last event; known False: nobody knows how long."""
+    """A thread on a CPU; end -1: up to the last event; known False: its end is not known."""
 
     def __init__(self, cpu, begin, tid):
         self.cpu, self.begin, self.tid, self.end, self.known = cpu, begin, tid, -1, True

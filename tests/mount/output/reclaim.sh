@@ -44,7 +44,7 @@ put reclaim "$s/control"
 # (A ring in which an event is new keeps a quarter.)
 reclaimed() { put reclaim "$s/control" && small; }
 within 20 reclaimed || fail "resident: $(cat "$s/user/channels/c/status")"
-# … and goes on, through the memory that was given back, while more is
+# … and continues, through the memory that was given back, while more is
 mkfifo "$work/go"
 one_cpu "$FILLER" 60000 0 20 <"$work/go" >"$work/end" &
 app=$!

@@ -24,7 +24,7 @@ mkdir "$s" && put trail:log "$s/user/events" && put start "$s/control" || fail "
 seq -f 'message %g' 10 >"$MNT/log"
 grep -q ' no .*resend\|older than 6.9' "$work/daemon.log" && skip "requests are not sent again here"
 
-# once VERB COUNT: after it there are so many snapshots
+# once VERB COUNT: after it there are COUNT snapshots
 once() {
 	: >"$HOLD"
 	printf '%s\n' "$1" >"$s/control" 2>"$work/said" &

@@ -10,7 +10,7 @@ ticker=$BUILD/tests/lib/ticker
 mount_tree -o tz=UTC
 T=$MNT/triggers
 
-# hits SESSION N: the trigger has taken so many snapshots
+# hits SESSION N: the trigger has taken N snapshots
 hits() { [ "$(ls "$S/$1/snapshots" | wc -l)" = "$2" ]; }
 recorder() {
 	mkdir "$S/$1" && put 'tick:*' "$S/$1/user/events" && put start "$S/$1/control"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 300
 #
-# Where inclusion sets leave threads out, pictures show no thread that runs when it did not: a second
-# session records each switch of all CPUs in the meantime, and each run of a thread in chrome.json
-# and timeline.html must be one there, from one switch of its CPU to the next. A CPU runs one thread
-# at a time. Where Chromium is installed and starts, a CPU's row is blank when nobody knows what the
-# CPU runs.
+# Where inclusion sets leave threads out, pictures show no thread as running when it did not run: a
+# second session records each switch of all CPUs in the meantime, and each run of a thread in
+# chrome.json and timeline.html must be one there, from one switch of its CPU to the next. A CPU
+# runs one thread at a time. Where Chromium is installed and starts, a CPU's row is blank when no
+# record says what the CPU runs.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"

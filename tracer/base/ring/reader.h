@@ -96,9 +96,10 @@ bool ring_holds(const struct stream *s, uint64_t k);
 uint64_t ring_first_ts(const struct stream *s, uint64_t from, const struct ring_piece *p,
 		       uint64_t after);
 /*
- * Gives back the memory of sub-buffers that a reader has consumed or that were cleared; of those
- * whose events are all older, if that is not 0; then also of a flight recorder's that nobody read:
- * they count as overwritten. Two sub-buffers stay, and a quarter of the ring unless it is idle.
+ * Gives back the memory of sub-buffers that a reader has consumed or that were cleared. If `older`
+ * is not 0, it takes only sub-buffers whose events are all older than that time (ns), and in a
+ * flight recorder also sub-buffers that no reader has read: their events count as overwritten. Two
+ * sub-buffers stay, and a quarter of the ring unless it is idle.
  * Writers may record meanwhile. Without locks: it takes 1 ms for some MiB.
  */
 void ring_reclaim(const struct stream *s, uint64_t older, bool idle);

@@ -124,8 +124,8 @@ static void note_reclaimed(struct trail_ring *ring, uint64_t pos)
 }
 
 /*
- * Frees one stretch behind a fence. The part of it that the head has come too close to stays; false
- * if that is all.
+ * Frees one stretch while a fence keeps writers out of it. It leaves the part that the head has
+ * come too close to. False: that is all of the stretch.
  */
 static bool free_stretch(const struct stream *s, struct stretch st)
 {

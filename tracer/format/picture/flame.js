@@ -37,7 +37,7 @@ function place(f) {
   f.text.textContent = letters < 2 ? "" : name.length <= letters ? f.name :
     name.slice(0, letters - 1).join("") + "…";
 }
-/* A text in at most so many lines of the window's width. Returns where the next one begins. */
+/* Breaks a text into at most `most` lines of the window. Returns where the next one begins. */
 function wrap(e, text, y, most) {
   const letters = [...text], room = Math.max(10, Math.floor((width - 12) / LETTER));
   e.replaceChildren();

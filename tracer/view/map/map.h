@@ -172,7 +172,7 @@ bool map_event_first(const struct map_rule *r, const struct map_shape *shape,
 /* The row of the key; a new one counts in the share of the session's owner. NULL: no room. */
 struct map_row *map_get_row(struct map *m, const struct map_rule *r, struct map_state *st,
 			    const struct map_key *k);
-/* ns since the epoch: when the values of the rule began; NULL: those of the map. */
+/* When the values of the rule began, ns since the epoch; r NULL: when the values of the map did. */
 int64_t map_since(const struct map *m, const struct map_rule *r);
 
 /* pairs.c; caller holds map.lock */
