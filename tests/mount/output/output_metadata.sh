@@ -72,11 +72,11 @@ faulty_disk
 echo 'rename EIO' >"$control"
 session faulty "$disk/faulty"
 "$ticker" 10 0 || fail ticker
-ill() { : <"$s/text" && grep -q '^output_error' "$s/status"; }
+# A pass that has nothing to write takes the error back for a moment.
+ill() { : <"$s/text" && grep -q '^output_error Input/output error' "$s/status"; }
 within 20 ill || fail "a failed rename is not reported: $(cat "$s/status")"
 for attempt in 1 2 3; do
-	: <"$s/text"
-	has "$(cat "$s/status")" '^output_error Input/output error'
+	within 20 ill || fail "attempt $attempt: $(cat "$s/status")"
 done
 : >"$control"
 well() { ! grep -q '^output_error' "$s/status"; }
@@ -91,7 +91,6 @@ put clear "$s/control"
 echo 'write EIO' >"$control"
 "$ticker" 10 0 || fail ticker
 within 20 ill || fail "a failed write is not reported: $(cat "$s/status")"
-has "$(cat "$s/status")" '^output_error Input/output error'
 : >"$control"
 within 20 well || fail "it does not recover: $(cat "$s/status")"
 put stop "$s/control"
