@@ -219,7 +219,8 @@ static void apply_records(struct follower *f, uint64_t until)
 	while (i < f->count && f->records[i].time <= until)
 		apply_record(f, &f->records[i++]);
 	f->count -= i;
-	memmove(f->records, f->records + i, f->count * sizeof(*f->records));
+	if (f->count)
+		memmove(f->records, f->records + i, f->count * sizeof(*f->records));
 }
 
 /* Reads all records up to now into the table, and those before the time of an event. */
