@@ -84,7 +84,8 @@ static uint8_t *some_ring(const struct slot *slot)
 void slot_lost(const struct slot *slot, uint64_t n)
 {
 	/* Hits that no filter judges are counted as those that were not missed. */
-	if ((slot->flags & (SLOT_COUNT | SLOT_EXTRA)) == SLOT_COUNT &&
+	if ((__atomic_load_n(&slot->flags, __ATOMIC_RELAXED) & (SLOT_COUNT | SLOT_EXTRA)) ==
+		    SLOT_COUNT &&
 	    !slot->mapping->counts_only)
 		slot_count(slot, n);
 	else

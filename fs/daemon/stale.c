@@ -189,7 +189,7 @@ enum stale stale_look(const char *state_dir, const char *path)
 	what = look(connection, table, path, &why);
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
 	if (what != STALE_ALIVE && (connection >= 0 || table >= 0) && is_unused(state_dir)) {
-		/* Somebody who unmounted it expects nothing of it. */
+		/* A user who has unmounted it does not expect it to continue. */
 		if (what != STALE_UNMOUNTED)
 			say(SAY_WARNING,
 			    "the mount of the daemon before this one is not continued: %s", why);

@@ -155,6 +155,23 @@ know_pids() {
 	[ -x "$BUILD/tests/lib/kernel_pid" ] || skip "there is no kernel_pid"
 	kernel_pid $$ >"$work/number" 2>&1 || skip "$(cat "$work/number")"
 }
+# start_caller: a process that makes N calls of getppid at each `call N`. caller is its id, number
+# the kernel's, and `mine` a rule for its calls alone. It ends when descriptor 8 is closed.
+start_caller() {
+	[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] ||
+		skip "no system calls are traced here"
+	mkfifo "$work/orders" "$work/answers"
+	"$BUILD/tests/lib/calls" <"$work/orders" >"$work/answers" &
+	caller=$!
+	exec 8>"$work/orders" 9<"$work/answers"
+	number=$(kernel_pid $caller)
+	mine="syscall:entry:getppid if \$ctx.tid == $number"
+}
+call() {
+	echo "$1" >&8
+	read -r answer <&9
+	is "the caller's id" "$number" "$answer"
+}
 with_kernel_pid="-D_GNU_SOURCE= -include $top/tests/lib/kernel_pid.h"
 
 # same_text SESSION: babeltrace2 (in $work/bt) and text (in $work/text) agree on it, but for what

@@ -214,12 +214,12 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 	struct region_geometry geo = geometry(c, kind, pid);
 	struct tracer *t = c->session->tracer;
 	uint32_t given_up = 0;
-	bool first = true;
+	bool no_cpu_rings = true;       /* no buffer has ordinal 0 */
 	struct region *r;
 	int err;
 
 	cds_list_for_each_entry(*out, &cl->buffers, node) {
-		first &= (*out)->ordinal != 0;
+		no_cpu_rings &= (*out)->ordinal != 0;
 		if ((*out)->region->geo.kind == kind &&
 		    (kind == TRAIL_RINGS_CPU || (*out)->pid == pid) &&
 		    !give_up(c, *out, &given_up))
@@ -237,7 +237,7 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 		return err;
 	}
 	*out = group_adopt(cl, r,
-			   first && per_cpu(c, kind, pid)
+			   no_cpu_rings && per_cpu(c, kind, pid)
 				   ? 0
 				   : cl->next_ordinal + !cl->next_ordinal,
 			   pid);

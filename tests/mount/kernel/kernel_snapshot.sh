@@ -7,14 +7,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_kernel -o tz=UTC
 T=$MNT/triggers
-[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] ||
-	skip "no system calls are traced here"
-mkfifo "$work/orders" "$work/answers"
-"$BUILD/tests/lib/calls" <"$work/orders" >"$work/answers" &
-caller=$!
-exec 8>"$work/orders" 9<"$work/answers"
-number=$(kernel_pid $caller)
-mine="syscall:entry:getppid if \$ctx.tid == $number"
+start_caller
 recorder() {
 	mkdir "$S/$1" && put "$mine" "$S/$1/kernel/events" && put start "$S/$1/control"
 }
@@ -28,8 +21,7 @@ recorder "late$mark"
 trigger late
 hits() { [ "$(ls "$S/$1/snapshots" | wc -l)" = "$2" ]; }
 for i in $(seq 10); do
-	echo 1 >&8
-	read -r answer <&9
+	call 1
 	for s in early late; do
 		within 20 hits "$s$mark" "$i" ||
 			fail "$s, hit $i: $(cat "$T/$s/status" "$S/$s$mark/error")"

@@ -8,21 +8,8 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_kernel
 G=$MNT/triggers
-[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] ||
-	skip "no system calls are traced here"
-
-# A process that makes N calls of getppid each time it is asked to: the conditions ask for its id.
-mkfifo "$work/orders" "$work/answers"
-"$BUILD/tests/lib/calls" <"$work/orders" >"$work/answers" &
-caller=$!
-exec 8>"$work/orders" 9<"$work/answers"
-call() { # N
-	echo "$1" >&8
-	read -r answer <&9
-	is "the caller's id" "$number" "$answer"
-}
-number=$(kernel_pid $caller)
-mine="syscall:entry:getppid if \$ctx.tid == $number"
+# The conditions ask for the id of this process.
+start_caller
 
 # trigger NAME CONDITION ACTION…
 trigger() {

@@ -68,7 +68,8 @@ void region_counts_clear(const struct region *r, uint32_t ids)
 			struct trail_counter *c = counter(r, i, id);
 			uint64_t n = total(c);
 
-			if (!ring_count_is_possible(r, n)) {    /* nor is what is added to it */
+			/* Later hits could not be told from it. */
+			if (!ring_count_is_possible(r, n)) {
 				__atomic_store_n(&c->hits, 0, __ATOMIC_RELAXED);
 				__atomic_store_n(&c->added, 0, __ATOMIC_RELAXED);
 				n = 0;

@@ -115,19 +115,26 @@ static uint64_t tallied(const struct stream *s, uint64_t head)
 	return since(commits(ring_of(s), head), head / s->region->geo.subbuf_size);
 }
 
+static bool head_is_possible(const struct stream *s, uint64_t head)
+{
+	return ring_written(s, head) + s->region->geo.subbuf_size >= head;
+}
+
 bool ring_spoiled(const struct stream *s)
 {
 	struct ring_mark m;
 
 	ring_mark(s, &m);
 	/* Half: the mark of a busy ring may have a tally that is a little newer than its head. */
-	return ring_written(s, m.head) + s->region->geo.subbuf_size < m.head ||
+	return !head_is_possible(s, m.head) ||
 	       m.events < m.tally / 2 ||
 	       !lost_is_possible(s->region, load(&ring_of(s)->lost));
 }
 
 bool region_unusable(const struct region *r)
 {
+	uint64_t held = capacity(&r->geo) + 2 * r->geo.subbuf_size;
+
 	for (uint32_t i = 0; i < r->geo.ring_count; i++) {
 		const struct stream s = { .region = (struct region *)r, .ring = i };
 		const struct trail_ring *ring = region_ring(r, i);
@@ -136,9 +143,8 @@ bool region_unusable(const struct region *r)
 			__atomic_load_n(&ring->head, __ATOMIC_ACQUIRE) & TRAIL_HEAD_MASK;
 		uint64_t tally = tallied(&s, head);
 		uint64_t consumed = __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE);
-		uint64_t held = capacity(&r->geo) + 2 * r->geo.subbuf_size;
 
-		if (ring_written(&s, head) + r->geo.subbuf_size < head ||
+		if (!head_is_possible(&s, head) ||
 		    (r->geo.mode == TRAIL_MODE_DISCARD && head > held &&
 		     head - held > consumed) ||
 		    tally > (head + held) / TRAIL_HEADER_COMPACT ||

@@ -3,8 +3,7 @@
  * Which lines of `control` made a snapshot. If a daemon is killed, the next one gets the writes
  * that were not answered: without this list it would make an unnamed snapshot a second time, and
  * say of a named one that the name is taken. The number of a line is in the session's file before
- * the write is answered; a write has so few lines, and so few writes are not answered, that a short
- * list is enough.
+ * the write is answered. Few writes wait for an answer at one time, so a short list is enough.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -38,7 +37,7 @@ void snapshot_request_done(struct session *s, uint64_t request)
 {
 	struct snapshot_requests *r = s->snapshot_requests;
 
-	/* Without memory, a killed daemon's writes are as any other. */
+	/* If no memory is left, the next daemon executes a write that is sent again. */
 	if (request && !r)
 		r = s->snapshot_requests = calloc(1, sizeof(*r));
 	if (request && r)

@@ -103,7 +103,7 @@ int32_t slices_thread(struct slices *v, const struct slice_class *k, const struc
 
 /*
  * The place of a request: where it began, or one of its device that is free. -1: there is none.
- * *oldest: that of the request of this device that began first; -1: there is none.
+ * *oldest: the index of the request of this device that began first; -1: no request is open.
  */
 static int64_t find_request(const struct slices *v, const struct slice_request *key,
 			    int64_t *oldest)
