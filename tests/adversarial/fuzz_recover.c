@@ -76,7 +76,7 @@ static void make(void)
 	struct tracer *t;
 	struct session *s;
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 
 	snprintf(output, sizeof(output), "%s/out", dir);
@@ -95,8 +95,8 @@ static void make(void)
 		expect(tracer_log(t, &who, "a message of the log", 20, &err) == 0, err.sentence);
 	expect(session_control(s, "stop\n", 0, &err) == 0, err.sentence);
 	c = channel_find(s, DOMAIN_USER, "c");
-	cl = cds_list_first_entry(&c->groups, struct stream_group, node);
-	b = cds_list_first_entry(&cl->buffers, struct buffer, node);
+	group = cds_list_first_entry(&c->groups, struct stream_group, node);
+	b = cds_list_first_entry(&group->buffers, struct buffer, node);
 	save("buffer", b->region->map, b->region->size);
 	session_put(s);
 	tracer_close(t, true);

@@ -67,8 +67,8 @@ static void record(unsigned int n)
 static void spoil(void)
 {
 	struct channel *c = channel_find(s, DOMAIN_USER, "c");
-	struct stream_group *cl = cds_list_first_entry(&c->groups, struct stream_group, node);
-	struct buffer *b = cds_list_first_entry(&cl->buffers, struct buffer, node);
+	struct stream_group *group = cds_list_first_entry(&c->groups, struct stream_group, node);
+	struct buffer *b = cds_list_first_entry(&group->buffers, struct buffer, node);
 	uint8_t *data = (uint8_t *)region_data(b->region, 0);
 
 	for (uint64_t n = rnd(60); n; n--)

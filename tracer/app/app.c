@@ -187,7 +187,7 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
 static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n,
 			  bool too_many)
 {
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct wanted wanted;
 	struct session *s;
 	struct channel *c;
@@ -199,11 +199,12 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event,
 			continue;
 		settled = false;
 		cds_list_for_each_entry(c, &s->channels, node) {
-			cl = app_wanted(c, a, event, &wanted) ? owner_group(c, a) : NULL;
-			if (!cl || group_buffer(cl, TRAIL_RINGS_CPU, 0, &b))
+			group = app_wanted(c, a, event, &wanted) ? owner_group(c, a) : NULL;
+			if (!group || group_buffer(group, TRAIL_RINGS_CPU, 0, &b))
 				continue;
 			/* No filter can judge them now. */
-			if (!c->counts || wanted.size || !slots_count_missed(c, a, cl, b, event, n))
+			if (!c->counts || wanted.size ||
+			    !slots_count_missed(c, a, group, b, event, n))
 				__atomic_fetch_add(&region_ring(b->region, 0)->lost, n,
 						   __ATOMIC_RELAXED);
 			settled = true;

@@ -233,14 +233,14 @@ struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c
 	return p;
 }
 
-bool slots_count_missed(const struct channel *c, const struct app *a, struct stream_group *cl,
+bool slots_count_missed(const struct channel *c, const struct app *a, struct stream_group *group,
 			 struct buffer *b, uint32_t event, uint64_t n)
 {
 	struct picked p = picked_find(c, a->file, event, false, NULL);
 	uint32_t id;
 
-	if (group_find_event(cl, p.digest, &id) &&
-	    group_event(cl, p.digest, picked_event(&p, a->file, event), &id))
+	if (group_find_event(group, p.digest, &id) &&
+	    group_event(group, p.digest, picked_event(&p, a->file, event), &id))
 		return false;
 	if (region_counter_room(b->region, id))
 		return false;

@@ -48,7 +48,7 @@ void prepared_slots_drop(struct layout *layout, struct prepared_slots **list);
  * Counts hits that a process had missed, in a channel that counts them. False: it has no counter
  * for the event.
  */
-bool slots_count_missed(const struct channel *c, const struct app *a, struct stream_group *cl,
+bool slots_count_missed(const struct channel *c, const struct app *a, struct stream_group *group,
 			struct buffer *b, uint32_t event, uint64_t n);
 
 #endif

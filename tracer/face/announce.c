@@ -42,13 +42,13 @@ int tracer_announced(const char *state_dir, struct md_buf *out)
 static uint64_t buffer_bytes(const struct session *s)
 {
 	const struct channel *c;
-	const struct stream_group *cl;
+	const struct stream_group *group;
 	const struct buffer *b;
 	uint64_t sum = 0;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->groups, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
+		cds_list_for_each_entry(group, &c->groups, node)
+			cds_list_for_each_entry(b, &group->buffers, node)
 				sum += b->region->size;
 	return sum;
 }

@@ -32,14 +32,14 @@ static unsigned int forget_kept(struct tracer *t)
 	unsigned int count = 0;
 	struct session *s;
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->groups, node)
-				cds_list_for_each_entry(b, &cl->buffers, node) {
+			cds_list_for_each_entry(group, &c->groups, node)
+				cds_list_for_each_entry(b, &group->buffers, node) {
 					b->kept = false;
 					count++;
 				}

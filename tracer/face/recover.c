@@ -64,7 +64,7 @@ static void note_written(struct session *s, const struct checkpoint_slot *slot, 
 		.lost = slot->lost, .lost_before = slot->lost_before,
 	};
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 	struct stream_files *l;
 
@@ -72,8 +72,8 @@ static void note_written(struct session *s, const struct checkpoint_slot *slot, 
 	if (cleared)
 		end.lost_before = end.lost;
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->groups, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
+		cds_list_for_each_entry(group, &c->groups, node)
+			cds_list_for_each_entry(b, &group->buffers, node)
 				if (b->region->key == slot->key &&
 				    slot->ring < b->region->geo.ring_count &&
 				    (l = buffer_files(s, b, slot->ring)))

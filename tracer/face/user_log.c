@@ -124,7 +124,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	struct md_buf event = MD_BUF_INIT;
 	struct log_target to = { .clock = &s->tracer->clock };
 	struct ring_writer w = { .clock = log_clock, .populate = log_populate, .arg = &to };
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 	uint32_t id;
 	int err;
@@ -134,10 +134,10 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	/* The start of a session with an output makes its owner's trace without an event log. */
 	if (t->log_fd < 0 && trace_open_log(s, t))
 		return -ENOMEM;
-	cl = group_get(c, t, true);
-	err = cl ? group_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
+	group = group_get(c, t, true);
+	err = group ? group_buffer(group, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
 	if (!err)
-		err = group_event_id(cl, log_event(), &id);
+		err = group_event_id(group, log_event(), &id);
 	if (err)
 		return err;
 	context_list_put(&c->contexts, who, &event);
@@ -146,7 +146,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 		md_buf_deinit(&event);
 		return -ENOMEM;
 	}
-	group_switch_on(cl, id);
+	group_switch_on(group, id);
 	to.region = b->region;
 	w.ring = region_ring(b->region, 0);
 	w.data = (uint8_t *)region_data(b->region, 0);

@@ -50,9 +50,9 @@ struct trace *kernel_trace(struct session *s)
 static int create_kchannel(struct channel *c, struct kchannel **out)
 {
 	struct trace *t = kernel_trace(c->session);
-	struct stream_group *cl = t ? group_get(c, t, true) : NULL;
+	struct stream_group *group = t ? group_get(c, t, true) : NULL;
 	struct buffer *b;
-	int ret = cl ? group_buffer(cl, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
+	int ret = group ? group_buffer(group, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
 	struct kchannel *kc = ret ? NULL : calloc(1, sizeof(*kc));
 
 	if (!kc)

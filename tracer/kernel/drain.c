@@ -138,7 +138,7 @@ static void take_rules(struct kchannel *kc, struct coder *co)
 static int update_coder(struct kchannel *kc, struct coder *co, uint32_t generation)
 {
 	struct md_event *e = NULL;
-	struct stream_group *cl = NULL;
+	struct stream_group *group = NULL;
 	struct trace *t;
 	int ret = 0;
 
@@ -150,15 +150,15 @@ static int update_coder(struct kchannel *kc, struct coder *co, uint32_t generati
 	pthread_mutex_lock(&kc->tracer->lock);
 	if (kc->channel) {
 		t = kernel_trace(kc->channel->session);
-		cl = t ? group_get(kc->channel, t, false) : NULL;
+		group = t ? group_get(kc->channel, t, false) : NULL;
 	}
-	if (!cl) {
+	if (!group) {
 		ret = -ENOENT;
 	} else {
 		take_rules(kc, co);
 		co->generation = generation;
 		if (e && !co->drop) {
-			ret = group_event_id(cl, e, &co->id);
+			ret = group_event_id(group, e, &co->id);
 			e = NULL;
 			co->known = !ret;
 		}

@@ -74,14 +74,14 @@ static int write_to_channel(struct channel *c, enum kdump_type type, struct even
 	struct target to = { .clock = &c->session->tracer->clock };
 	struct ring_writer w = { .clock = get_time, .populate = populate_subbuf, .arg = &to };
 	struct trace *t = kernel_trace(c->session);
-	struct stream_group *cl = t ? group_get(c, t, true) : NULL;
+	struct stream_group *group = t ? group_get(c, t, true) : NULL;
 	struct buffer *b = NULL;
 	size_t head = c->kchannel->context_size;
 	uint32_t id;
-	int ret = cl ? group_buffer(cl, TRAIL_RINGS_THREAD, KERNEL_DUMP_RING, &b) : -ENOMEM;
+	int ret = group ? group_buffer(group, TRAIL_RINGS_THREAD, KERNEL_DUMP_RING, &b) : -ENOMEM;
 
 	if (!ret)
-		ret = group_event_id(cl, kdump_event(type), &id);
+		ret = group_event_id(group, kdump_event(type), &id);
 	if (ret)
 		return ret;
 	event_origin_put(who, c->kchannel, bytes);

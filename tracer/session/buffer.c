@@ -66,7 +66,7 @@ static void buffers_changed(struct session *s)
 	session_buffers_parts(s);
 }
 
-struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal,
+struct buffer *group_adopt(struct stream_group *group, struct region *r, uint32_t ordinal,
 			   uint32_t pid)
 {
 	struct buffer *b = calloc(1, sizeof(*b));
@@ -76,19 +76,19 @@ struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t o
 	b->region = r;
 	b->ordinal = ordinal;
 	b->pid = pid;
-	if (ordinal >= cl->next_ordinal)
-		cl->next_ordinal = ordinal + 1;
-	pthread_mutex_lock(&cl->channel->session->tracer->lists_lock);
-	cds_list_add_tail(&b->node, &cl->buffers);
-	pthread_mutex_unlock(&cl->channel->session->tracer->lists_lock);
-	quota_count_buffer(cl->channel->session, (int64_t)cost(cl->channel, r->size));
-	buffers_changed(cl->channel->session);
+	if (ordinal >= group->next_ordinal)
+		group->next_ordinal = ordinal + 1;
+	pthread_mutex_lock(&group->channel->session->tracer->lists_lock);
+	cds_list_add_tail(&b->node, &group->buffers);
+	pthread_mutex_unlock(&group->channel->session->tracer->lists_lock);
+	quota_count_buffer(group->channel->session, (int64_t)cost(group->channel, r->size));
+	buffers_changed(group->channel->session);
 	return b;
 }
 
-void buffer_drop(struct stream_group *cl, struct buffer *b)
+void buffer_drop(struct stream_group *group, struct buffer *b)
 {
-	struct tracer *t = cl->channel->session->tracer;
+	struct tracer *t = group->channel->session->tracer;
 	char name[32];
 
 	snprintf(name, sizeof(name), "%016llx", (unsigned long long)b->region->key);
@@ -97,9 +97,10 @@ void buffer_drop(struct stream_group *cl, struct buffer *b)
 	pthread_mutex_lock(&t->lists_lock);
 	cds_list_del(&b->node);
 	pthread_mutex_unlock(&t->lists_lock);
-	quota_count_buffer(cl->channel->session, -(int64_t)cost(cl->channel, b->region->size));
+	quota_count_buffer(group->channel->session,
+			   -(int64_t)cost(group->channel, b->region->size));
 	buffer_forget_files(b);
-	buffers_changed(cl->channel->session);
+	buffers_changed(group->channel->session);
 	if (t->reading)
 		region_put(b->region);
 	else
@@ -155,13 +156,13 @@ int channel_room(struct channel *c, uint64_t *bytes)
 }
 
 /* The share has no room for this geometry: choose the smallest one, which discards. */
-static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
+static int refuse_buffer(struct stream_group *group, struct region_geometry *geo)
 {
-	struct session *s = cl->channel->session;
+	struct session *s = group->channel->session;
 
-	if (cl->channel->kernel)
+	if (group->channel->kernel)
 		return -EDQUOT;
-	if (cl->channel->counts) {      /* the map says it */
+	if (group->channel->counts) {      /* the map says it */
 		__atomic_fetch_add(&s->buffers_refused, 1, __ATOMIC_RELAXED);
 		return -EDQUOT;
 	}
@@ -169,7 +170,7 @@ static int refuse_buffer(struct stream_group *cl, struct region_geometry *geo)
 		session_failed(s,
 			       "channel %s: the limit of buffers of user %u is reached "
 			       "(user_buffers); events that do not fit count as discarded",
-			       cl->channel->name, s->uid);
+			       group->channel->name, s->uid);
 	geo->mode = TRAIL_MODE_DISCARD;
 	geo->subbuf_size = TRAIL_SUBBUF_MIN;
 	geo->subbuf_count = 2;
@@ -207,10 +208,10 @@ static bool give_up(const struct channel *c, struct buffer *b, uint32_t *given_u
 	return b->unusable;
 }
 
-int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid,
+int group_buffer(struct stream_group *group, enum trail_ring_kind kind, uint32_t pid,
 		 struct buffer **out)
 {
-	struct channel *c = cl->channel;
+	struct channel *c = group->channel;
 	struct region_geometry geo = geometry(c, kind, pid);
 	struct tracer *t = c->session->tracer;
 	uint32_t given_up = 0;
@@ -218,17 +219,17 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 	struct region *r;
 	int err;
 
-	cds_list_for_each_entry(*out, &cl->buffers, node) {
+	cds_list_for_each_entry(*out, &group->buffers, node) {
 		no_cpu_rings &= (*out)->ordinal != 0;
 		if ((*out)->region->geo.kind == kind &&
 		    (kind == TRAIL_RINGS_CPU || (*out)->pid == pid) &&
 		    !give_up(c, *out, &given_up))
 			return 0;
 	}
-	err = fit_word_size(cl->trace, &geo) ? quota_buffer(c->session, cost(c, region_size(&geo)))
-					     : -EDQUOT;
+	err = !fit_word_size(group->trace, &geo) ? -EDQUOT :
+	      quota_buffer(c->session, cost(c, region_size(&geo)));
 	if (err)
-		err = refuse_buffer(cl, &geo);
+		err = refuse_buffer(group, &geo);
 	if (!err)
 		err = region_create(&geo, random_key(), &r);
 	if (err) {
@@ -236,10 +237,10 @@ int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pi
 			channel_refuse_buffer(c, err);
 		return err;
 	}
-	*out = group_adopt(cl, r,
+	*out = group_adopt(group, r,
 			   no_cpu_rings && per_cpu(c, kind, pid)
 				   ? 0
-				   : cl->next_ordinal + !cl->next_ordinal,
+				   : group->next_ordinal + !group->next_ordinal,
 			   pid);
 	if (!*out) {
 		region_put(r);
@@ -254,13 +255,13 @@ static struct buffer *unkept_buffer(struct tracer *t)
 {
 	struct session *s;
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->groups, node)
-				cds_list_for_each_entry(b, &cl->buffers, node)
+			cds_list_for_each_entry(group, &c->groups, node)
+				cds_list_for_each_entry(b, &group->buffers, node)
 					if (!b->kept)
 						return b;
 	return NULL;
@@ -271,13 +272,13 @@ static struct buffer *find_buffer(struct tracer *t, const struct region *r)
 {
 	struct session *s;
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(cl, &c->groups, node)
-				cds_list_for_each_entry(b, &cl->buffers, node)
+			cds_list_for_each_entry(group, &c->groups, node)
+				cds_list_for_each_entry(b, &group->buffers, node)
 					if (b->region == r)
 						return b;
 	return NULL;
@@ -370,14 +371,14 @@ void session_clear_rings(struct session *s)
 	struct stream stream = { 0 };
 	struct ring_mark mark;
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 
 	cds_list_for_each_entry(c, &s->channels, node) {
 		c->filtered = rule_list_has_filter(&c->rules);
 		c->trouble = (struct channel_trouble){ 0 };
-		cds_list_for_each_entry(cl, &c->groups, node)
-			cds_list_for_each_entry(b, &cl->buffers, node) {
+		cds_list_for_each_entry(group, &c->groups, node)
+			cds_list_for_each_entry(b, &group->buffers, node) {
 				barrier(&b->region, 1);
 				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
 					stream.region = b->region;
@@ -386,7 +387,7 @@ void session_clear_rings(struct session *s)
 					clear_ring(region_ring(b->region, i), &mark);
 				}
 				if (c->counts)
-					region_counts_clear(b->region, cl->stream->event_count);
+					region_counts_clear(b->region, group->stream->event_count);
 			}
 	}
 	session_clear_parts(s);

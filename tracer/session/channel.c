@@ -94,12 +94,12 @@ int channel_start(struct channel *c, struct tr_err *err)
 
 void channel_drop(struct channel *c)
 {
-	struct stream_group *cl, *next;
+	struct stream_group *group, *next;
 
 	if (channel_ops(c)->drop)
 		SESSION_LOCKED(c->session, channel_ops(c)->drop(c));
-	cds_list_for_each_entry_safe(cl, next, &c->groups, node)
-		group_drop(cl);
+	cds_list_for_each_entry_safe(group, next, &c->groups, node)
+		group_drop(group);
 	pthread_mutex_lock(&c->session->tracer->lists_lock);
 	cds_list_del(&c->node);
 	pthread_mutex_unlock(&c->session->tracer->lists_lock);

@@ -24,45 +24,45 @@ static struct event_id *id_place(struct event_id *ids, uint32_t size, uint64_t d
 	return &ids[i];
 }
 
-static int id_add(struct stream_group *cl, uint64_t digest, uint32_t id)
+static int id_add(struct stream_group *group, uint64_t digest, uint32_t id)
 {
-	if (2 * (cl->id_count + 1) > cl->id_size) {
-		uint32_t size = cl->id_size ? 2 * cl->id_size : 16;
+	if (2 * (group->id_count + 1) > group->id_size) {
+		uint32_t size = group->id_size ? 2 * group->id_size : 16;
 		struct event_id *ids = calloc(size, sizeof(*ids));
 
 		if (!ids)
 			return -ENOMEM;
-		for (uint32_t i = 0; i < cl->id_size; i++)
-			if (cl->ids[i].digest)
-				*id_place(ids, size, cl->ids[i].digest) = cl->ids[i];
-		free(cl->ids);
-		cl->ids = ids;
-		cl->id_size = size;
+		for (uint32_t i = 0; i < group->id_size; i++)
+			if (group->ids[i].digest)
+				*id_place(ids, size, group->ids[i].digest) = group->ids[i];
+		free(group->ids);
+		group->ids = ids;
+		group->id_size = size;
 	}
-	*id_place(cl->ids, cl->id_size, digest) = (struct event_id){ digest, id };
-	cl->id_count++;
+	*id_place(group->ids, group->id_size, digest) = (struct event_id){ digest, id };
+	group->id_count++;
 	return 0;
 }
 
 /* Grows the array of switches to hold an event id. */
-static int switch_room(struct stream_group *cl, uint32_t id)
+static int switch_room(struct stream_group *group, uint32_t id)
 {
-	uint32_t size = cl->switch_size ? cl->switch_size : 16;
+	uint32_t size = group->switch_size ? group->switch_size : 16;
 
 	while (size <= id)
 		size *= 2;
-	if (size == cl->switch_size)
+	if (size == group->switch_size)
 		return 0;
-	if (!array_extend(cl->switches, cl->switch_size, size))
+	if (!array_extend(group->switches, group->switch_size, size))
 		return -ENOMEM;
-	cl->switch_size = size;
+	group->switch_size = size;
 	return 0;
 }
 
-int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id)
+int group_find_event(const struct stream_group *group, uint64_t digest, uint32_t *id)
 {
 	struct event_id *at =
-		cl->id_size ? id_place(cl->ids, cl->id_size, digest ? digest : 1) : NULL;
+		group->id_size ? id_place(group->ids, group->id_size, digest ? digest : 1) : NULL;
 
 	if (!at || !at->digest)
 		return -ENOENT;
@@ -70,132 +70,133 @@ int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *i
 	return 0;
 }
 
-int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id)
+int group_event(struct stream_group *group, uint64_t digest, struct md_event *e, uint32_t *id)
 {
-	int err;
+	int err = 0;
 
 	if (!e)
 		return -ENOMEM;
-	if (cl->stream->event_count >= GROUP_EVENTS_MAX) {
+	if (group->stream->event_count >= GROUP_EVENTS_MAX) {
 		md_event_destroy(e);
 		return -ENOSPC;
 	}
-	e->id = *id = cl->stream->event_count;
-	if (switch_room(cl, *id)) {
+	e->id = *id = group->stream->event_count;
+	if (switch_room(group, *id)) {
 		md_event_destroy(e);
 		return -ENOMEM;
 	}
 	/* Write the description before an application gets the id: no buffer has an unknown id. */
-	err = cl->trace->log_fd < 0 ? 0 : eventlog_append(cl->trace->log_fd, cl->stream->id, e);
+	if (group->trace->log_fd >= 0)
+		err = eventlog_append(group->trace->log_fd, group->stream->id, e);
 	if (!err) {
-		pthread_mutex_lock(&cl->trace->lock);
-		err = md_stream_add(cl->stream, e);
-		pthread_mutex_unlock(&cl->trace->lock);
+		pthread_mutex_lock(&group->trace->lock);
+		err = md_stream_add(group->stream, e);
+		pthread_mutex_unlock(&group->trace->lock);
 	}
 	if (err) {
 		md_event_destroy(e);
 		return err;
 	}
-	return id_add(cl, digest ? digest : 1, *id);
+	return id_add(group, digest ? digest : 1, *id);
 }
 
 /* Takes back the ids from `first` on, which no application knows yet. */
-static void forget_ids(struct stream_group *cl, uint32_t first)
+static void forget_ids(struct stream_group *group, uint32_t first)
 {
-	struct event_id *ids = calloc(cl->id_size, sizeof(*ids));
+	struct event_id *ids = calloc(group->id_size, sizeof(*ids));
 
 	/* No memory: forgets all ids. Known layouts then get new ids. */
-	cl->id_count = 0;
-	for (uint32_t i = 0; ids && i < cl->id_size; i++)
-		if (cl->ids[i].digest && cl->ids[i].id < first) {
-			*id_place(ids, cl->id_size, cl->ids[i].digest) = cl->ids[i];
-			cl->id_count++;
+	group->id_count = 0;
+	for (uint32_t i = 0; ids && i < group->id_size; i++)
+		if (group->ids[i].digest && group->ids[i].id < first) {
+			*id_place(ids, group->id_size, group->ids[i].digest) = group->ids[i];
+			group->id_count++;
 		}
 	if (!ids)
-		cl->id_size = 0;
-	free(cl->ids);
-	cl->ids = ids;
+		group->id_size = 0;
+	free(group->ids);
+	group->ids = ids;
 }
 
 /*
  * Assigns ids to new events, which stay at the beginning of events; destroys the others. 0 or
  * -errno.
  */
-static int assign_ids(struct stream_group *cl, const uint64_t *digests, struct md_event **events,
+static int assign_ids(struct stream_group *group, const uint64_t *digests, struct md_event **events,
 		      size_t n, size_t *kept)
 {
 	int err = 0;
 
 	*kept = 0;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t id = cl->stream->event_count + (uint32_t)*kept;
+		uint32_t id = group->stream->event_count + (uint32_t)*kept;
 		struct md_event *e = events[i];
 
-		if (err || !group_find_event(cl, digests[i], &e->id)) {
+		if (err || !group_find_event(group, digests[i], &e->id)) {
 			md_event_destroy(e);
 			continue;
 		}
 		e->id = id;
 		err = id >= GROUP_EVENTS_MAX ? -ENOSPC
-		      : switch_room(cl, id)  ? -ENOMEM
-					     : id_add(cl, digests[i] ? digests[i] : 1, id);
+		      : switch_room(group, id)  ? -ENOMEM
+					     : id_add(group, digests[i] ? digests[i] : 1, id);
 		events[(*kept)++] = e;
 	}
 	return err;
 }
 
-int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events,
+int group_events(struct stream_group *group, const uint64_t *digests, struct md_event **events,
 		 size_t n)
 {
-	uint32_t first = cl->stream->event_count;
+	uint32_t first = group->stream->event_count;
 	size_t added = 0, kept;
-	int err = assign_ids(cl, digests, events, n, &kept);
+	int err = assign_ids(group, digests, events, n, &kept);
 
 	/* As in group_event(): on disk before an application can record them. */
-	if (!err && kept && cl->trace->log_fd >= 0)
-		err = eventlog_append_all(cl->trace->log_fd, cl->stream->id, events, kept);
+	if (!err && kept && group->trace->log_fd >= 0)
+		err = eventlog_append_all(group->trace->log_fd, group->stream->id, events, kept);
 	if (!err) {
-		pthread_mutex_lock(&cl->trace->lock);
+		pthread_mutex_lock(&group->trace->lock);
 		while (!err && added < kept) {
-			err = md_stream_add(cl->stream, events[added]);
+			err = md_stream_add(group->stream, events[added]);
 			added += !err;
 		}
-		pthread_mutex_unlock(&cl->trace->lock);
+		pthread_mutex_unlock(&group->trace->lock);
 	}
 	if (err && kept)
-		forget_ids(cl, first + (uint32_t)added);
+		forget_ids(group, first + (uint32_t)added);
 	for (size_t i = added; i < kept; i++)
 		md_event_destroy(events[i]);
 	return err;
 }
 
-int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id)
+int group_event_id(struct stream_group *group, struct md_event *e, uint32_t *id)
 {
 	uint64_t digest;
 
 	if (!e)
 		return -ENOMEM;
 	digest = md_event_digest(e);
-	if (group_find_event(cl, digest, id))
-		return group_event(cl, digest, e, id);
+	if (group_find_event(group, digest, id))
+		return group_event(group, digest, e, id);
 	md_event_destroy(e);
 	return 0;
 }
 
-int group_restore(struct stream_group *cl, struct md_event *e)
+int group_restore(struct stream_group *group, struct md_event *e)
 {
 	uint64_t digest = md_event_digest(e);
 	uint32_t id = e->id;
-	int err = id > MD_EVENT_ID_MAX ? -EINVAL : switch_room(cl, id);
+	int err = id > MD_EVENT_ID_MAX ? -EINVAL : switch_room(group, id);
 
 	if (!err)
-		err = md_stream_add(cl->stream, e);
+		err = md_stream_add(group->stream, e);
 
 	if (err) {
 		md_event_destroy(e);
 		return err == -ENOMEM ? err : 0;
 	}
-	return id_add(cl, digest ? digest : 1, id);
+	return id_add(group, digest ? digest : 1, id);
 }
 
 /* ---- classes and buffers ---- */
@@ -217,43 +218,43 @@ static int set_context(struct md_stream *stream, const struct context_list *l)
 
 struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 {
-	struct stream_group *cl;
+	struct stream_group *group;
 	bool added;
 
-	cds_list_for_each_entry(cl, &c->groups, node)
-		if (cl->trace == t)
-			return cl;
-	if (!create || !(cl = calloc(1, sizeof(*cl))))
+	cds_list_for_each_entry(group, &c->groups, node)
+		if (group->trace == t)
+			return group;
+	if (!create || !(group = calloc(1, sizeof(*group))))
 		return NULL;
-	CDS_INIT_LIST_HEAD(&cl->buffers);
-	cl->channel = c;
-	cl->stream = md_stream_create(c->id, MD_HEADER_COMPACT);
+	CDS_INIT_LIST_HEAD(&group->buffers);
+	group->channel = c;
+	group->stream = md_stream_create(c->id, MD_HEADER_COMPACT);
 	pthread_mutex_lock(&t->lock);
-	added = cl->stream && set_context(cl->stream, &c->contexts) == 0 &&
-		md_trace_add(t->md, cl->stream) == 0;
+	added = group->stream && set_context(group->stream, &c->contexts) == 0 &&
+		md_trace_add(t->md, group->stream) == 0;
 	pthread_mutex_unlock(&t->lock);
 	if (!added) {
-		md_stream_destroy(cl->stream);
-		free(cl);
+		md_stream_destroy(group->stream);
+		free(group);
 		return NULL;
 	}
-	cl->trace = trace_get(t);
+	group->trace = trace_get(t);
 	pthread_mutex_lock(&c->session->tracer->lists_lock);
-	cds_list_add_tail(&cl->node, &c->groups);
+	cds_list_add_tail(&group->node, &c->groups);
 	pthread_mutex_unlock(&c->session->tracer->lists_lock);
-	return cl;
+	return group;
 }
 
 /*
  * Takes the switch byte over that an earlier daemon left in the buffers, if the event is enabled.
  */
-static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decision)
+static void switch_recall(struct stream_group *group, uint32_t id, uint64_t decision)
 {
-	struct event_switch *sw = &cl->switches[id];
+	struct event_switch *sw = &group->switches[id];
 	struct buffer *b;
 
 	sw->known = true;
-	cds_list_for_each_entry(b, &cl->buffers, node)
+	cds_list_for_each_entry(b, &group->buffers, node)
 		if (!sw->value)
 			sw->value = region_switched(b->region, id);
 	if (sw->value)
@@ -263,18 +264,18 @@ static void switch_recall(struct stream_group *cl, uint32_t id, uint64_t decisio
 }
 
 /* Gives the byte a new value if the decision changed. True: threads may still use the old value. */
-static bool switch_set(struct stream_group *cl, uint32_t id, uint64_t decision)
+static bool switch_set(struct stream_group *group, uint32_t id, uint64_t decision)
 {
-	struct event_switch *sw = &cl->switches[id];
+	struct event_switch *sw = &group->switches[id];
 	struct buffer *b;
 	bool was_on;
 
 	if (!sw->known)
-		switch_recall(cl, id, decision);
+		switch_recall(group, id, decision);
 	was_on = sw->decision != 0;
 	if (decision && decision != sw->decision)
 		sw->value = sw->value == UINT8_MAX ? 1 : sw->value + 1;
-	cds_list_for_each_entry(b, &cl->buffers, node)
+	cds_list_for_each_entry(b, &group->buffers, node)
 		if (region_switched(b->region, id) != (decision ? sw->value : 0))
 			region_switch(b->region, id, decision ? sw->value : 0);
 	was_on = was_on && sw->decision != decision;
@@ -282,32 +283,32 @@ static bool switch_set(struct stream_group *cl, uint32_t id, uint64_t decision)
 	return was_on;
 }
 
-static uint64_t decision_of(const struct stream_group *cl, uint32_t id)
+static uint64_t decision_of(const struct stream_group *group, uint32_t id)
 {
-	const struct md_event *e = md_stream_event(cl->stream, id);
+	const struct md_event *e = md_stream_event(group->stream, id);
 
-	return e ? channel_decides(cl->channel, e->name, e->loglevel) : 0;
+	return e ? channel_decides(group->channel, e->name, e->loglevel) : 0;
 }
 
 /* A byte that went off or changed needs a barrier. */
-static void group_switch(struct stream_group *cl)
+static void group_switch(struct stream_group *group)
 {
-	for (uint32_t id = 0; id < cl->stream->event_count; id++)
-		cl->barrier_due |= switch_set(cl, id, decision_of(cl, id));
+	for (uint32_t id = 0; id < group->stream->event_count; id++)
+		group->barrier_due |= switch_set(group, id, decision_of(group, id));
 }
 
-uint8_t group_switch_on(struct stream_group *cl, uint32_t id)
+uint8_t group_switch_on(struct stream_group *group, uint32_t id)
 {
-	switch_set(cl, id, decision_of(cl, id));
-	return cl->switches[id].value;
+	switch_set(group, id, decision_of(group, id));
+	return group->switches[id].value;
 }
 
-bool group_repair(struct stream_group *cl, const struct buffer *b)
+bool group_repair(struct stream_group *group, const struct buffer *b)
 {
 	bool spoiled = region_repair(b->region);
 
-	for (uint32_t id = 0; id < cl->stream->event_count; id++) {
-		const struct event_switch *sw = &cl->switches[id];
+	for (uint32_t id = 0; id < group->stream->event_count; id++) {
+		const struct event_switch *sw = &group->switches[id];
 		uint8_t value = sw->decision ? sw->value : 0;
 
 		if (!sw->known || region_switched(b->region, id) == value)
@@ -318,30 +319,30 @@ bool group_repair(struct stream_group *cl, const struct buffer *b)
 	return spoiled;
 }
 
-void group_drop(struct stream_group *cl)
+void group_drop(struct stream_group *group)
 {
 	struct buffer *b, *next;
 
-	cds_list_for_each_entry_safe(b, next, &cl->buffers, node)
-		buffer_drop(cl, b);
-	pthread_mutex_lock(&cl->channel->session->tracer->lists_lock);
-	cds_list_del(&cl->node);
-	pthread_mutex_unlock(&cl->channel->session->tracer->lists_lock);
-	trace_put(cl->trace);
-	free(cl->ids);
-	free(cl->switches);
-	free(cl);
+	cds_list_for_each_entry_safe(b, next, &group->buffers, node)
+		buffer_drop(group, b);
+	pthread_mutex_lock(&group->channel->session->tracer->lists_lock);
+	cds_list_del(&group->node);
+	pthread_mutex_unlock(&group->channel->session->tracer->lists_lock);
+	trace_put(group->trace);
+	free(group->ids);
+	free(group->switches);
+	free(group);
 }
 
 void session_switch_bytes(struct session *s)
 {
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (!c->kernel)
-			cds_list_for_each_entry(cl, &c->groups, node)
-				group_switch(cl);
+			cds_list_for_each_entry(group, &c->groups, node)
+				group_switch(group);
 }
 
 /*
@@ -352,17 +353,17 @@ void session_switch(struct session *s)
 {
 	struct region *regions[256];
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 	size_t n = 0;
 
 	session_switch_bytes(s);
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->groups, node) {
-			if (!cl->barrier_due)
+		cds_list_for_each_entry(group, &c->groups, node) {
+			if (!group->barrier_due)
 				continue;
-			cl->barrier_due = false;
-			cds_list_for_each_entry(b, &cl->buffers, node) {
+			group->barrier_due = false;
+			cds_list_for_each_entry(b, &group->buffers, node) {
 				if (n == 256) {
 					barrier(regions, n);
 					n = 0;

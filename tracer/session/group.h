@@ -39,30 +39,30 @@ struct trace *trace_new(struct session *s, struct trace_key key, const char *com
  * The group of the channel in the trace; create: made if there is none. NULL: none, or no memory.
  */
 struct stream_group *group_get(struct channel *c, struct trace *t, bool create);
-void group_drop(struct stream_group *cl);
+void group_drop(struct stream_group *group);
 /* The id of an event with that digest (md_event_digest): 0 or -ENOENT. */
-int group_find_event(const struct stream_group *cl, uint64_t digest, uint32_t *id);
+int group_find_event(const struct stream_group *group, uint64_t digest, uint32_t *id);
 /*
  * Adds an event under a new id and writes it to the event log. Takes e over. -ENOSPC, -ENOMEM, I/O.
  */
-int group_event(struct stream_group *cl, uint64_t digest, struct md_event *e, uint32_t *id);
+int group_event(struct stream_group *group, uint64_t digest, struct md_event *e, uint32_t *id);
 /*
  * Adds those of many events that are new, and writes them by one write. Takes all of them over. 0
  * or -errno: then none has a new id, or (-ENOMEM) not all have one.
  */
-int group_events(struct stream_group *cl, const uint64_t *digests, struct md_event **events,
+int group_events(struct stream_group *group, const uint64_t *digests, struct md_event **events,
 		 size_t n);
 /* Finds the event or adds it. Takes e over; e may be NULL: -ENOMEM. */
-int group_event_id(struct stream_group *cl, struct md_event *e, uint32_t *id);
+int group_event_id(struct stream_group *group, struct md_event *e, uint32_t *id);
 /* Adds an event with its id from the event log. Takes e over. */
-int group_restore(struct stream_group *cl, struct md_event *e);
+int group_restore(struct stream_group *group, struct md_event *e);
 /* Sets the switch byte of one event that is recorded, in all buffers, and returns its value. */
-uint8_t group_switch_on(struct stream_group *cl, uint32_t id);
+uint8_t group_switch_on(struct stream_group *group, uint32_t id);
 /*
  * Restores the header and the switch bytes of a buffer, which applications can write over. True:
  * one has.
  */
-bool group_repair(struct stream_group *cl, const struct buffer *b);
+bool group_repair(struct stream_group *group, const struct buffer *b);
 /* Sets all switch bytes of the user domain by the rules; a barrier if any went off or changed. */
 void session_switch(struct session *s);
 /* The same without the barrier, which the next session_switch() makes up for. */
@@ -74,12 +74,12 @@ void session_switch_bytes(struct session *s);
  * has no room for the channel's geometry, the buffer of a user domain channel has the smallest one,
  * and its writers discard and count events that do not fit.
  */
-int group_buffer(struct stream_group *cl, enum trail_ring_kind kind, uint32_t pid,
+int group_buffer(struct stream_group *group, enum trail_ring_kind kind, uint32_t pid,
 		 struct buffer **out);
 /* Makes a buffer of an existing region. NULL: no memory. Takes r over if it succeeds. */
-struct buffer *group_adopt(struct stream_group *cl, struct region *r, uint32_t ordinal,
+struct buffer *group_adopt(struct stream_group *group, struct region *r, uint32_t ordinal,
 			   uint32_t pid);
-void buffer_drop(struct stream_group *cl, struct buffer *b);   /* retires its region */
+void buffer_drop(struct stream_group *group, struct buffer *b);   /* retires its region */
 /*
  * Adds to *bytes the buffers that a start of this channel makes. -EDQUOT: the owner's share has no
  * room for the sum.

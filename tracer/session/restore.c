@@ -148,10 +148,10 @@ static int restore_event(void *arg, uint32_t stream_id, struct md_event *e)
 {
 	struct restore *r = arg;
 	struct channel *c = find_channel_id(r->s, stream_id);
-	struct stream_group *cl = c ? group_get(c, r->trace, true) : NULL;
+	struct stream_group *group = c ? group_get(c, r->trace, true) : NULL;
 
-	if (cl)
-		return group_restore(cl, e);
+	if (group)
+		return group_restore(group, e);
 	md_event_destroy(e);    /* of a channel that was removed */
 	return 0;
 }
@@ -222,7 +222,7 @@ static void restore_region(struct restore *r, const char *line)
 	struct region *region;
 	struct channel *c;
 	struct trace *t;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 
 	if (sscanf(line, "%" SCNx64 " %u %u %u %u", &key, &channel, &trace, &ordinal, &pid) < 5)
@@ -241,10 +241,10 @@ static void restore_region(struct restore *r, const char *line)
 		region_drop_fences(region);
 	if (region && c)
 		region->preallocated = c->preallocate;
-	cl = region && c && t ? group_get(c, t, true) : NULL;
+	group = region && c && t ? group_get(c, t, true) : NULL;
 	/* No other thread runs yet, but the parts expect the lock. */
 	pthread_mutex_lock(&r->s->tracer->lock);
-	b = cl ? group_adopt(cl, region, ordinal, pid) : NULL;
+	b = group ? group_adopt(group, region, ordinal, pid) : NULL;
 	pthread_mutex_unlock(&r->s->tracer->lock);
 	if (b)
 		b->kept = true;

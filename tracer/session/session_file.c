@@ -195,12 +195,12 @@ static void save_region(const struct buffer *b, uint32_t channel, uint32_t trace
 
 static void save_regions(const struct channel *c, struct md_buf *out)
 {
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 
-	cds_list_for_each_entry(cl, &c->groups, node)
-		cds_list_for_each_entry(b, &cl->buffers, node)
-			save_region(b, c->id, cl->trace->index, out);
+	cds_list_for_each_entry(group, &c->groups, node)
+		cds_list_for_each_entry(b, &group->buffers, node)
+			save_region(b, c->id, group->trace->index, out);
 }
 
 static int open_dir(struct session *s, bool create)

@@ -28,10 +28,10 @@ static bool used(const struct region *r, uint32_t ring)
 }
 
 /* files: the stream has a list of the files that the output wrote. */
-static int add_stream(struct stream_set *set, const struct stream_group *cl, struct buffer *b,
+static int add_stream(struct stream_set *set, const struct stream_group *group, struct buffer *b,
 		      uint32_t ring, bool files)
 {
-	struct stream_files *log = files ? buffer_files(cl->channel->session, b, ring) : NULL;
+	struct stream_files *log = files ? buffer_files(group->channel->session, b, ring) : NULL;
 	bool cpus = !b->ordinal || b->region->geo.kind == TRAIL_RINGS_CPU;
 	struct stream *st;
 
@@ -40,15 +40,15 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 	st = &set->streams[set->count++];
 	*st = (struct stream){
 		.log = log ? stream_files_get(log) : NULL,
-		.streamed = cl->channel->session->streamed,
-		.trace = trace_get(cl->trace),
+		.streamed = group->channel->session->streamed,
+		.trace = trace_get(group->trace),
 		.region = region_get(b->region),
 		.ring = ring,
-		.class = cl->stream,
+		.class = group->stream,
 		.instance_id = b->ordinal ? (uint64_t)b->ordinal << 16 | ring : ring,
 		.cpu = cpus ? ring : 0,
 	};
-	snprintf(st->channel, sizeof(st->channel), "%s", cl->channel->name);
+	snprintf(st->channel, sizeof(st->channel), "%s", group->channel->name);
 	if (!b->ordinal) {
 		snprintf(st->name, sizeof(st->name), "cpu%u", ring);
 		snprintf(st->file, sizeof(st->file), "%s_%u", st->channel, ring);
@@ -58,7 +58,7 @@ static int add_stream(struct stream_set *set, const struct stream_group *cl, str
 		snprintf(st->file, sizeof(st->file), "%s_%" PRIu64, st->channel, st->instance_id);
 	} else {
 		snprintf(st->name, sizeof(st->name),
-			 cl->channel->kernel ? "statedump"
+			 group->channel->kernel ? "statedump"
 			 : b->pid            ? "thread-%u-%u"
 					     : "log",
 			 b->pid, ring);
@@ -84,7 +84,7 @@ static int take_streams(struct session *s, const char *channel, bool all, struct
 {
 	struct session_shown shown = session_shown(s);
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 	int ret;
 
@@ -99,11 +99,11 @@ static int take_streams(struct session *s, const char *channel, bool all, struct
 	cds_list_for_each_entry(c, &s->channels, node) {
 		if (channel && strcmp(c->name, channel) != 0)
 			continue;
-		cds_list_for_each_entry(cl, &c->groups, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
+		cds_list_for_each_entry(group, &c->groups, node)
+			cds_list_for_each_entry(b, &group->buffers, node)
 				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
 					if (all || used(b->region, i) || announced(&shown, b))
-						ret = add_stream(out, cl, b, i, shown.files);
+						ret = add_stream(out, group, b, i, shown.files);
 	}
 	pthread_mutex_unlock(&s->tracer->lists_lock);
 	if (ret)
@@ -126,21 +126,21 @@ int session_rings(struct session *s, struct stream_set *out)
 size_t session_regions(struct session *s, struct region ***out)
 {
 	struct channel *c;
-	struct stream_group *cl;
+	struct stream_group *group;
 	struct buffer *b;
 	size_t n = 0;
 
 	*out = NULL;
 	pthread_mutex_lock(&s->tracer->lists_lock);
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->groups, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
+		cds_list_for_each_entry(group, &c->groups, node)
+			cds_list_for_each_entry(b, &group->buffers, node)
 				n++;
 	*out = n ? malloc(n * sizeof(**out)) : NULL;
 	n = 0;
 	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(cl, &c->groups, node)
-			cds_list_for_each_entry(b, &cl->buffers, node)
+		cds_list_for_each_entry(group, &c->groups, node)
+			cds_list_for_each_entry(b, &group->buffers, node)
 				if (*out)
 					(*out)[n++] = region_get(b->region);
 	pthread_mutex_unlock(&s->tracer->lists_lock);
