@@ -50,28 +50,28 @@ static struct stream_writer *add_stream(struct output *o, const struct stream *s
 	return t ? stream_writer_create(o, st, t) : NULL;
 }
 
-static int restore_stream(struct output *o, struct stream_writer *os, bool new_slot)
+static int restore_stream(struct output *o, struct stream_writer *writer, bool new_slot)
 {
-	int err = new_slot ? 0 : stream_writer_restore(o, os);
+	int err = new_slot ? 0 : stream_writer_restore(o, writer);
 
-	os->trace->early = os->trace->early || new_slot;
+	writer->trace->early = writer->trace->early || new_slot;
 	if (err)
-		stream_files_clear(os->st.log);
+		stream_files_clear(writer->st.log);
 	return err;
 }
 
-static void remove_stream(struct output *o, struct stream_writer *os)
+static void remove_stream(struct output *o, struct stream_writer *writer)
 {
 	(void)o;
-	stream_writer_destroy(os);
+	stream_writer_destroy(writer);
 }
 
-static int write_packets(struct output *o, struct stream_writer *os, bool all)
+static int write_packets(struct output *o, struct stream_writer *writer, bool all)
 {
-	int err = stream_writer_check_files(o, os);
+	int err = stream_writer_check_files(o, writer);
 
-	err = err ? err : trace_dir_ready(o, os->trace);
-	return err ? err : stream_writer_write(o, os, all);
+	err = err ? err : trace_dir_ready(o, writer->trace);
+	return err ? err : stream_writer_write(o, writer, all);
 }
 
 static int end_pass(struct output *o, bool all)

@@ -17,37 +17,37 @@
 
 enum damage { DAMAGE_NONE, DAMAGE_CUT, DAMAGE_REMOVED };
 
-static enum damage find_damage(const struct stream_writer *os)
+static enum damage find_damage(const struct stream_writer *writer)
 {
-	uint64_t size = os->spare ? os->spare : os->at.size;
+	uint64_t size = writer->spare ? writer->spare : writer->at.size;
 	struct stat st, index;
 
 	/* If the file system does not answer, the write that follows returns the error. */
-	if (fstat(os->fd, &st) < 0 || fstat(os->index_fd, &index) < 0)
+	if (fstat(writer->fd, &st) < 0 || fstat(writer->index_fd, &index) < 0)
 		return DAMAGE_NONE;
 	if (!st.st_nlink || !index.st_nlink)
 		return DAMAGE_REMOVED;
-	return (uint64_t)st.st_size < size || (uint64_t)index.st_size < os->at.index_size
+	return (uint64_t)st.st_size < size || (uint64_t)index.st_size < writer->at.index_size
 		       ? DAMAGE_CUT
 		       : DAMAGE_NONE;
 }
 
 /* Truncates the file and its index to the last packet that both have completely. */
-static void cut_to_packets(struct stream_writer *os)
+static void cut_to_packets(struct stream_writer *writer)
 {
 	const uint64_t header = sizeof(struct md_index_header);
-	struct outend end = stream_files_end(os->st.log);
+	struct outend end = stream_files_end(writer->st.log);
 	struct stat st = { 0 }, index_st = { 0 };
 	struct md_index_entry e;
 	struct stream_file f;
 	uint64_t entries, size = 0, view_size;
 	int fd = -1;
 
-	if (stream_files_find(os->st.log, os->at.serial, &f)) {
-		fd = f.serial == os->at.serial ? outfile_open(&f, true) : -1;
+	if (stream_files_find(writer->st.log, writer->at.serial, &f)) {
+		fd = f.serial == writer->at.serial ? outfile_open(&f, true) : -1;
 		trace_place_put(f.place);
 	}
-	if (fstat(os->fd, &st) < 0 || fstat(os->index_fd, &index_st) < 0)
+	if (fstat(writer->fd, &st) < 0 || fstat(writer->index_fd, &index_st) < 0)
 		st.st_size = 0;
 	entries = (uint64_t)index_st.st_size > header
 			  ? ((uint64_t)index_st.st_size - header) / sizeof(e)
@@ -60,12 +60,13 @@ static void cut_to_packets(struct stream_writer *os)
 			packet_end = be64toh(e.offset) + be64toh(e.packet_size) / 8;
 		size = packet_end <= (uint64_t)st.st_size ? packet_end : 0;
 	}
-	view_size = size && os->sealed ? sealed_plain_size(fd, header + entries * sizeof(e)) : size;
+	view_size = size && writer->sealed ? sealed_plain_size(fd, header + entries * sizeof(e))
+					   : size;
 	if (fd >= 0)
 		close(fd);
-	if (!ftruncate(os->fd, (off_t)size) &&
-	    !ftruncate(os->index_fd, (off_t)(header + entries * sizeof(e))))
-		stream_files_grow(os->st.log, view_size, header + entries * sizeof(e), &end);
+	if (!ftruncate(writer->fd, (off_t)size) &&
+	    !ftruncate(writer->index_fd, (off_t)(header + entries * sizeof(e))))
+		stream_files_grow(writer->st.log, view_size, header + entries * sizeof(e), &end);
 }
 
 /*
@@ -127,31 +128,31 @@ static void report_lost_file(struct output *o, const char *name, enum damage dam
 	pthread_mutex_unlock(&o->s->tracer->lock);
 }
 
-int stream_writer_check_files(struct output *o, struct stream_writer *os)
+int stream_writer_check_files(struct output *o, struct stream_writer *writer)
 {
-	enum damage damage = os->fd < 0 ? DAMAGE_NONE : find_damage(os);
+	enum damage damage = writer->fd < 0 ? DAMAGE_NONE : find_damage(writer);
 	struct stream_file old = { 0 };
 	char name[192];
 
 	if (damage == DAMAGE_NONE)
 		return 0;
-	stream_writer_file_name(os, os->at.serial, name, sizeof(name));
+	stream_writer_file_name(writer, writer->at.serial, name, sizeof(name));
 	if (damage == DAMAGE_CUT)
-		cut_to_packets(os);
+		cut_to_packets(writer);
 	else
-		stream_files_drop(os->st.log, os->at.serial, &old);
+		stream_files_drop(writer->st.log, writer->at.serial, &old);
 	trace_place_put(old.place);
 	/* Do not restore the old size of the file. */
-	os->spare = 0;
-	os->needs_truncate = false;
-	stream_writer_close(os);
-	os->at.size = 0;
+	writer->spare = 0;
+	writer->needs_truncate = false;
+	stream_writer_close(writer);
+	writer->at.size = 0;
 	/*
 	 * With a size limit, files are numbered: the next file has the next number. Without one it
 	 * has the same name, or a variant of it.
 	 */
-	if (!os->file_size)
-		os->at.serial = 0;
+	if (!writer->file_size)
+		writer->at.serial = 0;
 	report_lost_file(o, name, damage);
 	return forget_places(o);
 }

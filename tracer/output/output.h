@@ -203,17 +203,17 @@ void output_count_step(struct output *o);       /* one of o->steps is done */
 
 struct stream_writer *stream_writer_create(struct output *o, const struct stream *st,
 					   struct trace_dir *t);
-void stream_writer_destroy(struct stream_writer *os);
+void stream_writer_destroy(struct stream_writer *writer);
 /*
  * Writes what the ring has up to the mark: full sub-buffers; with `all` also a partial one, and the
  * number of events lost since. 0 or -errno; packets written before an error stay written.
  */
-int stream_writer_write(struct output *o, struct stream_writer *os, bool all);
+int stream_writer_write(struct output *o, struct stream_writer *writer, bool all);
 /* Makes the position visible to the views. */
-void stream_writer_publish(const struct stream_writer *os);
-uint64_t stream_writer_pending(const struct stream_writer *os); /* bytes in the ring */
-/* The files, or the relay, and the checkpoint have all up to os->at: makes room in the ring. */
-void stream_writer_consume(struct stream_writer *os, uint64_t missed);
+void stream_writer_publish(const struct stream_writer *writer);
+uint64_t stream_writer_pending(const struct stream_writer *writer); /* bytes in the ring */
+/* The files, or the relay, and the checkpoint have all up to writer->at: makes room in the ring. */
+void stream_writer_consume(struct stream_writer *writer, uint64_t missed);
 /*
  * Counts bytes and packets that are in files now, for `status`. plain: the bytes before they were
  * compressed.
@@ -223,9 +223,9 @@ void output_count_written(struct output *o, uint64_t bytes, uint64_t plain, unsi
 uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err);
 
 /* The size of the current file as views see it. */
-static inline uint64_t stream_writer_view_size(const struct stream_writer *os)
+static inline uint64_t stream_writer_view_size(const struct stream_writer *writer)
 {
-	return os->sealed ? os->at.plain_size : os->at.size;
+	return writer->sealed ? writer->at.plain_size : writer->at.size;
 }
 
 /* ---- seal_packet.c ---- */
@@ -243,27 +243,27 @@ int output_store(void *session, const char *value, bool replace, struct tr_err *
 
 /* ---- stream_writer_files.c: with the owner's rights ---- */
 
-void stream_writer_file_name(const struct stream_writer *os, uint64_t serial, char *out,
+void stream_writer_file_name(const struct stream_writer *writer, uint64_t serial, char *out,
 			     size_t size);
 /* The current file is complete: makes and opens the next one. 0 or -errno. */
-int stream_writer_next_file(struct output *o, struct stream_writer *os);
-void stream_writer_close(struct stream_writer *os);
+int stream_writer_next_file(struct output *o, struct stream_writer *writer);
+void stream_writer_close(struct stream_writer *writer);
 /*
  * Truncates the current file to its whole packets. Returns err, or the error of the truncation; it
  * is then tried again before the next write.
  */
-int stream_writer_cut_back(struct stream_writer *os, int err);
-int stream_writer_trim(struct stream_writer *os);       /* the same if an earlier one failed */
+int stream_writer_cut_back(struct stream_writer *writer, int err);
+int stream_writer_trim(struct stream_writer *writer);       /* the same if an earlier one failed */
 /* Queues all files of the chunk for a sync; those that cannot be opened are its error. */
-int stream_writer_sync(struct output *o, struct stream_writer *os);
-void stream_writer_unlink(struct stream_writer *os);    /* all files of the chunk */
+int stream_writer_sync(struct output *o, struct stream_writer *writer);
+void stream_writer_unlink(struct stream_writer *writer);    /* all files of the chunk */
 
 /* ---- stream_files_restore.c: with the owner's rights ---- */
 
-/* Continues the files of an earlier daemon, from the checkpoint slot in os->at. 0 or -errno. */
-int stream_writer_restore(struct output *o, struct stream_writer *os);
-/* Sets os->at to what a clear leaves: no file. The caller sets the positions in the ring. */
-void stream_writer_cleared(struct output *o, struct stream_writer *os);
+/* Continues the files of an earlier daemon, from the checkpoint slot in writer->at. 0 or -errno. */
+int stream_writer_restore(struct output *o, struct stream_writer *writer);
+/* Sets writer->at to what a clear leaves: no file. The caller sets the positions in the ring. */
+void stream_writer_cleared(struct output *o, struct stream_writer *writer);
 
 /* ---- lost_file.c: with the owner's rights ---- */
 
@@ -271,17 +271,18 @@ void stream_writer_cleared(struct output *o, struct stream_writer *os);
  * Before a write: leaves a file that was removed or truncated. 0, or -errno if its directory cannot
  * be made again.
  */
-int stream_writer_check_files(struct output *o, struct stream_writer *os);
+int stream_writer_check_files(struct output *o, struct stream_writer *writer);
 
 /* ---- recycle.c: with the owner's rights ---- */
 
 /* Opens an old file so that it can be filled again under the same name; -1: make a new one. */
 int recycle_take(const struct stream_file *old, const char *name);
-int recycle_begin(struct stream_writer *os);    /* makes the file all padding */
+int recycle_begin(struct stream_writer *writer);    /* makes the file all padding */
 /* The header of the padding that follows the packets up to at->size. */
-struct md_packet recycle_padding(const struct stream_writer *os, const struct checkpoint_slot *at);
+struct md_packet recycle_padding(const struct stream_writer *writer,
+				 const struct checkpoint_slot *at);
 /* As output_put, for packets up to after->size. iov has space for one more element. */
-uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *after,
+uint64_t recycle_put(struct stream_writer *writer, const struct checkpoint_slot *after,
 		     struct iovec *iov, int count, int *err);
 
 /* ---- trace_dir.c ---- */

@@ -65,38 +65,40 @@ int recycle_take(const struct stream_file *old, const char *name)
 	return -1;
 }
 
-struct md_packet recycle_padding(const struct stream_writer *os, const struct checkpoint_slot *at)
+struct md_packet recycle_padding(const struct stream_writer *writer,
+				 const struct checkpoint_slot *at)
 {
 	struct md_packet h;
 
 	/* Never the time of the packet before: packets of a stream differ in timestamp_begin. */
-	packet_init(&h, &os->st, at->ts > at->begin ? at->ts : at->begin + 1);
+	packet_init(&h, &writer->st, at->ts > at->begin ? at->ts : at->begin + 1);
 	h.events_discarded = at->lost;
 	h.packet_seq_num = at->seq;
-	h.packet_size = 8 * (os->spare - at->size);
+	h.packet_size = 8 * (writer->spare - at->size);
 	return h;
 }
 
-uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *after,
+uint64_t recycle_put(struct stream_writer *writer, const struct checkpoint_slot *after,
 		     struct iovec *iov, int count, int *err)
 {
-	uint64_t from = os->at.size, header_end = from + iov[0].iov_len,
-		 rest = after->size - header_end, old = os->spare, done;
+	uint64_t from = writer->at.size, header_end = from + iov[0].iov_len,
+		 rest = after->size - header_end, old = writer->spare, done;
 	struct iovec first = iov[0];
 	struct md_packet pad;
 
 	/* No space for a padding after these packets: they end the file, which then has none. */
 	if (after->size + sizeof(pad) > old)
-		os->spare = 0;
-	if (os->spare) {
-		pad = recycle_padding(os, after);
+		writer->spare = 0;
+	if (writer->spare) {
+		pad = recycle_padding(writer, after);
 		iov[count] = (struct iovec){ &pad, sizeof(pad) };
 		rest += sizeof(pad);
 	}
-	done = output_put(os->fd, iov + 1, count - !os->spare, header_end, err);
-	if ((os->spare && done < rest) || output_put(os->fd, &first, 1, from, err) < first.iov_len)
+	done = output_put(writer->fd, iov + 1, count - !writer->spare, header_end, err);
+	if ((writer->spare && done < rest) ||
+	    output_put(writer->fd, &first, 1, from, err) < first.iov_len)
 		return 0;
-	if (!os->spare && after->size < old && ftruncate(os->fd, (off_t)after->size) < 0) {
+	if (!writer->spare && after->size < old && ftruncate(writer->fd, (off_t)after->size) < 0) {
 		*err = -errno;
 		return 0;
 	}
@@ -104,14 +106,14 @@ uint64_t recycle_put(struct stream_writer *os, const struct checkpoint_slot *aft
 	return header_end - from + (done < rest ? done : rest);
 }
 
-int recycle_begin(struct stream_writer *os)
+int recycle_begin(struct stream_writer *writer)
 {
-	struct md_packet pad = recycle_padding(os, &os->at);
+	struct md_packet pad = recycle_padding(writer, &writer->at);
 	struct md_index_entry entry;
 
 	md_index_entry_set(&entry, &pad, 0);
-	if (pwrite(os->fd, &pad, sizeof(pad), 0) != (ssize_t)sizeof(pad) ||
-	    pwrite(os->index_fd, &entry, sizeof(entry), (off_t)os->at.index_size) !=
+	if (pwrite(writer->fd, &pad, sizeof(pad), 0) != (ssize_t)sizeof(pad) ||
+	    pwrite(writer->index_fd, &entry, sizeof(entry), (off_t)writer->at.index_size) !=
 		    (ssize_t)sizeof(entry))
 		return -EIO;
 	return 0;

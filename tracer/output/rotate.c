@@ -211,12 +211,12 @@ int output_rotate(struct output *o)
 	if (err)
 		return err;
 	for (size_t i = 0; i < o->count; i++) {
-		struct stream_writer *os = o->streams[i];
+		struct stream_writer *writer = o->streams[i];
 
-		stream_writer_close(os);
-		os->at.chunk = o->head.chunk;
-		os->at.serial = os->at.size = os->at.variant = 0;
-		stream_files_chunk(os->st.log, o->head.chunk);
+		stream_writer_close(writer);
+		writer->at.chunk = o->head.chunk;
+		writer->at.serial = writer->at.size = writer->at.variant = 0;
+		stream_files_chunk(writer->st.log, o->head.chunk);
 	}
 	for (struct trace_dir *t = o->traces; t; t = t->next) {
 		trace_place_put(t->place);
@@ -248,19 +248,20 @@ int output_clear(struct output *o)
 	session_clear_rings(s);
 	pthread_mutex_unlock(&s->tracer->lock);
 	for (size_t i = 0; i < o->count; i++) {
-		struct stream_writer *os = o->streams[i];
-		struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+		struct stream_writer *writer = o->streams[i];
+		struct trail_ring *ring = region_ring(writer->st.region, writer->st.ring);
 		uint64_t ts;
 
 		if (entered)
-			stream_writer_unlink(os);
-		stream_writer_cleared(o, os);
-		os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
-		os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
+			stream_writer_unlink(writer);
+		stream_writer_cleared(o, writer);
+		writer->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) &
+				 TRAIL_HEAD_MASK;
+		writer->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
 		ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
-		os->at.ts = ts > os->at.ts ? ts : os->at.ts;
-		checkpoint_slot_put(o->state, os->slot, &os->at);
-		stream_writer_publish(os);
+		writer->at.ts = ts > writer->at.ts ? ts : writer->at.ts;
+		checkpoint_slot_put(o->state, writer->slot, &writer->at);
+		stream_writer_publish(writer);
 	}
 	if (entered)
 		cred_leave(&o->cred);

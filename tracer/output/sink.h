@@ -40,13 +40,13 @@ struct output_sink {
 	int (*open)(struct output *o);          /* before each pass; with the daemon's rights */
 	/* A new stream, without a position. NULL: no memory. */
 	struct stream_writer *(*add)(struct output *o, const struct stream *st);
-	/* It has its slot, in os->at; new_slot: no earlier daemon wrote it. */
-	int (*restore)(struct output *o, struct stream_writer *os, bool new_slot);
-	void (*remove)(struct output *o, struct stream_writer *os);     /* frees it; any thread */
+	/* It has its slot, in writer->at; new_slot: no earlier daemon wrote it. */
+	int (*restore)(struct output *o, struct stream_writer *writer, bool new_slot);
+	void (*remove)(struct output *o, struct stream_writer *writer); /* frees it; any thread */
 	int (*begin)(struct output *o);         /* the streams are known, before their packets */
-	int (*check)(struct output *o, struct stream_writer *os);       /* in each complete pass */
+	int (*check)(struct output *o, struct stream_writer *writer);   /* in each complete pass */
 	/* Packets up to the mark; all: also of a partial sub-buffer. */
-	int (*write)(struct output *o, struct stream_writer *os, bool all);
+	int (*write)(struct output *o, struct stream_writer *writer, bool all);
 	int (*end_pass)(struct output *o, bool all);
 	void (*sync)(struct output *o);
 	void (*regenerate)(struct output *o);   /* write the metadata again */

@@ -36,53 +36,53 @@ struct batch {
 struct stream_writer *stream_writer_create(struct output *o, const struct stream *st,
 					   struct trace_dir *t)
 {
-	struct stream_writer *os = calloc(1, sizeof(*os));
+	struct stream_writer *writer = calloc(1, sizeof(*writer));
 	bool kernel = st->trace->uid == KERNEL_UID;
 
-	if (!os)
+	if (!writer)
 		return NULL;
-	os->st = *st;
+	writer->st = *st;
 	trace_get(st->trace);
 	region_get(st->region);
 	stream_files_get(st->log);
-	os->trace = t;
-	os->fd = os->index_fd = -1;
-	os->sealed = st->log->sealed;
-	os->at.key = st->region->key;
-	os->at.ring = st->ring;
-	os->at.chunk = o->head.chunk;
-	os->at.cleared = o->head.cleared;
-	os->switch_period =
+	writer->trace = t;
+	writer->fd = writer->index_fd = -1;
+	writer->sealed = st->log->sealed;
+	writer->at.key = st->region->key;
+	writer->at.ring = st->ring;
+	writer->at.chunk = o->head.chunk;
+	writer->at.cleared = o->head.cleared;
+	writer->switch_period =
 		session_periods(o->s, kernel ? OWNER_KERNEL : st->trace->owner, st->channel).hold;
-	session_file_limits(o->s, kernel, st->channel, &os->file_size, &os->file_count);
+	session_file_limits(o->s, kernel, st->channel, &writer->file_size, &writer->file_count);
 	stream_files_chunk(st->log, o->head.chunk);
-	return os;
+	return writer;
 }
 
-static struct outend end_of_files(const struct stream_writer *os)
+static struct outend end_of_files(const struct stream_writer *writer)
 {
-	return (struct outend){ .pos = os->at.pos,
-				.begin = os->at.begin,
-				.ts = os->at.ts,
-				.seq = os->at.seq,
-				.lost = os->at.lost,
-				.lost_before = os->at.lost_before };
+	return (struct outend){ .pos = writer->at.pos,
+				.begin = writer->at.begin,
+				.ts = writer->at.ts,
+				.seq = writer->at.seq,
+				.lost = writer->at.lost,
+				.lost_before = writer->at.lost_before };
 }
 
-void stream_writer_publish(const struct stream_writer *os)
+void stream_writer_publish(const struct stream_writer *writer)
 {
-	struct outend end = end_of_files(os);
+	struct outend end = end_of_files(writer);
 
-	stream_files_set_end(os->st.log, &end);
+	stream_files_set_end(writer->st.log, &end);
 }
 
-void stream_writer_destroy(struct stream_writer *os)
+void stream_writer_destroy(struct stream_writer *writer)
 {
-	stream_writer_close(os);
-	trace_put(os->st.trace);
-	region_put(os->st.region);
-	stream_files_put(os->st.log);
-	free(os);
+	stream_writer_close(writer);
+	trace_put(writer->st.trace);
+	region_put(writer->st.region);
+	stream_files_put(writer->st.log);
+	free(writer);
 }
 
 /* ---- packets ---- */
@@ -97,15 +97,15 @@ static void set_position(struct checkpoint_slot *slot, const struct packet_posit
 	slot->lost = at->lost;
 }
 
-static void batch_init(struct output *o, const struct stream_writer *os, struct batch *b)
+static void batch_init(struct output *o, const struct stream_writer *writer, struct batch *b)
 {
-	const struct checkpoint_slot *at = &os->at;
+	const struct checkpoint_slot *at = &writer->at;
 
 	b->bytes = b->count = b->iovs = 0;
 	b->cut = (struct packetizer){
-		.stream = &os->st,
-		.mark = os->mark,
-		.base = ring_cleared_lost(&os->st),
+		.stream = &writer->st,
+		.mark = writer->mark,
+		.base = ring_cleared_lost(&writer->st),
 		.max_ts = clock_now(session_clock(o->s)) + 1000000000,
 		.at = { .pos = at->pos,
 			.events = at->events,
@@ -121,22 +121,22 @@ static void batch_init(struct output *o, const struct stream_writer *os, struct 
  * Adds b->packets[b->count], which the caller made. -EFBIG: it needs a new file; an empty packet
  * never does.
  */
-static int add_packet(struct output *o, struct stream_writer *os, struct batch *b)
+static int add_packet(struct output *o, struct stream_writer *writer, struct batch *b)
 {
 	struct packet *p = &b->packets[b->count];
 	struct iovec head = { &p->header, sizeof(p->header) },
-		     content = { p->len ? (void *)packet_content(p, &os->st) : NULL, p->len };
+		     content = { p->len ? (void *)packet_content(p, &writer->st) : NULL, p->len };
 	void **copy = &b->contents[b->count];
-	uint64_t size = p->len, at = os->at.size + b->bytes;
+	uint64_t size = p->len, at = writer->at.size + b->bytes;
 
 	*copy = NULL;
-	if (os->sealed) {
+	if (writer->sealed) {
 		head = (struct iovec){ &b->heads[b->count], sizeof(b->heads[0]) };
-		seal_packet(o->s, &os->st, p, &b->heads[b->count], copy, &size);
+		seal_packet(o->s, &writer->st, p, &b->heads[b->count], copy, &size);
 		content = (struct iovec){ *copy ? *copy : content.iov_base, size };
 	}
 	size += head.iov_len;
-	if (p->len && os->file_size && at && at + size > os->file_size) {
+	if (p->len && writer->file_size && at && at + size > writer->file_size) {
 		free(*copy);
 		return -EFBIG;
 	}
@@ -158,13 +158,14 @@ static void batch_deinit(struct batch *b)
  * Adds the next packet of the ring. 1; 0: none is ready, but b->cut may have moved; -EFBIG: it
  * needs a new file.
  */
-static int add_next_packet(struct output *o, struct stream_writer *os, struct batch *b, bool all)
+static int add_next_packet(struct output *o, struct stream_writer *writer, struct batch *b,
+			   bool all)
 {
 	struct packetizer before = b->cut;
 
 	if (!packetizer_next(&b->cut, all, &b->packets[b->count]))
 		return 0;
-	if (!add_packet(o, os, b))
+	if (!add_packet(o, writer, b))
 		return 1;
 	b->cut = before;
 	return -EFBIG;
@@ -202,28 +203,28 @@ uint64_t output_put(int fd, struct iovec *iov, int count, uint64_t at, int *err)
 }
 
 /* Frees the space in the ring. The files and the checkpoint have its packets. */
-void stream_writer_consume(struct stream_writer *os, uint64_t missed)
+void stream_writer_consume(struct stream_writer *writer, uint64_t missed)
 {
-	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+	struct trail_ring *ring = region_ring(writer->st.region, writer->st.ring);
 
 	if (missed)
 		__atomic_fetch_add(&ring->unwritten, missed, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->consumed_events, os->at.events, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->consumed_events, writer->at.events, __ATOMIC_RELAXED);
 	/*
 	 * Pairs with the acquire load of writers before they reuse a sub-buffer: pwritev has read
 	 * the bytes.
 	 */
-	if (__atomic_load_n(&ring->consumed, __ATOMIC_RELAXED) < os->at.pos)
-		__atomic_store_n(&ring->consumed, os->at.pos, __ATOMIC_RELEASE);
+	if (__atomic_load_n(&ring->consumed, __ATOMIC_RELAXED) < writer->at.pos)
+		__atomic_store_n(&ring->consumed, writer->at.pos, __ATOMIC_RELEASE);
 }
 
 /* after: the checkpoint slot with these packets. */
-static int write_index(struct stream_writer *os, const struct batch *b, unsigned int count,
+static int write_index(struct stream_writer *writer, const struct batch *b, unsigned int count,
 		       const struct checkpoint_slot *after)
 {
 	struct md_index_entry entries[BATCH + 1] = { 0 };
 	struct iovec v = { entries, count * sizeof(entries[0]) };
-	uint64_t offset = os->at.size;
+	uint64_t offset = writer->at.size;
 	struct md_packet pad;
 	int err = 0;
 
@@ -231,12 +232,12 @@ static int write_index(struct stream_writer *os, const struct batch *b, unsigned
 		md_index_entry_set(&entries[i], &b->packets[i].header, offset);
 		offset += b->sizes[i];
 	}
-	if (os->spare) {
-		pad = recycle_padding(os, after);
+	if (writer->spare) {
+		pad = recycle_padding(writer, after);
 		md_index_entry_set(&entries[count], &pad, offset);
 		v.iov_len += sizeof(entries[0]);
 	}
-	output_put(os->index_fd, &v, 1, os->at.index_size, &err);
+	output_put(writer->index_fd, &v, 1, writer->at.index_size, &err);
 	return err;
 }
 
@@ -254,7 +255,7 @@ void output_count_written(struct output *o, uint64_t bytes, uint64_t plain, unsi
  * The number of packets that are completely in the first `done` bytes of the batch and that no
  * writer overwrote before they were written. *whole: their size.
  */
-static unsigned int count_written(const struct stream_writer *os, const struct batch *b,
+static unsigned int count_written(const struct stream_writer *writer, const struct batch *b,
 				  uint64_t done, uint64_t *whole, int *err)
 {
 	unsigned int count = 0;
@@ -263,7 +264,7 @@ static unsigned int count_written(const struct stream_writer *os, const struct b
 		const struct packet *p = &b->packets[count];
 
 		if (p->gone || (p->subbuf && !b->contents[count] &&
-				!ring_holds(&os->st, p->subbuf))) {
+				!ring_holds(&writer->st, p->subbuf))) {
 			*err = -EAGAIN;
 			break;
 		}
@@ -273,114 +274,115 @@ static unsigned int count_written(const struct stream_writer *os, const struct b
 }
 
 /* Writes the batch, or the packets of it that fit on the disk. */
-static int write_batch(struct output *o, struct stream_writer *os, struct batch *b)
+static int write_batch(struct output *o, struct stream_writer *writer, struct batch *b)
 {
-	struct checkpoint_slot after = os->at;
-	uint64_t done, whole, plain = os->at.plain_size;
+	struct checkpoint_slot after = writer->at;
+	uint64_t done, whole, plain = writer->at.plain_size;
 	unsigned int count;
 	struct outend end;
-	int err = stream_writer_trim(os), index_err;
+	int err = stream_writer_trim(writer), index_err;
 
 	if (err)
 		return err;
 	set_position(&after, &b->after[b->count - 1]);
-	after.size = os->at.size + b->bytes;
-	done = os->spare ? recycle_put(os, &after, b->iov, (int)b->iovs, &err) :
-	       output_put(os->fd, b->iov, (int)b->iovs, os->at.size, &err);
-	count = count_written(os, b, done, &whole, &err);
+	after.size = writer->at.size + b->bytes;
+	done = writer->spare ? recycle_put(writer, &after, b->iov, (int)b->iovs, &err) :
+	       output_put(writer->fd, b->iov, (int)b->iovs, writer->at.size, &err);
+	count = count_written(writer, b, done, &whole, &err);
 	if (count)
 		set_position(&after, &b->after[count - 1]);
-	after.size = os->at.size + whole;
+	after.size = writer->at.size + whole;
 	for (unsigned int i = 0; i < count; i++)
 		after.plain_size += packet_size(&b->packets[i]);
-	index_err = count ? write_index(os, b, count, &after) : 0;
+	index_err = count ? write_index(writer, b, count, &after) : 0;
 	if (index_err || !count)
-		return stream_writer_cut_back(os, index_err ? index_err : err);
-	after.index_size = os->at.index_size + count * sizeof(struct md_index_entry);
-	os->at = after;
+		return stream_writer_cut_back(writer, index_err ? index_err : err);
+	after.index_size = writer->at.index_size + count * sizeof(struct md_index_entry);
+	writer->at = after;
 	if (whole < done)
-		err = stream_writer_cut_back(os, err);
+		err = stream_writer_cut_back(writer, err);
 	/*
 	 * If this fails and the daemon is killed, the next one writes these packets again at the
 	 * same place.
 	 */
-	checkpoint_slot_put(o->state, os->slot, &os->at);
-	end = end_of_files(os);
-	stream_files_grow(os->st.log, stream_writer_view_size(os), os->at.index_size, &end);
-	stream_writer_consume(os, b->cut.missed);
-	output_count_written(o, whole, os->at.plain_size - plain, count);
+	checkpoint_slot_put(o->state, writer->slot, &writer->at);
+	end = end_of_files(writer);
+	stream_files_grow(writer->st.log, stream_writer_view_size(writer), writer->at.index_size,
+			  &end);
+	stream_writer_consume(writer, b->cut.missed);
+	output_count_written(o, whole, writer->at.plain_size - plain, count);
 	return err;
 }
 
-static int stream_writer_open(struct output *o, struct stream_writer *os)
+static int stream_writer_open(struct output *o, struct stream_writer *writer)
 {
 	struct batch b;
 	int err;
 
-	if (os->fd < 0) {
-		err = stream_writer_next_file(o, os);
+	if (writer->fd < 0) {
+		err = stream_writer_next_file(o, writer);
 		if (err)
 			return err;
 	}
-	if (os->at.size || os->at.serial != os->at.first)
+	if (writer->at.size || writer->at.serial != writer->at.first)
 		return 0;
-	batch_init(o, os, &b);
+	batch_init(o, writer, &b);
 	if (!packetizer_lead(&b.cut, &b.packets[0]))
 		return 0;
-	add_packet(o, os, &b);
-	err = write_batch(o, os, &b);
+	add_packet(o, writer, &b);
+	err = write_batch(o, writer, &b);
 	batch_deinit(&b);
 	return err;
 }
 
-int stream_writer_write(struct output *o, struct stream_writer *os, bool all)
+int stream_writer_write(struct output *o, struct stream_writer *writer, bool all)
 {
 	/* Compressing takes time: each packet makes room in the ring early. */
-	unsigned int batch = os->st.region->geo.mode == TRAIL_MODE_OVERWRITE || o->s->compression
-				     ? 1 : BATCH;
-	uint64_t size = os->st.region->geo.subbuf_size;
-	int err = stream_writer_open(o, os), more;
+	bool single = writer->st.region->geo.mode == TRAIL_MODE_OVERWRITE || o->s->compression;
+	unsigned int batch = single ? 1 : BATCH;
+	uint64_t size = writer->st.region->geo.subbuf_size;
+	int err = stream_writer_open(o, writer), more;
 	struct batch b;
 
 	/*
 	 * In overwrite mode writers may produce packets faster than this loop: it ends after two
 	 * laps.
 	 */
-	for (uint32_t rounds = 0; !err && rounds < 2 * os->st.region->geo.subbuf_count + BATCH;
+	for (uint32_t rounds = 0; !err && rounds < 2 * writer->st.region->geo.subbuf_count + BATCH;
 	     rounds++) {
-		batch_init(o, os, &b);
+		batch_init(o, writer, &b);
 		do
-			more = add_next_packet(o, os, &b, all);
+			more = add_next_packet(o, writer, &b, all);
 		while (more == 1 && b.count < batch && b.bytes < BATCH_BYTES);
 		if (more == 0 && all && b.count < BATCH &&
 		    packetizer_trail(&b.cut, &b.packets[b.count]))
-			add_packet(o, os, &b);
+			add_packet(o, writer, &b);
 		if (b.count) {
-			err = write_batch(o, os, &b);
+			err = write_batch(o, writer, &b);
 			batch_deinit(&b);
 			err = err == -EAGAIN ? 0 : err;
 		} else if (more == -EFBIG) {
-			err = stream_writer_next_file(o, os);
-		} else if (!ring_holds(&os->st, os->mark.head / size)) {
+			err = stream_writer_next_file(o, writer);
+		} else if (!ring_holds(&writer->st, writer->mark.head / size)) {
 			/*
 			 * Writers have overwritten all packets below the mark: continue at their
 			 * new position.
 			 */
-			ring_mark(&os->st, &os->mark);
+			ring_mark(&writer->st, &writer->mark);
 		} else {
-			set_position(&os->at, &b.cut.at);
-			stream_writer_publish(os);
-			stream_writer_consume(os, b.cut.missed);
+			set_position(&writer->at, &b.cut.at);
+			stream_writer_publish(writer);
+			stream_writer_consume(writer, b.cut.missed);
 			break;
 		}
 	}
 	return err;
 }
 
-uint64_t stream_writer_pending(const struct stream_writer *os)
+uint64_t stream_writer_pending(const struct stream_writer *writer)
 {
-	uint64_t head = region_head(os->st.region, os->st.ring),
-		 oldest = ring_oldest(&os->st, head), from = os->at.pos;
+	uint64_t head = region_head(writer->st.region, writer->st.ring),
+		 oldest = ring_oldest(&writer->st, head), from = writer->at.pos;
 
 	if (from < oldest)
 		from = oldest;

@@ -75,71 +75,72 @@ static uint64_t hash_stream_name(const struct stream *st)
 }
 
 /* The earlier daemon may have been killed after its checkpoint, before the ring said the same. */
-static void catch_up(struct stream_writer *os)
+static void catch_up(struct stream_writer *writer)
 {
-	const struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+	const struct trail_ring *ring = region_ring(writer->st.region, writer->st.ring);
 
-	if (__atomic_load_n(&ring->consumed, __ATOMIC_RELAXED) < os->at.pos &&
-	    os->at.pos <= region_head(os->st.region, os->st.ring))
-		stream_writer_consume(os, 0);
+	if (__atomic_load_n(&ring->consumed, __ATOMIC_RELAXED) < writer->at.pos &&
+	    writer->at.pos <= region_head(writer->st.region, writer->st.ring))
+		stream_writer_consume(writer, 0);
 }
 
 /* Finds the stream's checkpoint slot of an earlier daemon, or takes a new one. */
-static int take_slot(struct output *o, struct stream_writer *os)
+static int take_slot(struct output *o, struct stream_writer *writer)
 {
-	uint64_t name = hash_stream_name(&os->st);
+	uint64_t name = hash_stream_name(&writer->st);
 	struct checkpoint_slot old;
 	int err;
 
-	for (os->slot = 0; !(err = checkpoint_slot_get(o->state, os->slot, &old)); os->slot++) {
+	for (writer->slot = 0; !(err = checkpoint_slot_get(o->state, writer->slot, &old));
+	     writer->slot++) {
 		if (old.name != name)
 			continue;
-		if (old.key == os->at.key && old.ring == os->at.ring) {
-			os->at = old;
-			catch_up(os);
-			return o->sink->restore(o, os, false);
+		if (old.key == writer->at.key && old.ring == writer->at.ring) {
+			writer->at = old;
+			catch_up(writer);
+			return o->sink->restore(o, writer, false);
 		}
 		/* The region is lost, but its files exist: continue them with the new region. */
-		old.key = os->at.key;
-		old.ring = os->at.ring;
+		old.key = writer->at.key;
+		old.ring = writer->at.ring;
 		old.pos = old.events = 0;
 		old.lost_before = old.lost;
-		os->at = old;
-		return o->sink->restore(o, os, false);
+		writer->at = old;
+		return o->sink->restore(o, writer, false);
 	}
 	if (err != -ENOENT)
 		return err;
 	/* No earlier daemon has written this stream. */
-	os->at.name = name;
-	err = o->sink->restore(o, os, true);
-	return err ? err : checkpoint_slot_put(o->state, os->slot, &os->at);
+	writer->at.name = name;
+	err = o->sink->restore(o, writer, true);
+	return err ? err : checkpoint_slot_put(o->state, writer->slot, &writer->at);
 }
 
 static int add_stream(struct output *o, const struct stream *st)
 {
-	struct stream_writer *os = o->sink->add(o, st);
+	struct stream_writer *writer = o->sink->add(o, st);
 	int err;
 
-	if (!os)
+	if (!writer)
 		return -ENOMEM;
-	err = array_room(o->streams, o->count + 1) ? take_slot(o, os) : -ENOMEM;
+	err = array_room(o->streams, o->count + 1) ? take_slot(o, writer) : -ENOMEM;
 	if (err) {
-		o->sink->remove(o, os);
+		o->sink->remove(o, writer);
 		return err;
 	}
-	os->seen = true;
-	ring_mark(&os->st, &os->mark);
-	o->streams[o->count++] = os;
+	writer->seen = true;
+	ring_mark(&writer->st, &writer->mark);
+	o->streams[o->count++] = writer;
 	return 0;
 }
 
 static struct stream_writer *find_stream(struct output *o, const struct stream *st, size_t hint)
 {
 	for (size_t i = 0; i < o->count; i++) {
-		struct stream_writer *os = o->streams[(hint + i) % o->count];
+		struct stream_writer *writer = o->streams[(hint + i) % o->count];
 
-		if (os->st.region == st->region && os->st.ring == st->ring)
-			return os;
+		if (writer->st.region == st->region && writer->st.ring == st->ring)
+			return writer;
 	}
 	return NULL;
 }
@@ -155,10 +156,10 @@ static int mark_streams(struct output *o, const struct stream_set *set, bool onl
 	for (size_t i = 0; i < o->count; i++)
 		o->streams[i]->seen = false;
 	for (size_t i = 0; i < set->count && !err; i++) {
-		struct stream_writer *os = find_stream(o, &set->streams[i], i);
+		struct stream_writer *writer = find_stream(o, &set->streams[i], i);
 
-		if (os)
-			os->seen = true;
+		if (writer)
+			writer->seen = true;
 		else
 			err = add_stream(o, &set->streams[i]);
 	}
@@ -166,15 +167,15 @@ static int mark_streams(struct output *o, const struct stream_set *set, bool onl
 	 * Remove streams whose channels were removed: from the list first, which the sink may read.
 	 */
 	for (size_t i = 0; i < o->count && !err;) {
-		struct stream_writer *os = o->streams[i];
+		struct stream_writer *writer = o->streams[i];
 
-		if (os->seen) {
+		if (writer->seen) {
 			i++;
 			continue;
 		}
 		memmove(&o->streams[i], &o->streams[i + 1],
 			(--o->count - i) * sizeof(*o->streams));
-		o->sink->remove(o, os);
+		o->sink->remove(o, writer);
 	}
 	for (size_t i = 0; i < o->count && !only_new; i++)
 		ring_mark(&o->streams[i]->st, &o->streams[i]->mark);
@@ -188,11 +189,11 @@ struct pressure {
 	bool some;              /* events were recorded since the last pass */
 };
 
-static void measure_pressure(const struct stream_writer *os, struct pressure *p)
+static void measure_pressure(const struct stream_writer *writer, struct pressure *p)
 {
-	const struct region_geometry *g = &os->st.region->geo;
+	const struct region_geometry *g = &writer->st.region->geo;
 	uint64_t capacity = g->subbuf_size * (g->subbuf_count - 1),
-		 full = stream_writer_pending(os);
+		 full = stream_writer_pending(writer);
 
 	if (!p->capacity || capacity < p->capacity)
 		p->capacity = capacity;
@@ -200,19 +201,20 @@ static void measure_pressure(const struct stream_writer *os, struct pressure *p)
 		p->percent = (unsigned int)(100 * full / capacity);
 }
 
-static int write_stream(struct output *o, struct stream_writer *os, bool all, uint64_t now)
+static int write_stream(struct output *o, struct stream_writer *writer, bool all, uint64_t now)
 {
-	uint64_t size = os->st.region->geo.subbuf_size, pos = os->at.pos;
-	bool due = all, whole = os->mark.head / size > (pos > size ? pos : size) / size;
+	uint64_t size = writer->st.region->geo.subbuf_size, pos = writer->at.pos;
+	bool due = all, whole = writer->mark.head / size > (pos > size ? pos : size) / size;
 
-	if (os->switch_period && now - os->switched >= os->switch_period) {
-		os->switched = now;
+	if (writer->switch_period && now - writer->switched >= writer->switch_period) {
+		writer->switched = now;
 		due = true;
 	}
 	if (!whole &&
-	    !(due && (os->mark.head > pos || os->at.lost_before + os->mark.lost > os->at.lost)))
+	    !(due && (writer->mark.head > pos ||
+		      writer->at.lost_before + writer->mark.lost > writer->at.lost)))
 		return 0;
-	return o->sink->write(o, os, due);
+	return o->sink->write(o, writer, due);
 }
 
 /*
@@ -258,18 +260,18 @@ static int write_streams(struct output *o, bool all, struct pressure *p)
 	/* A rotation processes each stream a second time, and then moves the directories. */
 	set_steps(o, all ? (o->rotates ? 2 : 1) * o->count + 1 : 0);
 	for (size_t i = 0; i < o->count; i++) {
-		struct stream_writer *os = o->streams[i];
-		uint64_t pos = os->at.pos;
+		struct stream_writer *writer = o->streams[i];
+		uint64_t pos = writer->at.pos;
 
 		if (i)
 			output_count_step(o);
-		one = all && o->sink->check ? o->sink->check(o, os) : 0;
+		one = all && o->sink->check ? o->sink->check(o, writer) : 0;
 		err = err ? err : one;
-		measure_pressure(os, p);
-		one = write_stream(o, os, all, now);
+		measure_pressure(writer, p);
+		one = write_stream(o, writer, all, now);
 		err = err ? err : one;
-		p->some = p->some || os->at.pos != pos || os->mark.head > os->at.pos;
-		p->pending += o->net ? 0 : stream_writer_pending(os);
+		p->some = p->some || writer->at.pos != pos || writer->mark.head > writer->at.pos;
+		p->pending += o->net ? 0 : stream_writer_pending(writer);
 	}
 	one = o->sink->end_pass(o, all);
 	err = err ? err : one;

@@ -26,21 +26,21 @@ static struct md_trace md = { .uuid = "0123456789abcde" };
 static struct md_stream class;
 static struct trace trace = { .md = &md };
 static struct trace_place place = { .refs = 1 };
-static struct stream_writer os;
+static struct stream_writer writer;
 static struct stream_file files[FILES];
 static char want[LIMIT + LARGEST], got[2 * (LIMIT + LARGEST)];
 static unsigned int laps, refilled;
 
 static void begin(uint64_t limit)
 {
-	memset(&os, 0, sizeof(os));
+	memset(&writer, 0, sizeof(writer));
 	memset(files, 0, sizeof(files));
-	os.st.class = &class;
-	os.st.trace = &trace;
-	os.fd = -1;
-	os.index_fd = open(directory, O_RDWR | O_TMPFILE, 0600);
-	os.file_size = limit;
-	os.file_count = FILES;
+	writer.st.class = &class;
+	writer.st.trace = &trace;
+	writer.fd = -1;
+	writer.index_fd = open(directory, O_RDWR | O_TMPFILE, 0600);
+	writer.file_size = limit;
+	writer.file_count = FILES;
 	laps = refilled = 0;
 	for (int i = 0; i < FILES; i++) {
 		snprintf(files[i].name, sizeof(files[i].name), "file%d", i);
@@ -50,15 +50,15 @@ static void begin(uint64_t limit)
 
 static void leave(void)
 {
-	if (os.fd >= 0)
-		close(os.fd);
-	os.fd = -1;
+	if (writer.fd >= 0)
+		close(writer.fd);
+	writer.fd = -1;
 }
 
 static void end(void)
 {
 	leave();
-	close(os.index_fd);
+	close(writer.index_fd);
 	for (int i = 0; i < FILES; i++)
 		unlinkat(place.fd, files[i].name, 0);
 }
@@ -72,24 +72,24 @@ static void next_file(void)
 	if (laps) {
 		struct stream_file *last = &files[(laps - 1) % FILES];
 
-		if (os.spare)
-			CHECK(ftruncate(os.fd, (off_t)os.at.size) == 0);
-		last->size = os.at.size;
-		CHECK(fstat(os.fd, &st) == 0 && (uint64_t)st.st_size == os.at.size);
+		if (writer.spare)
+			CHECK(ftruncate(writer.fd, (off_t)writer.at.size) == 0);
+		last->size = writer.at.size;
+		CHECK(fstat(writer.fd, &st) == 0 && (uint64_t)st.st_size == writer.at.size);
 	}
 	leave();
-	os.fd = laps < FILES ? -1 : recycle_take(f, f->name);
-	os.spare = os.fd < 0 ? 0 : f->size;
-	refilled += os.fd >= 0;
-	if (os.fd < 0) {
+	writer.fd = laps < FILES ? -1 : recycle_take(f, f->name);
+	writer.spare = writer.fd < 0 ? 0 : f->size;
+	refilled += writer.fd >= 0;
+	if (writer.fd < 0) {
 		unlinkat(place.fd, f->name, 0);
-		os.fd = openat(place.fd, f->name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+		writer.fd = openat(place.fd, f->name, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	}
-	CHECK(os.fd >= 0 && fstat(os.fd, &st) == 0);
+	CHECK(writer.fd >= 0 && fstat(writer.fd, &st) == 0);
 	f->dev = st.st_dev;
 	f->ino = st.st_ino;
-	os.at.size = 0;
-	CHECK(!os.spare || recycle_begin(&os) == 0);
+	writer.at.size = 0;
+	CHECK(!writer.spare || recycle_begin(&writer) == 0);
 	laps++;
 }
 
@@ -104,16 +104,16 @@ static void check_file(uint64_t from, bool cut)
 	struct md_packet pad;
 
 	close(fd);
-	CHECK(n >= 0 && (uint64_t)n >= os.at.size &&
-	      !memcmp(got + from, want + from, os.at.size - from));
+	CHECK(n >= 0 && (uint64_t)n >= writer.at.size &&
+	      !memcmp(got + from, want + from, writer.at.size - from));
 	if (cut)
 		return;
-	CHECK((uint64_t)n == (os.spare ? os.spare : os.at.size));
-	if (!os.spare)
+	CHECK((uint64_t)n == (writer.spare ? writer.spare : writer.at.size));
+	if (!writer.spare)
 		return;
-	memcpy(&pad, got + os.at.size, sizeof(pad));
+	memcpy(&pad, got + writer.at.size, sizeof(pad));
 	CHECK(pad.magic == MD_CTF_MAGIC && pad.content_size == 8 * MD_PACKET_HEADER);
-	CHECK(pad.packet_size == 8 * ((uint64_t)n - os.at.size));
+	CHECK(pad.packet_size == 8 * ((uint64_t)n - writer.at.size));
 }
 
 static char *random_bytes(size_t n)
@@ -140,7 +140,7 @@ static void write_some(bool cut)
 
 		iov[i] = (struct iovec){ random_bytes(MD_PACKET_HEADER), MD_PACKET_HEADER };
 		iov[i + 1] = (struct iovec){ random_bytes(size), size };
-		if (os.at.size + bytes + MD_PACKET_HEADER + size > LIMIT) {
+		if (writer.at.size + bytes + MD_PACKET_HEADER + size > LIMIT) {
 			n = i;
 			break;
 		}
@@ -151,8 +151,8 @@ static void write_some(bool cut)
 		return;
 	}
 	/* Every now and then the same file to the byte, or nearly. */
-	if (os.spare > os.at.size + bytes + 300 && !rnd(8)) {
-		size_t more = os.spare - os.at.size - bytes - rnd(90);
+	if (writer.spare > writer.at.size + bytes + 300 && !rnd(8)) {
+		size_t more = writer.spare - writer.at.size - bytes - rnd(90);
 
 		if (iov[n - 1].iov_len + more <= LARGEST) {
 			iov[n - 1] = (struct iovec){ random_bytes(iov[n - 1].iov_len + more),
@@ -160,35 +160,35 @@ static void write_some(bool cut)
 			bytes += more;
 		}
 	}
-	after = os.at;
+	after = writer.at;
 	after.size += bytes;
-	for (int i = 0, at = (int)os.at.size; i < n; at += (int)iov[i++].iov_len)
+	for (int i = 0, at = (int)writer.at.size; i < n; at += (int)iov[i++].iov_len)
 		memcpy(want + at, iov[i].iov_base, iov[i].iov_len);
 	if (cut)
-		CHECK(ftruncate(os.fd, (off_t)rnd(os.at.size + 1)) == 0);
-	done = os.spare ? recycle_put(&os, &after, iov, n, &err)
-			: output_put(os.fd, iov, n, os.at.size, &err);
+		CHECK(ftruncate(writer.fd, (off_t)rnd(writer.at.size + 1)) == 0);
+	done = writer.spare ? recycle_put(&writer, &after, iov, n, &err)
+			: output_put(writer.fd, iov, n, writer.at.size, &err);
 	CHECK(err == 0 && done == bytes);
-	os.at = after;
+	writer.at = after;
 }
 
 static void fill(bool cuts)
 {
 	while (laps < 200) {
-		bool cut = cuts && os.spare && !rnd(10);
-		uint64_t from = os.at.size;
+		bool cut = cuts && writer.spare && !rnd(10);
+		uint64_t from = writer.at.size;
 
-		if (os.fd < 0)
+		if (writer.fd < 0)
 			next_file();
 		write_some(cut);
-		cut = cut && os.at.size > from;
+		cut = cut && writer.at.size > from;
 		check_file(cut ? from : 0, cut);
 		if (cut) {
 			/*
 			 * The check of this file is over; the next one is checked from its start.
 			 */
-			os.spare = os.at.size = 0;
-			CHECK(ftruncate(os.fd, 0) == 0);
+			writer.spare = writer.at.size = 0;
+			CHECK(ftruncate(writer.fd, 0) == 0);
 			next_file();
 		}
 	}
@@ -197,7 +197,7 @@ static void fill(bool cuts)
 static void fill_until(unsigned int lap)
 {
 	while (laps < lap) {
-		if (os.fd < 0)
+		if (writer.fd < 0)
 			next_file();
 		write_some(false);
 	}
@@ -207,7 +207,7 @@ static void write_one(void)
 {
 	do
 		write_some(false);
-	while (!os.at.size);
+	while (!writer.at.size);
 }
 
 static void packets_of_all_sizes(void)
@@ -243,7 +243,7 @@ static void of_others(void)
 	begin(LIMIT);
 	fill_until(3 * FILES);
 	write_one();
-	CHECK(refilled && os.spare);
+	CHECK(refilled && writer.spare);
 	while (laps < 4 * FILES) {
 		fd = openat(place.fd, files[laps % FILES].name, O_RDONLY);
 		refilled = 0;

@@ -106,28 +106,28 @@ int relay_rotate(struct output *o)
  * The stream continues with what is recorded after the clear. What was sent and is not confirmed
  * counts as read: the relay drops it, or nothing of it is sent again.
  */
-static void clear_stream(struct output *o, struct stream_writer *os)
+static void clear_stream(struct output *o, struct stream_writer *writer)
 {
-	struct trail_ring *ring = region_ring(os->st.region, os->st.ring);
+	struct trail_ring *ring = region_ring(writer->st.region, writer->st.ring);
 	uint64_t ts = __atomic_load_n(&ring->cleared_ts, __ATOMIC_RELAXED);
 
 	if (relay_of(o)->connected) {
-		os->at.begin = os->net->sent.begin;
-		os->at.ts = os->net->sent.ts;
-		os->at.seq = os->net->sent.seq;
-		os->at.lost = os->net->sent.lost;
+		writer->at.begin = writer->net->sent.begin;
+		writer->at.ts = writer->net->sent.ts;
+		writer->at.seq = writer->net->sent.seq;
+		writer->at.lost = writer->net->sent.lost;
 	}
-	os->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
-	os->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
-	os->at.ts = ts > os->at.ts ? ts : os->at.ts;
-	os->at.lost_before = os->at.lost;
-	checkpoint_slot_put(o->state, os->slot, &os->at);
-	os->net->sent.pos = os->at.pos;
-	os->net->sent.events = os->at.events;
-	os->net->sent.ts = os->at.ts;
-	os->net->sent.lost_before = os->at.lost_before;
-	os->net->missed = os->net->asked_missed = 0;
-	os->net->asked_position = os->net->sent;
+	writer->at.pos = __atomic_load_n(&ring->cleared, __ATOMIC_RELAXED) & TRAIL_HEAD_MASK;
+	writer->at.events = __atomic_load_n(&ring->cleared_events, __ATOMIC_RELAXED);
+	writer->at.ts = ts > writer->at.ts ? ts : writer->at.ts;
+	writer->at.lost_before = writer->at.lost;
+	checkpoint_slot_put(o->state, writer->slot, &writer->at);
+	writer->net->sent.pos = writer->at.pos;
+	writer->net->sent.events = writer->at.events;
+	writer->net->sent.ts = writer->at.ts;
+	writer->net->sent.lost_before = writer->at.lost_before;
+	writer->net->missed = writer->net->asked_missed = 0;
+	writer->net->asked_position = writer->net->sent;
 }
 
 static void clear_buffers(struct output *o)

@@ -93,15 +93,15 @@ int relay_streams_sent(struct relay *r);
 
 /* packets.c */
 struct stream_writer *relay_stream_create(struct output *o, const struct stream *st);
-void relay_stream_free(struct stream_writer *os);
-void relay_stream_restore(struct stream_writer *os);
+void relay_stream_free(struct stream_writer *writer);
+void relay_stream_restore(struct stream_writer *writer);
 /* The next packet begins a new connection: the relay has nothing. */
-void relay_stream_reset(struct stream_writer *os);
+void relay_stream_reset(struct stream_writer *writer);
 /* Live: the relay knows all streams that have events, before it gets packets. 0 or -errno. */
 int relay_announce(struct output *o);
 /* Live, twice in each period: says up to which time streams without new events have none. */
 int relay_send_beacons(struct output *o);
-int relay_stream_write(struct output *o, struct stream_writer *os, bool all);
+int relay_stream_write(struct output *o, struct stream_writer *writer, bool all);
 /* The reply to a question whether packets are pending. */
 int relay_replied(void *arg, const struct relay_wait *w, uint32_t code);
 /* Asks about packets that are not confirmed, and reads replies that are there. 0 or -errno. */

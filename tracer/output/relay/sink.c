@@ -280,10 +280,10 @@ static int sink_begin(struct output *o)
 	return err || !o->live_period ? err : relay_announce(o);
 }
 
-static int sink_restore(struct output *o, struct stream_writer *os, bool new_slot)
+static int sink_restore(struct output *o, struct stream_writer *writer, bool new_slot)
 {
 	(void)o, (void)new_slot;
-	relay_stream_restore(os);
+	relay_stream_restore(writer);
 	return 0;
 }
 
@@ -324,10 +324,10 @@ static void sink_regenerate(struct output *o)
 		relay_broken(r, err);
 }
 
-static void sink_remove(struct output *o, struct stream_writer *os)
+static void sink_remove(struct output *o, struct stream_writer *writer)
 {
 	struct relay *r = relay_of(o);
-	const struct relay_stream *net = os->net;
+	const struct relay_stream *net = writer->net;
 	int err = 0;
 
 	/*
@@ -341,7 +341,7 @@ static void sink_remove(struct output *o, struct stream_writer *os)
 	}
 	if (err)
 		relay_broken(r, err);
-	relay_stream_free(os);
+	relay_stream_free(writer);
 }
 
 const struct output_sink relay_sink = {
