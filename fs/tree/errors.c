@@ -56,7 +56,7 @@ static const struct node *find_top(const struct node *n, struct place *p)
 {
 	const struct node *top = node_up(n, &session_row);
 	struct session_info info;
-	struct trigger *g;
+	struct trigger *trigger;
 
 	if (top) {
 		session_info(top->session, &info);
@@ -65,10 +65,10 @@ static const struct node *find_top(const struct node *n, struct place *p)
 		return info.gone ? NULL : top;
 	}
 	top = node_up(n, &trigger_row);
-	g = top ? trigger_of(top) : NULL;
-	if (!g)
+	trigger = top ? trigger_of(top) : NULL;
+	if (!trigger)
 		return NULL;
-	trigger_put(g);
+	trigger_put(trigger);
 	p->made = (int64_t)top->tag;
 	snprintf(p->top, sizeof(p->top), "triggers/%s", top->name);
 	return top;

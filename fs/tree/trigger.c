@@ -20,63 +20,63 @@ struct trigger *trigger_of(const struct node *n)
 
 static int show_file(const struct node *n, const struct who *who, struct md_buf *out)
 {
-	struct trigger *g = trigger_of(n);
+	struct trigger *trigger = trigger_of(n);
 
 	(void)who;
-	if (!g)
+	if (!trigger)
 		return -ENOENT;
-	trigger_show(g, (enum trigger_file)n->row->arg, out);
-	trigger_put(g);
+	trigger_show(trigger, (enum trigger_file)n->row->arg, out);
+	trigger_put(trigger);
 	return 0;
 }
 
-int check_condition_writer(struct trigger *g, const char *condition, const struct who *who,
+int check_condition_writer(struct trigger *trigger, const char *condition, const struct who *who,
 			   struct tr_err *err)
 {
 	struct owner writer = process_owner(who);
 
-	return trigger_check_writer(g, condition, &writer, process_elsewhere(who), err);
+	return trigger_check_writer(trigger, condition, &writer, process_elsewhere(who), err);
 }
 
 static int store_file(const struct node *n, const struct who *who, const char *text, bool replace,
 		      struct tr_err *err)
 {
-	struct trigger *g = trigger_of(n);
+	struct trigger *trigger = trigger_of(n);
 	int rc = 0;
 
-	if (!g)
+	if (!trigger)
 		return tr_fail(err, -ENOENT, "the trigger was removed");
 	if (n->row->arg == TRIGGER_ACTIONS)
 		rc = process_check_paths(who, text, err);
 	else if (n->row->arg == TRIGGER_CONDITION)
-		rc = check_condition_writer(g, text, who, err);
-	rc = rc ? rc : trigger_store(g, (enum trigger_file)n->row->arg, text, replace, err);
-	trigger_put(g);
+		rc = check_condition_writer(trigger, text, who, err);
+	rc = rc ? rc : trigger_store(trigger, (enum trigger_file)n->row->arg, text, replace, err);
+	trigger_put(trigger);
 	return rc;
 }
 
 static uint64_t trigger_change(const struct node *n)
 {
-	struct trigger *g = trigger_of(n);
+	struct trigger *trigger = trigger_of(n);
 	struct trigger_info info = { 0 };
 
-	if (g)
-		trigger_info(g, &info);
-	trigger_put(g);
+	if (trigger)
+		trigger_info(trigger, &info);
+	trigger_put(trigger);
 	return info.change;
 }
 
 /* Owner, mode and time of a trigger's directory and of what is in it. */
 static int trigger_attr(const struct node *n, const struct who *who, struct stat *st)
 {
-	struct trigger *g = trigger_of(n);
+	struct trigger *trigger = trigger_of(n);
 	struct trigger_info info;
 
 	(void)who;
-	if (!g)
+	if (!trigger)
 		return -ENOENT;
-	trigger_info(g, &info);
-	trigger_put(g);
+	trigger_info(trigger, &info);
+	trigger_put(trigger);
 	st->st_uid = info.uid;
 	st->st_gid = info.gid;
 	st->st_mode &= S_IFMT | (info.mode & PERMISSIONS);
@@ -90,10 +90,10 @@ static int trigger_attr(const struct node *n, const struct who *who, struct stat
 
 static int notifications_open(const struct node *n, void **state)
 {
-	struct trigger *g = trigger_of(n);
-	int rc = g ? notices_open(g, n->row->arg, (struct notices **)state) : -ENOENT;
+	struct trigger *trigger = trigger_of(n);
+	int rc = trigger ? notices_open(trigger, n->row->arg, (struct notices **)state) : -ENOENT;
 
-	trigger_put(g);
+	trigger_put(trigger);
 	return rc;
 }
 
@@ -122,19 +122,19 @@ static const struct view notifications_view = {
 
 int trigger_node_chmod(const struct node *n, mode_t mode)
 {
-	struct trigger *g = trigger_of(n);
-	int rc = g ? trigger_chmod(g, mode & PERMISSIONS) : -ENOENT;
+	struct trigger *trigger = trigger_of(n);
+	int rc = trigger ? trigger_chmod(trigger, mode & PERMISSIONS) : -ENOENT;
 
-	trigger_put(g);
+	trigger_put(trigger);
 	return rc;
 }
 
 int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid)
 {
-	struct trigger *g = trigger_of(n);
-	int rc = g ? trigger_chown(g, uid, gid) : -ENOENT;
+	struct trigger *trigger = trigger_of(n);
+	int rc = trigger ? trigger_chown(trigger, uid, gid) : -ENOENT;
 
-	trigger_put(g);
+	trigger_put(trigger);
 	return rc;
 }
 
@@ -166,14 +166,14 @@ const struct row trigger_row = {
 int triggers_find(const struct node *dir, const char *name, const struct who *who,
 		  struct found *found)
 {
-	struct trigger *g = trigger_find(fs.tracer, name, who->uid);
+	struct trigger *trigger = trigger_find(fs.tracer, name, who->uid);
 	struct trigger_info info;
 
 	(void)dir;
-	if (!g)
+	if (!trigger)
 		return -ENOENT;
-	trigger_info(g, &info);
-	trigger_put(g);
+	trigger_info(trigger, &info);
+	trigger_put(trigger);
 	*found = (struct found){
 		.row = &trigger_row, .tag = info.serial, .salt = (uint64_t)info.created,
 	};

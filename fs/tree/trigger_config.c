@@ -45,19 +45,19 @@ int trigger_config_show(const struct node *n, const struct who *who, struct md_b
 		[TRIGGER_CONDITION] = "condition", [TRIGGER_ACTIONS] = "actions",
 		[TRIGGER_ENABLED] = "enabled",
 	};
-	struct trigger *g = trigger_of(n);
+	struct trigger *trigger = trigger_of(n);
 
 	(void)who;
-	if (!g)
+	if (!trigger)
 		return -ENOENT;
 	md_buf_puts(out, "[trigger]\n");
 	for (int i = TRIGGER_CONDITION; i <= TRIGGER_ENABLED; i++) {
 		struct md_buf lines = MD_BUF_INIT;
 
-		trigger_show(g, (enum trigger_file)i, &lines);
+		trigger_show(trigger, (enum trigger_file)i, &lines);
 		add_lines(out, keys[i], &lines);
 	}
-	trigger_put(g);
+	trigger_put(trigger);
 	return 0;
 }
 
@@ -128,11 +128,11 @@ static int file_line(const struct trigger_ini *ini, enum trigger_file wrong, int
 	return line > 0 && (size_t)line <= n ? lines[line - 1] : 0;
 }
 
-static int load(struct trigger *g, struct trigger_ini *ini, struct tr_err *err)
+static int load(struct trigger *trigger, struct trigger_ini *ini, struct tr_err *err)
 {
 	enum trigger_file wrong;
-	int rc = trigger_load(g, ini->condition ? ini->condition : "", md_buf_str(&ini->actions),
-			      ini->enabled, &wrong, err);
+	int rc = trigger_load(trigger, ini->condition ? ini->condition : "",
+			      md_buf_str(&ini->actions), ini->enabled, &wrong, err);
 
 	if (rc)
 		err->line = file_line(ini, wrong, err->line);
@@ -143,18 +143,18 @@ int trigger_config_store(const struct node *n, const struct who *who, const char
 			 bool replace, struct tr_err *err)
 {
 	struct trigger_ini ini = { .enabled = true };
-	struct trigger *g = trigger_of(n);
-	int rc = g ? inifile_read(text, item, &ini, err) :
+	struct trigger *trigger = trigger_of(n);
+	int rc = trigger ? inifile_read(text, item, &ini, err) :
 		     tr_fail(err, -ENOENT, "the trigger was removed");
 
 	(void)replace;
 	if (!rc && ini.condition)
-		rc = check_condition_writer(g, ini.condition, who, err);
+		rc = check_condition_writer(trigger, ini.condition, who, err);
 	if (rc && ini.condition && !err->line)
 		err->line = ini.condition_line;
 	if (!rc)
-		rc = load(g, &ini, err);
-	trigger_put(g);
+		rc = load(trigger, &ini, err);
+	trigger_put(trigger);
 	deinit(&ini);
 	return rc;
 }
@@ -172,7 +172,7 @@ static void complain(const char *path, const struct who *who, int rc, const stru
 static int make(struct trigger_ini *ini, const struct who *who, struct tr_err *err)
 {
 	struct owner owner = { .uid = who->uid, .gid = who->gid };
-	struct trigger *g;
+	struct trigger *trigger;
 	int rc = trigger_create(fs.tracer, ini->name, &owner, err);
 
 	if (rc == -EEXIST) {
@@ -181,9 +181,9 @@ static int make(struct trigger_ini *ini, const struct who *who, struct tr_err *e
 	}
 	if (rc)
 		return rc;
-	g = trigger_find(fs.tracer, ini->name, owner.uid);
-	rc = g ? load(g, ini, err) : -ENOENT;
-	trigger_put(g);
+	trigger = trigger_find(fs.tracer, ini->name, owner.uid);
+	rc = trigger ? load(trigger, ini, err) : -ENOENT;
+	trigger_put(trigger);
 	if (rc)
 		trigger_destroy(fs.tracer, ini->name, owner.uid, NULL);
 	return rc;

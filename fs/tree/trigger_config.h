@@ -23,7 +23,7 @@ int trigger_config_store(const struct node *n, const struct who *who, const char
 void trigger_presets_make(void);
 
 /* Whether the opener may write a trigger's condition: trigger_check_writer. */
-int check_condition_writer(struct trigger *g, const char *condition, const struct who *who,
+int check_condition_writer(struct trigger *trigger, const char *condition, const struct who *who,
 			   struct tr_err *err);
 
 #endif

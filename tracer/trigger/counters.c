@@ -44,62 +44,65 @@ void counters_close(struct triggers *all, bool keep)
 		unlinkat(all->fd, FILE_NAME, 0);
 }
 
-bool counters_claim(struct trigger *g, uint64_t number)
+bool counters_claim(struct trigger *trigger, uint64_t number)
 {
-	uint8_t *used = g->tracer->triggers->slots;
+	uint8_t *used = trigger->tracer->triggers->slots;
 
-	if (number >= TRIGGERS_MAX || used[number] || g->slot >= 0)
+	if (number >= TRIGGERS_MAX || used[number] || trigger->slot >= 0)
 		return false;
 	used[number] = true;
-	g->slot = (int)number;
+	trigger->slot = (int)number;
 	return true;
 }
 
-void counters_claim_any(struct trigger *g)
+void counters_claim_any(struct trigger *trigger)
 {
-	for (uint64_t i = 0; g->slot < 0 && i < TRIGGERS_MAX; i++)
-		counters_claim(g, i);
+	for (uint64_t i = 0; trigger->slot < 0 && i < TRIGGERS_MAX; i++)
+		counters_claim(trigger, i);
 }
 
-void counters_release(struct trigger *g)
+void counters_release(struct trigger *trigger)
 {
-	if (g->slot >= 0)
-		g->tracer->triggers->slots[g->slot] = false;
-	g->slot = -1;
+	if (trigger->slot >= 0)
+		trigger->tracer->triggers->slots[trigger->slot] = false;
+	trigger->slot = -1;
 }
 
-void counters_save(struct trigger *g)
+void counters_save(struct trigger *trigger)
 {
 	struct slot s = {
-		.created = g->created, .saves = g->saves, .hits = g->hits, .sent = g->sent,
-		.lost = g->lost, .events_lost = g->events_lost, .last_hit = g->last_hit,
+		.created = trigger->created, .saves = trigger->saves, .hits = trigger->hits,
+		.sent = trigger->sent, .lost = trigger->lost, .events_lost = trigger->events_lost,
+		.last_hit = trigger->last_hit,
 	};
-	size_t size = offsetof(struct slot, actions) + g->action_count * sizeof(s.actions[0]);
+	size_t size = offsetof(struct slot, actions) + trigger->action_count * sizeof(s.actions[0]);
 
-	if (g->slot < 0 || g->gone)
+	if (trigger->slot < 0 || trigger->gone)
 		return;
-	for (size_t i = 0; i < g->action_count; i++)
-		s.actions[i] = (struct counts){ g->actions[i].executed, g->actions[i].failed };
-	g->unsaved = pwrite(g->tracer->triggers->counters_fd, &s, size,
-			    (off_t)g->slot * SLOT_SIZE) != (ssize_t)size;
+	for (size_t i = 0; i < trigger->action_count; i++)
+		s.actions[i] = (struct counts){ trigger->actions[i].executed,
+						trigger->actions[i].failed };
+	trigger->unsaved = pwrite(trigger->tracer->triggers->counters_fd, &s, size,
+				  (off_t)trigger->slot * SLOT_SIZE) != (ssize_t)size;
 }
 
-void counters_restore(struct trigger *g)
+void counters_restore(struct trigger *trigger)
 {
-	size_t size = offsetof(struct slot, actions) + g->action_count * sizeof(struct counts);
+	size_t size = offsetof(struct slot, actions) +
+		      trigger->action_count * sizeof(struct counts);
 	struct slot s;
 
-	if (g->slot < 0 || pread(g->tracer->triggers->counters_fd, &s, size,
-				 (off_t)g->slot * SLOT_SIZE) != (ssize_t)size ||
-	    s.created != g->created || s.saves != g->saves)
+	if (trigger->slot < 0 || pread(trigger->tracer->triggers->counters_fd, &s, size,
+				       (off_t)trigger->slot * SLOT_SIZE) != (ssize_t)size ||
+	    s.created != trigger->created || s.saves != trigger->saves)
 		return;
-	g->hits = s.hits;
-	g->sent = s.sent;
-	g->lost = s.lost;
-	g->events_lost = s.events_lost;
-	g->last_hit = s.last_hit;
-	for (size_t i = 0; i < g->action_count; i++) {
-		g->actions[i].executed = s.actions[i].executed;
-		g->actions[i].failed = s.actions[i].failed;
+	trigger->hits = s.hits;
+	trigger->sent = s.sent;
+	trigger->lost = s.lost;
+	trigger->events_lost = s.events_lost;
+	trigger->last_hit = s.last_hit;
+	for (size_t i = 0; i < trigger->action_count; i++) {
+		trigger->actions[i].executed = s.actions[i].executed;
+		trigger->actions[i].failed = s.actions[i].failed;
 	}
 }

@@ -12,9 +12,9 @@
 #define DUE_MAX 64              /* looks of one pass over the list */
 #define SHARE 10                /* all looks together use 1 / SHARE of a CPU */
 
-static bool is_sampled(const struct trigger *g)
+static bool is_sampled(const struct trigger *trigger)
 {
-	return g->enabled && g->action_count && sample_is_for(g->condition.kind);
+	return trigger->enabled && trigger->action_count && sample_is_for(trigger->condition.kind);
 }
 
 /*
@@ -24,20 +24,20 @@ static bool is_sampled(const struct trigger *g)
 static size_t find_due(struct triggers *all, uint64_t now, struct trigger *due[DUE_MAX],
 		       uint64_t *next, uint64_t *sampled)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 	size_t n = 0;
 
 	*next = UINT64_MAX;
 	*sampled = 0;
-	cds_list_for_each_entry(g, &all->list, node) {
-		if (!is_sampled(g))
+	cds_list_for_each_entry(trigger, &all->list, node) {
+		if (!is_sampled(trigger))
 			continue;
 		++*sampled;
-		if (g->sample.due <= now && n < DUE_MAX) {
-			g->refs++;
-			due[n++] = g;
-		} else if (g->sample.due < *next) {
-			*next = g->sample.due;
+		if (trigger->sample.due <= now && n < DUE_MAX) {
+			trigger->refs++;
+			due[n++] = trigger;
+		} else if (trigger->sample.due < *next) {
+			*next = trigger->sample.due;
 		}
 	}
 	return n;
@@ -47,19 +47,19 @@ static size_t find_due(struct triggers *all, uint64_t now, struct trigger *due[D
  * Without lock. Puts the reference. A look that takes long, or is one of many, is repeated later
  * than the channels say, so that all looks together use 1 / SHARE of a CPU.
  */
-static void look_at(struct trigger *g, uint64_t now, uint64_t sampled)
+static void look_at(struct trigger *trigger, uint64_t now, uint64_t sampled)
 {
 	uint64_t cost = thread_cpu_time(), earliest;
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 
-	sample_look(g, now);
+	sample_look(trigger, now);
 	cost = thread_cpu_time() - cost;
 	earliest = now + cost * sampled * SHARE;
 	pthread_mutex_lock(&all->lock);
-	if (g->sample.due && g->sample.due < earliest)
-		g->sample.due = earliest;
+	if (trigger->sample.due && trigger->sample.due < earliest)
+		trigger->sample.due = earliest;
 	pthread_mutex_unlock(&all->lock);
-	trigger_put(g);
+	trigger_put(trigger);
 }
 
 /* Locked; releases the lock meanwhile. Looks at all that are due; returns the next time. */
@@ -85,19 +85,19 @@ static uint64_t look_at_due(struct triggers *all)
 /* Locked. */
 static void save_counters(struct triggers *all)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 
-	cds_list_for_each_entry(g, &all->list, node)
-		if (g->unsaved)
-			trigger_save(g);
+	cds_list_for_each_entry(trigger, &all->list, node)
+		if (trigger->unsaved)
+			trigger_save(trigger);
 }
 
 static bool has_unsaved(const struct triggers *all)
 {
-	const struct trigger *g;
+	const struct trigger *trigger;
 
-	cds_list_for_each_entry(g, &all->list, node)
-		if (g->unsaved)
+	cds_list_for_each_entry(trigger, &all->list, node)
+		if (trigger->unsaved)
 			return true;
 	return false;
 }

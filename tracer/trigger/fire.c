@@ -6,21 +6,21 @@
 
 #define MANY_MAX 16u            /* executions of one action for hits that came at once */
 
-static void execute_due(struct trigger *g, uint64_t hit, struct hit_time time,
+static void execute_due(struct trigger *trigger, uint64_t hit, struct hit_time time,
 			const struct values *v)
 {
-	for (size_t i = 0; i < g->action_count; i++) {
-		struct action *a = &g->actions[i];
+	for (size_t i = 0; i < trigger->action_count; i++) {
+		struct action *a = &trigger->actions[i];
 
 		if (!action_due(a, hit))
 			continue;
 		if (a->kind == ACTION_NOTIFY) {
-			notices_send(g, time.wall, v);
+			notices_send(trigger, time.wall, v);
 			a->executed++;
 			continue;
 		}
 		/* The runner continues with this action and those after it. */
-		if (runner_add(g, hit, i, time, v))
+		if (runner_add(trigger, hit, i, time, v))
 			return;
 		a->failed++;
 		snprintf(a->error, sizeof(a->error),
@@ -28,19 +28,19 @@ static void execute_due(struct trigger *g, uint64_t hit, struct hit_time time,
 	}
 }
 
-void trigger_hit(struct trigger *g, struct hit_time time, const struct values *v)
+void trigger_hit(struct trigger *trigger, struct hit_time time, const struct values *v)
 {
-	g->hits++;
-	g->last_hit = time.wall;
-	g->unsaved = true;
-	trigger_changed(g);
-	execute_due(g, g->hits, time, v);
+	trigger->hits++;
+	trigger->last_hit = time.wall;
+	trigger->unsaved = true;
+	trigger_changed(trigger);
+	execute_due(trigger, trigger->hits, time, v);
 }
 
-bool trigger_due(const struct trigger *g)
+bool trigger_due(const struct trigger *trigger)
 {
-	for (size_t i = 0; i < g->action_count; i++)
-		if (action_due(&g->actions[i], g->hits + 1))
+	for (size_t i = 0; i < trigger->action_count; i++)
+		if (action_due(&trigger->actions[i], trigger->hits + 1))
 			return true;
 	return false;
 }
@@ -56,23 +56,23 @@ const struct values no_values = { print_nothing };
  * An action that is due for some of many hits. A few are executed as always; the rest are lost
  * notifications, or failed actions.
  */
-static void execute_many(struct trigger *g, size_t i, uint64_t count, struct hit_time time)
+static void execute_many(struct trigger *trigger, size_t i, uint64_t count, struct hit_time time)
 {
-	struct action *a = &g->actions[i];
+	struct action *a = &trigger->actions[i];
 	uint64_t added = 0;
 
 	if (a->kind == ACTION_NOTIFY) {
 		/* With a rate, each hit is reported; without one, the number of lost ones. */
 		if (a->rate > 1 && count <= MANY_MAX) {
 			for (uint64_t n = 0; n < count; n++)
-				notices_send(g, time.wall, &no_values);
+				notices_send(trigger, time.wall, &no_values);
 		} else {
-			notices_lose(g, count);
+			notices_lose(trigger, count);
 		}
 		a->executed += count;
 		return;
 	}
-	while (added < count && added < MANY_MAX && runner_add_one(g, g->hits, i, time))
+	while (added < count && added < MANY_MAX && runner_add_one(trigger, trigger->hits, i, time))
 		added++;
 	if (added < count) {
 		a->failed += count - added;
@@ -80,18 +80,18 @@ static void execute_many(struct trigger *g, size_t i, uint64_t count, struct hit
 	}
 }
 
-void trigger_hit_many(struct trigger *g, uint64_t n, struct hit_time time)
+void trigger_hit_many(struct trigger *trigger, uint64_t n, struct hit_time time)
 {
-	uint64_t before = g->hits, count;
+	uint64_t before = trigger->hits, count;
 
-	g->hits += n;
-	g->last_hit = time.wall;
-	g->unsaved = true;
-	trigger_changed(g);
-	for (size_t i = 0; i < g->action_count; i++) {
-		count = action_count_due(&g->actions[i], g->hits) -
-			action_count_due(&g->actions[i], before);
+	trigger->hits += n;
+	trigger->last_hit = time.wall;
+	trigger->unsaved = true;
+	trigger_changed(trigger);
+	for (size_t i = 0; i < trigger->action_count; i++) {
+		count = action_count_due(&trigger->actions[i], trigger->hits) -
+			action_count_due(&trigger->actions[i], before);
 		if (count)
-			execute_many(g, i, count, time);
+			execute_many(trigger, i, count, time);
 	}
 }

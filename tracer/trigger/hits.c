@@ -42,7 +42,8 @@ static uint64_t new_hits(const struct stream *st, const struct ring_mark *m)
 }
 
 /* Locked. Counts events that the kernel's buffer, or the daemon, lost since the last look. */
-static void count_losses(struct trigger *g, const struct stream *st, const struct ring_mark *m)
+static void count_losses(struct trigger *trigger, const struct stream *st,
+			 const struct ring_mark *m)
 {
 	struct trail_ring *ring = region_ring(st->region, st->ring);
 	uint64_t n;
@@ -52,9 +53,9 @@ static void count_losses(struct trigger *g, const struct stream *st, const struc
 	n = m->lost + __atomic_exchange_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
 	if (!n)
 		return;
-	g->events_lost += n;
-	g->unsaved = true;
-	trigger_changed(g);
+	trigger->events_lost += n;
+	trigger->unsaved = true;
+	trigger_changed(trigger);
 }
 
 bool stream_has_hits(const struct stream *st)
@@ -80,20 +81,21 @@ static struct hit_time time_of(const struct listened *l, uint64_t ts)
 }
 
 /* An action counts from the event's time in its session: the event has to be looked for there. */
-static bool wants_event(const struct trigger *g)
+static bool wants_event(const struct trigger *trigger)
 {
-	for (size_t i = 0; i < g->action_count; i++)
-		if (g->actions[i].snapshot.last || g->actions[i].snapshot.after)
+	for (size_t i = 0; i < trigger->action_count; i++)
+		if (trigger->actions[i].snapshot.last || trigger->actions[i].snapshot.after)
 			return true;
 	return false;
 }
 
-enum next_hit trigger_expects(const struct trigger *g)
+enum next_hit trigger_expects(const struct trigger *trigger)
 {
-	if (trigger_due(g))
+	if (trigger_due(trigger))
 		return HIT_NEXT;
-	for (size_t i = 0; i < g->action_count; i++)
-		if (!g->actions[i].once || !action_count_due(&g->actions[i], g->hits))
+	for (size_t i = 0; i < trigger->action_count; i++)
+		if (!trigger->actions[i].once ||
+		    !action_count_due(&trigger->actions[i], trigger->hits))
 			return HIT_LATER;
 	return HIT_NEVER;
 }
@@ -111,20 +113,20 @@ static struct hit_time newest_time(const struct listened *l, const struct merge 
 /* Locked. The events that the rings hold, in order; returns how many hits they were. */
 static uint64_t hit_events(const struct listened *l, struct merge *m, uint64_t most)
 {
-	struct trigger *g = l->trigger;
-	struct event_values v = { { print_event }, &g->condition, NULL };
-	bool wanted = wants_event(g);
+	struct trigger *trigger = l->trigger;
+	struct event_values v = { { print_event }, &trigger->condition, NULL };
+	bool wanted = wants_event(trigger);
 	uint64_t hits = 0, printed = 0;
 	struct hit_time time;
 	struct cursor *c;
 
 	while (hits < most && hits < DECODED_MAX && printed < PRINTED_MAX &&
 	       (c = merge_top(m, UINT64_MAX))) {
-		printed += trigger_due(g);
+		printed += trigger_due(trigger);
 		v.c = c;
 		time = time_of(l, c->o.ts);
-		time.event = wanted && trigger_due(g) ? snapshot_event(&c->o) : 0;
-		trigger_hit(g, time, &v.values);
+		time.event = wanted && trigger_due(trigger) ? snapshot_event(&c->o) : 0;
+		trigger_hit(trigger, time, &v.values);
 		hits++;
 		merge_next(m);
 	}
@@ -132,11 +134,11 @@ static uint64_t hit_events(const struct listened *l, struct merge *m, uint64_t m
 }
 
 /* Locked. One of the next n hits executes an action. */
-static bool is_due_within(const struct trigger *g, uint64_t n)
+static bool is_due_within(const struct trigger *trigger, uint64_t n)
 {
-	for (size_t i = 0; i < g->action_count; i++)
-		if (action_count_due(&g->actions[i], g->hits + n) !=
-		    action_count_due(&g->actions[i], g->hits))
+	for (size_t i = 0; i < trigger->action_count; i++)
+		if (action_count_due(&trigger->actions[i], trigger->hits + n) !=
+		    action_count_due(&trigger->actions[i], trigger->hits))
 			return true;
 	return false;
 }
@@ -144,9 +146,9 @@ static bool is_due_within(const struct trigger *g, uint64_t n)
 /* Locked. The condition is still that of the rings. */
 static bool is_current(const struct listened *l)
 {
-	const struct trigger *g = l->trigger;
+	const struct trigger *trigger = l->trigger;
 
-	return g->version == l->version && g->enabled && !g->gone;
+	return trigger->version == l->version && trigger->enabled && !trigger->gone;
 }
 
 /*
@@ -157,10 +159,10 @@ static bool is_current(const struct listened *l)
 static bool take_one(const struct listened *l, const struct stream_set *set,
 		     const struct ring_mark *marks)
 {
-	struct trigger *g = l->trigger;
-	uint64_t ts = clock_now(&g->tracer->clock);
+	struct trigger *trigger = l->trigger;
+	uint64_t ts = clock_now(&trigger->tracer->clock);
 
-	if ((g->condition.capture_count && g->reader_count) || wants_event(g))
+	if ((trigger->condition.capture_count && trigger->reader_count) || wants_event(trigger))
 		return false;
 	for (size_t i = 0; i < set->count; i++) {
 		if (!new_hits(&set->streams[i], &marks[i]))
@@ -169,7 +171,7 @@ static bool take_one(const struct listened *l, const struct stream_set *set,
 			return false;
 		ts = marks[i].last_ts < ts ? marks[i].last_ts : ts;
 	}
-	trigger_hit(g, time_of(l, ts), &no_values);
+	trigger_hit(trigger, time_of(l, ts), &no_values);
 	return true;
 }
 
@@ -178,20 +180,20 @@ static bool take_one(const struct listened *l, const struct stream_set *set,
  * an action changes a session. Readers of notifications do not wait for that: the next daemon takes
  * hits that are still in the rings again.
  */
-static void execute_hits(struct trigger *g)
+static void execute_hits(struct trigger *trigger)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 
-	if (g->unsaved && all->runners_due)
-		counters_save(g);
+	if (trigger->unsaved && all->runners_due)
+		counters_save(trigger);
 	pthread_mutex_unlock(&all->lock);
 	runners_halt(all);
 	notices_serve(all);
 	pthread_mutex_lock(&all->lock);
-	if (g->unsaved)
-		counters_save(g);
+	if (trigger->unsaved)
+		counters_save(trigger);
 	pthread_mutex_unlock(&all->lock);
-	tracer_counted(g->tracer);
+	tracer_counted(trigger->tracer);
 }
 
 /*
@@ -200,7 +202,7 @@ static void execute_hits(struct trigger *g)
  */
 static bool count_hits(const struct listened *l, const struct stream_set *set, uint64_t *hits)
 {
-	struct trigger *g = l->trigger;
+	struct trigger *trigger = l->trigger;
 	struct ring_mark marks[MARKS_MAX];
 	bool counted = true;
 
@@ -211,18 +213,18 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 		ring_mark(&set->streams[i], &marks[i]);
 		*hits += new_hits(&set->streams[i], &marks[i]);
 	}
-	pthread_mutex_lock(&g->tracer->triggers->lock);
-	if (is_current(l) && is_due_within(g, *hits))
+	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	if (is_current(l) && is_due_within(trigger, *hits))
 		counted = *hits == 1 && take_one(l, set, marks);
 	else if (is_current(l) && *hits)
-		trigger_hit_many(g, *hits, hit_time_now(g->tracer));
+		trigger_hit_many(trigger, *hits, hit_time_now(trigger->tracer));
 	if (!counted) {
-		pthread_mutex_unlock(&g->tracer->triggers->lock);
+		pthread_mutex_unlock(&trigger->tracer->triggers->lock);
 		return false;
 	}
 	for (size_t i = 0; is_current(l) && i < set->count; i++)
-		count_losses(g, &set->streams[i], &marks[i]);
-	execute_hits(g);
+		count_losses(trigger, &set->streams[i], &marks[i]);
+	execute_hits(trigger);
 	for (size_t i = 0; i < set->count; i++)
 		ring_pass(&set->streams[i], &marks[i]);
 	return true;
@@ -230,29 +232,29 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 
 uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 {
-	struct trigger *g = l->trigger;
+	struct trigger *trigger = l->trigger;
 	struct merge *m;
 	uint64_t hits, seen;
 
 	if (count_hits(l, set, &hits))
 		return hits;
 	m = merge_create();
-	if (!m || merge_look(m, set, &g->tracer->clock)) {
+	if (!m || merge_look(m, set, &trigger->tracer->clock)) {
 		merge_destroy(m);
 		return 0;               /* no memory: the next look sees the same hits */
 	}
 	hits = 0;
 	for (size_t i = 0; i < m->count; i++)
 		hits += new_hits(&m->cursors[i]->stream, &m->cursors[i]->mark);
-	pthread_mutex_lock(&g->tracer->triggers->lock);
+	pthread_mutex_lock(&trigger->tracer->triggers->lock);
 	if (is_current(l) && hits) {
 		seen = hit_events(l, m, hits);
 		if (hits > seen)
-			trigger_hit_many(g, hits - seen, newest_time(l, m));
+			trigger_hit_many(trigger, hits - seen, newest_time(l, m));
 	}
 	for (size_t i = 0; is_current(l) && i < m->count; i++)
-		count_losses(g, &m->cursors[i]->stream, &m->cursors[i]->mark);
-	execute_hits(g);
+		count_losses(trigger, &m->cursors[i]->stream, &m->cursors[i]->mark);
+	execute_hits(trigger);
 	for (size_t i = 0; i < m->count; i++)
 		ring_pass(&m->cursors[i]->stream, &m->cursors[i]->mark);
 	merge_destroy(m);

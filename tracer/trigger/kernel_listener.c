@@ -22,31 +22,32 @@
 /* ns: a channel may get other buffers while the thread waits for those that it had */
 #define LONGEST_SLEEP UINT64_C(100000000)
 
-static bool is_listened_to(const struct trigger *g)
+static bool is_listened_to(const struct trigger *trigger)
 {
-	return g->events && g->enabled && g->condition.domain == DOMAIN_KERNEL;
+	return trigger->events && trigger->enabled && trigger->condition.domain == DOMAIN_KERNEL;
 }
 
 /* Locked. The conditions to look at; *count is 0 if there is none, or no memory. */
 static struct listened *list_tasks(struct triggers *all, size_t *count, bool *some)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 	struct listened *tasks;
 	size_t n = 0;
 
 	*count = 0;
-	cds_list_for_each_entry(g, &all->list, node)
-		n += is_listened_to(g);
+	cds_list_for_each_entry(trigger, &all->list, node)
+		n += is_listened_to(trigger);
 	*some = n != 0;
 	tasks = n ? calloc(n, sizeof(*tasks)) : NULL;
 	if (!tasks)
 		return NULL;
-	cds_list_for_each_entry(g, &all->list, node) {
-		if (!is_listened_to(g))
+	cds_list_for_each_entry(trigger, &all->list, node) {
+		if (!is_listened_to(trigger))
 			continue;
-		g->refs++;
+		trigger->refs++;
 		tasks[(*count)++] = (struct listened){
-			.trigger = g, .session = session_ref(g->events), .version = g->version,
+			.trigger = trigger, .session = session_ref(trigger->events),
+			.version = trigger->version,
 		};
 	}
 	return tasks;

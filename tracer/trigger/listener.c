@@ -158,14 +158,16 @@ static void take_regions(struct listener *l, struct listened *t)
 }
 
 /* Locked. The trigger's condition is on events of applications, and can be true. */
-static bool is_listened(const struct trigger *g)
+static bool is_listened(const struct trigger *trigger)
 {
-	return g->events && g->enabled && !g->gone && g->condition.domain == DOMAIN_USER;
+	return trigger->events && trigger->enabled && !trigger->gone &&
+	       trigger->condition.domain == DOMAIN_USER;
 }
 
-static bool is_same(const struct listened *t, const struct trigger *g)
+static bool is_same(const struct listened *t, const struct trigger *trigger)
 {
-	return t->trigger == g && t->session == g->events && t->version == g->version;
+	return t->trigger == trigger && t->session == trigger->events &&
+	       t->version == trigger->version;
 }
 
 /* Locked. Fills `list` with the triggers that there are; those of before move there. */
@@ -173,22 +175,22 @@ static size_t collect_triggers(struct listener *l, struct listened *list)
 {
 	struct triggers *all = l->tracer->triggers;
 	size_t n = 0, old = 0;
-	struct trigger *g;
+	struct trigger *trigger;
 
-	cds_list_for_each_entry(g, &all->list, node) {
-		if (!is_listened(g))
+	cds_list_for_each_entry(trigger, &all->list, node) {
+		if (!is_listened(trigger))
 			continue;
-		while (old < l->count && l->list[old].trigger->serial < g->serial)
+		while (old < l->count && l->list[old].trigger->serial < trigger->serial)
 			old++;
-		if (old < l->count && is_same(&l->list[old], g)) {
+		if (old < l->count && is_same(&l->list[old], trigger)) {
 			list[n++] = l->list[old];
 			l->list[old++].session = NULL;
 			continue;
 		}
-		g->refs++;
+		trigger->refs++;
 		list[n++] = (struct listened){
-			.trigger = g, .session = session_ref(g->events), .version = g->version,
-			.buffers = UINT64_MAX, .owner = g->uid,
+			.trigger = trigger, .session = session_ref(trigger->events),
+			.version = trigger->version, .buffers = UINT64_MAX, .owner = trigger->uid,
 		};
 	}
 	return n;

@@ -66,7 +66,7 @@ enum next_hit {
 };
 
 /* Locked. What the next hits of the trigger do. */
-enum next_hit trigger_expects(const struct trigger *g);
+enum next_hit trigger_expects(const struct trigger *trigger);
 /*
  * Without lock. Takes the hits of these streams of the trigger: counts them and executes what is
  * due. Returns how many.

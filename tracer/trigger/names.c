@@ -14,11 +14,11 @@
 
 struct trigger *trigger_of_owner(const struct triggers *all, const char *name, uid_t uid)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 
-	cds_list_for_each_entry(g, &all->list, node)
-		if (g->uid == uid && !strcmp(g->name, name))
-			return g;
+	cds_list_for_each_entry(trigger, &all->list, node)
+		if (trigger->uid == uid && !strcmp(trigger->name, name))
+			return trigger;
 	return NULL;
 }
 
@@ -27,22 +27,22 @@ static bool sees_all(uid_t viewer)
 	return !viewer || viewer == geteuid();
 }
 
-static bool is_shared(const struct trigger *g)
+static bool is_shared(const struct trigger *trigger)
 {
-	return (g->mode & 077) != 0;
+	return (trigger->mode & 077) != 0;
 }
 
 /* The only trigger of that name, whoever has it. */
 static struct trigger *find_only(const struct triggers *all, const char *name)
 {
-	struct trigger *g, *found = NULL;
+	struct trigger *trigger, *found = NULL;
 
-	cds_list_for_each_entry(g, &all->list, node) {
-		if (strcmp(g->name, name))
+	cds_list_for_each_entry(trigger, &all->list, node) {
+		if (strcmp(trigger->name, name))
 			continue;
 		if (found)
 			return NULL;
-		found = g;
+		found = trigger;
 	}
 	return found;
 }
@@ -65,7 +65,7 @@ static bool has_owner(const char *name, size_t *len, uid_t *uid)
 static struct trigger *find_of_other(const struct triggers *all, const char *name, uid_t viewer)
 {
 	char base[TRIGGER_NAME_MAX + 1];
-	struct trigger *g;
+	struct trigger *trigger;
 	size_t len;
 	uid_t uid;
 
@@ -73,17 +73,17 @@ static struct trigger *find_of_other(const struct triggers *all, const char *nam
 		return NULL;
 	memcpy(base, name, len);
 	base[len] = 0;
-	g = trigger_of_owner(all, base, uid);
-	return g && (sees_all(viewer) || is_shared(g)) ? g : NULL;
+	trigger = trigger_of_owner(all, base, uid);
+	return trigger && (sees_all(viewer) || is_shared(trigger)) ? trigger : NULL;
 }
 
 struct trigger *trigger_seen(const struct triggers *all, const char *name, uid_t viewer)
 {
-	struct trigger *g = trigger_of_owner(all, name, viewer);
+	struct trigger *trigger = trigger_of_owner(all, name, viewer);
 
-	if (!g && sees_all(viewer))
-		g = find_only(all, name);
-	return g ? g : find_of_other(all, name, viewer);
+	if (!trigger && sees_all(viewer))
+		trigger = find_only(all, name);
+	return trigger ? trigger : find_of_other(all, name, viewer);
 }
 
 static int by_name(const void *a, const void *b)
@@ -95,13 +95,13 @@ static int by_name(const void *a, const void *b)
 static struct trigger **sort_triggers(const struct triggers *all)
 {
 	struct trigger **list = all->count ? malloc(all->count * sizeof(struct trigger *)) : NULL;
-	struct trigger *g;
+	struct trigger *trigger;
 	size_t n = 0;
 
 	if (!list)
 		return NULL;
-	cds_list_for_each_entry(g, &all->list, node)
-		list[n++] = g;
+	cds_list_for_each_entry(trigger, &all->list, node)
+		list[n++] = trigger;
 	qsort(list, n, sizeof(struct trigger *), by_name);
 	return list;
 }
@@ -117,14 +117,15 @@ void triggers_list(struct tracer *t, uid_t viewer, struct md_buf *names)
 	pthread_mutex_lock(&all->lock);
 	list = sort_triggers(all);
 	for (size_t i = 0; list && i < all->count; i++) {
-		const struct trigger *g = list[i];
+		const struct trigger *trigger = list[i];
 
-		unique = (!i || strcmp(list[i - 1]->name, g->name)) &&
-			 (i + 1 == all->count || strcmp(list[i + 1]->name, g->name));
-		if (g->uid == viewer || (sees_all(viewer) && unique))
-			md_buf_put(names, g->name, strlen(g->name) + 1);
-		else if (sees_all(viewer) || is_shared(g))
-			md_buf_printf(names, "%s@%u%c", g->name, (unsigned int)g->uid, 0);
+		unique = (!i || strcmp(list[i - 1]->name, trigger->name)) &&
+			 (i + 1 == all->count || strcmp(list[i + 1]->name, trigger->name));
+		if (trigger->uid == viewer || (sees_all(viewer) && unique))
+			md_buf_put(names, trigger->name, strlen(trigger->name) + 1);
+		else if (sees_all(viewer) || is_shared(trigger))
+			md_buf_printf(names, "%s@%u%c", trigger->name, (unsigned int)trigger->uid,
+				      0);
 	}
 	names->failed = names->failed || (all->count && !list);
 	pthread_mutex_unlock(&all->lock);
@@ -146,10 +147,10 @@ int trigger_check_name(const char *name, struct tr_err *err)
 
 static bool has_file(const struct triggers *all, const char *file)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 
-	cds_list_for_each_entry(g, &all->list, node)
-		if (!strcmp(g->file, file))
+	cds_list_for_each_entry(trigger, &all->list, node)
+		if (!strcmp(trigger->file, file))
 			return true;
 	return false;
 }

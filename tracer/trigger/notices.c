@@ -48,23 +48,24 @@ static void announce_first(struct notices *n)
 
 static size_t bytes_of(const struct triggers *all, uid_t uid)
 {
-	const struct trigger *g;
+	const struct trigger *trigger;
 	const struct notices *n;
 	size_t sum = 0;
 
-	cds_list_for_each_entry(g, &all->list, node)
-		if (g->uid == uid)
-			cds_list_for_each_entry(n, &g->readers, node)
+	cds_list_for_each_entry(trigger, &all->list, node)
+		if (trigger->uid == uid)
+			cds_list_for_each_entry(n, &trigger->readers, node)
 				sum += waiting(n);
 	return sum;
 }
 
 /* Whether the owner's queues may have this many bytes more. */
-static bool user_has_room(const struct trigger *g, size_t size)
+static bool user_has_room(const struct trigger *trigger, size_t size)
 {
-	const struct triggers *all = g->tracer->triggers;
+	const struct triggers *all = trigger->tracer->triggers;
 
-	return all->queue_bytes + size <= USER_MAX || bytes_of(all, g->uid) + size <= USER_MAX;
+	return all->queue_bytes + size <= USER_MAX ||
+	       bytes_of(all, trigger->uid) + size <= USER_MAX;
 }
 
 /* `[HH:MM:SS.NNNNNNNNN]`. Without printf(): its code is not in the cache when a rare hit comes. */
@@ -82,21 +83,21 @@ static void put_time(int64_t time, struct md_buf *out)
 	out->len += 20;
 }
 
-static void print_line(const struct trigger *g, int64_t time, const struct values *v, bool json,
-		       struct md_buf *out)
+static void print_line(const struct trigger *trigger, int64_t time, const struct values *v,
+		       bool json, struct md_buf *out)
 {
 	size_t before;
 
 	if (json) {
 		md_buf_printf(out, "{\"time\":%" PRId64 ",\"trigger\":\"%s\",\"values\":{",
-			      time, g->name);
+			      time, trigger->name);
 		v->print(v, json, out);
 		md_buf_puts(out, "}}\n");
 		return;
 	}
 	put_time(time, out);
 	md_buf_putc(out, ' ');
-	md_buf_puts(out, g->name);
+	md_buf_puts(out, trigger->name);
 	md_buf_puts(out, " { ");
 	before = out->len;
 	v->print(v, json, out);
@@ -158,56 +159,56 @@ static void add_line(struct notices *n, const struct md_buf *line)
 	compact(n);
 }
 
-void notices_send(struct trigger *g, int64_t time, const struct values *v)
+void notices_send(struct trigger *trigger, int64_t time, const struct values *v)
 {
 	struct md_buf lines[2] = { MD_BUF_INIT, MD_BUF_INIT };
 	struct notices *n;
 
-	cds_list_for_each_entry(n, &g->readers, node) {
+	cds_list_for_each_entry(n, &trigger->readers, node) {
 		/* A full queue takes no line: do not print one. */
 		if (waiting(n) >= QUEUE_MAX - 64) {
 			n->lost++;
-			g->lost++;
+			trigger->lost++;
 			continue;
 		}
 		if (!lines[n->json].len)
-			print_line(g, time, v, n->json, &lines[n->json]);
+			print_line(trigger, time, v, n->json, &lines[n->json]);
 		add_line(n, &lines[n->json]);
 	}
 	md_buf_deinit(&lines[0]);
 	md_buf_deinit(&lines[1]);
 }
 
-void notices_lose(struct trigger *g, uint64_t count)
+void notices_lose(struct trigger *trigger, uint64_t count)
 {
 	struct notices *n;
 
-	cds_list_for_each_entry(n, &g->readers, node) {
+	cds_list_for_each_entry(n, &trigger->readers, node) {
 		announce_first(n);
 		n->lost += count;
-		g->lost += count;
+		trigger->lost += count;
 	}
 }
 
-int notices_open(struct trigger *g, bool json, struct notices **out)
+int notices_open(struct trigger *trigger, bool json, struct notices **out)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct notices *n = calloc(1, sizeof(*n));
 	int ret = 0;
 
 	if (!n)
 		return -ENOMEM;
 	n->json = json;
-	n->trigger = g;
+	n->trigger = trigger;
 	pthread_mutex_lock(&all->lock);
-	if (g->gone)
+	if (trigger->gone)
 		ret = -ENOENT;
-	else if (g->reader_count >= READERS_MAX)
+	else if (trigger->reader_count >= READERS_MAX)
 		ret = -EMFILE;
 	if (!ret) {
-		g->refs++;
-		g->reader_count++;
-		cds_list_add_tail(&n->node, &g->readers);
+		trigger->refs++;
+		trigger->reader_count++;
+		cds_list_add_tail(&n->node, &trigger->readers);
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (ret)
@@ -268,19 +269,19 @@ void notices_serve(struct triggers *all)
 
 void notices_close(struct notices *n)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 	struct triggers *all;
 
 	if (!n)
 		return;
-	g = n->trigger;
-	all = g->tracer->triggers;
+	trigger = n->trigger;
+	all = trigger->tracer->triggers;
 	pthread_mutex_lock(&all->lock);
 	all->queue_bytes -= waiting(n);
 	cds_list_del(&n->node);
-	g->reader_count--;
+	trigger->reader_count--;
 	pthread_mutex_unlock(&all->lock);
 	md_buf_deinit(&n->queue);
 	free(n);
-	trigger_put(g);
+	trigger_put(trigger);
 }

@@ -96,17 +96,17 @@ static int run_verb(struct session *s, const struct action *a, struct hit_time h
 }
 
 /* Without lock. The action is a copy. */
-static int execute(struct trigger *g, const struct action *a, struct hit_time hit,
+static int execute(struct trigger *trigger, const struct action *a, struct hit_time hit,
 		   struct tr_err *err)
 {
-	struct session *s = session_get(g->tracer, a->session);
+	struct session *s = session_get(trigger->tracer, a->session);
 	struct session_info info;
 	int ret;
 
 	if (!s)
 		return tr_fail(err, -ENOENT, "no session '%s'", a->session);
 	session_info(s, &info);
-	if (trigger_may_now(g, &info, true))
+	if (trigger_may_now(trigger, &info, true))
 		ret = run_verb(s, a, hit, err);
 	else
 		ret = tr_fail(err, -EACCES,
@@ -118,34 +118,34 @@ static int execute(struct trigger *g, const struct action *a, struct hit_time hi
 
 /* ---- the actions of one hit ---- */
 
-static bool still_valid(const struct trigger *g, const struct item *it, size_t i)
+static bool still_valid(const struct trigger *trigger, const struct item *it, size_t i)
 {
-	return !g->gone && !g->tracer->triggers->closing &&
-	       g->actions_version == it->actions_version && i < g->action_count;
+	return !trigger->gone && !trigger->tracer->triggers->closing &&
+	       trigger->actions_version == it->actions_version && i < trigger->action_count;
 }
 
 /* Without lock. Halts the session of a `stop`; NULL: execute() has to do it all. */
-static struct session *halt(struct trigger *g, const char *name)
+static struct session *halt(struct trigger *trigger, const char *name)
 {
-	struct session *s = session_get(g->tracer, name);
+	struct session *s = session_get(trigger->tracer, name);
 	struct session_info info;
 
 	if (!s)
 		return NULL;
 	session_info(s, &info);
-	if (trigger_may_now(g, &info, true) && !session_halt(s))
+	if (trigger_may_now(trigger, &info, true) && !session_halt(s))
 		return s;
 	session_put(s);
 	return NULL;
 }
 
 /* Locked. */
-static void count_result(struct trigger *g, const struct item *it, size_t i, int ret,
+static void count_result(struct trigger *trigger, const struct item *it, size_t i, int ret,
 			 const struct tr_err *err)
 {
-	struct action *a = &g->actions[i];
+	struct action *a = &trigger->actions[i];
 
-	if (g->actions_version != it->actions_version || i >= g->action_count)
+	if (trigger->actions_version != it->actions_version || i >= trigger->action_count)
 		return;
 	if (!ret) {
 		a->executed++;
@@ -154,66 +154,66 @@ static void count_result(struct trigger *g, const struct item *it, size_t i, int
 		snprintf(a->error, sizeof(a->error), "%s",
 			 err->sentence[0] ? err->sentence : strerror(-ret));
 	}
-	counters_save(g);
-	trigger_changed(g);
+	counters_save(trigger);
+	trigger_changed(trigger);
 }
 
 /* Locked; releases the lock while the action runs. */
-static void run_action(struct trigger *g, const struct item *it, size_t i)
+static void run_action(struct trigger *trigger, const struct item *it, size_t i)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct tr_err err = TR_ERR_INIT;
-	struct action copy = g->actions[i];
+	struct action copy = trigger->actions[i];
 	int ret;
 
 	copy.text = NULL;
-	ret = snapshot_request_copy(&g->actions[i].snapshot, &copy.snapshot);
+	ret = snapshot_request_copy(&trigger->actions[i].snapshot, &copy.snapshot);
 	pthread_mutex_unlock(&all->lock);
 	if (ret)
 		ret = tr_fail(&err, -ENOMEM, "out of memory");
 	else
-		ret = execute(g, &copy, it->time, &err);
+		ret = execute(trigger, &copy, it->time, &err);
 	action_deinit(&copy);
 	pthread_mutex_lock(&all->lock);
-	count_result(g, it, i, ret, &err);
+	count_result(trigger, it, i, ret, &err);
 }
 
 /* Locked; releases the lock. Also for a trigger that is gone: the session is halted. */
-static void end_stop(struct trigger *g, const struct item *it)
+static void end_stop(struct trigger *trigger, const struct item *it)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct tr_err err = TR_ERR_INIT;
 	int ret;
 
 	pthread_mutex_unlock(&all->lock);
 	ret = session_halted(it->halted, &err);
 	pthread_mutex_lock(&all->lock);
-	count_result(g, it, it->first, ret, &err);
+	count_result(trigger, it, it->first, ret, &err);
 }
 
 static void run_item(const struct item *it)
 {
-	struct trigger *g = it->trigger;
+	struct trigger *trigger = it->trigger;
 	size_t i = it->first;
 
 	if (it->halted) {
-		end_stop(g, it);
+		end_stop(trigger, it);
 		i++;
-	} else if (it->one && still_valid(g, it, i)) {
-		run_action(g, it, i);
+	} else if (it->one && still_valid(trigger, it, i)) {
+		run_action(trigger, it, i);
 	}
-	for (; !it->one && still_valid(g, it, i); i++) {
-		if (!action_due(&g->actions[i], it->hit))
+	for (; !it->one && still_valid(trigger, it, i); i++) {
+		if (!action_due(&trigger->actions[i], it->hit))
 			continue;
-		if (g->actions[i].kind == ACTION_NOTIFY) {
-			notices_send(g, it->time.wall, &it->values);
-			g->actions[i].executed++;
-			counters_save(g);
+		if (trigger->actions[i].kind == ACTION_NOTIFY) {
+			notices_send(trigger, it->time.wall, &it->values);
+			trigger->actions[i].executed++;
+			counters_save(trigger);
 		} else {
-			run_action(g, it, i);
+			run_action(trigger, it, i);
 		}
 	}
-	tracer_changed(g->tracer, g->name);
+	tracer_changed(trigger->tracer, trigger->name);
 }
 
 static void free_item(struct item *it)
@@ -247,7 +247,7 @@ static void *run(void *arg)
 {
 	struct runner *r = arg;
 	struct triggers *all = r->all;
-	struct trigger *g;
+	struct trigger *trigger;
 	struct item *it;
 
 	/* A program that a `stop` is for shall see it before this thread does the rest. */
@@ -256,16 +256,16 @@ static void *run(void *arg)
 	while (wait_for_work(r)) {
 		it = cds_list_first_entry(&r->items, struct item, node);
 		cds_list_del(&it->node);
-		g = it->trigger;
+		trigger = it->trigger;
 		r->stops = NULL;
 		r->busy = true;
 		run_item(it);
 		r->busy = false;
-		g->queued--;
+		trigger->queued--;
 		pthread_mutex_unlock(&all->lock);
 		notices_serve(all);
 		free_item(it);
-		trigger_put(g);
+		trigger_put(trigger);
 		pthread_mutex_lock(&all->lock);
 	}
 	cds_list_del(&r->node);
@@ -307,42 +307,42 @@ static void print_item(const struct values *v, bool json, struct md_buf *out)
 }
 
 /* Locked. */
-static bool add(struct trigger *g, uint64_t hit, size_t first, struct hit_time time,
+static bool add(struct trigger *trigger, uint64_t hit, size_t first, struct hit_time time,
 		const struct values *v)
 {
-	struct triggers *all = g->tracer->triggers;
-	struct runner *r =
-		all->closing || g->queued >= QUEUED_MAX ? NULL : find_runner(all, g->uid);
+	struct triggers *all = trigger->tracer->triggers;
+	bool refused = all->closing || trigger->queued >= QUEUED_MAX;
+	struct runner *r = refused ? NULL : find_runner(all, trigger->uid);
 	struct item *it = r ? calloc(1, sizeof(*it)) : NULL;
 
 	if (!it)
 		return false;
 	*it = (struct item){
-		.values = { print_item }, .trigger = g, .hit = hit, .first = first, .time = time,
-		.actions_version = g->actions_version, .one = !v,
+		.values = { print_item }, .trigger = trigger, .hit = hit, .first = first,
+		.time = time, .actions_version = trigger->actions_version, .one = !v,
 	};
-	if (v && g->reader_count) {
+	if (v && trigger->reader_count) {
 		v->print(v, false, &it->text);
 		v->print(v, true, &it->json);
 	}
-	g->refs++;
-	g->queued++;
-	if (g->actions[first].kind == ACTION_STOP && !r->busy && cds_list_empty(&r->items))
+	trigger->refs++;
+	trigger->queued++;
+	if (trigger->actions[first].kind == ACTION_STOP && !r->busy && cds_list_empty(&r->items))
 		r->stops = it;
 	cds_list_add_tail(&it->node, &r->items);
 	all->runners_due = true;
 	return true;
 }
 
-bool runner_add(struct trigger *g, uint64_t hit, size_t first, struct hit_time time,
+bool runner_add(struct trigger *trigger, uint64_t hit, size_t first, struct hit_time time,
 		const struct values *v)
 {
-	return add(g, hit, first, time, v);
+	return add(trigger, hit, first, time, v);
 }
 
-bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, struct hit_time time)
+bool runner_add_one(struct trigger *trigger, uint64_t hit, size_t i, struct hit_time time)
 {
-	return add(g, hit, i, time, NULL);
+	return add(trigger, hit, i, time, NULL);
 }
 
 void runners_wake(struct triggers *all)
@@ -372,22 +372,22 @@ static struct runner *find_stop(const struct triggers *all)
 void runners_halt(struct triggers *all)
 {
 	struct session *halted;
-	struct trigger *g;
+	struct trigger *trigger;
 	struct item *it;
 	struct runner *r;
-	char name[sizeof(g->actions->session)];
+	char name[sizeof(trigger->actions->session)];
 
 	pthread_mutex_lock(&all->lock);
 	while (all->runners_due && (r = find_stop(all))) {
 		it = r->stops;
-		g = it->trigger;        /* the item refers to it, and the runner leaves the item */
+		trigger = it->trigger;  /* the item refers to it, and the runner leaves the item */
 		r->stops = NULL;
-		if (!still_valid(g, it, it->first))
+		if (!still_valid(trigger, it, it->first))
 			continue;
 		r->held = true;
-		memcpy(name, g->actions[it->first].session, sizeof(name));
+		memcpy(name, trigger->actions[it->first].session, sizeof(name));
 		pthread_mutex_unlock(&all->lock);
-		halted = halt(g, name);
+		halted = halt(trigger, name);
 		pthread_mutex_lock(&all->lock);
 		it->halted = halted;
 		r->held = false;

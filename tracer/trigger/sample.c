@@ -136,20 +136,20 @@ static bool holds(const struct condition *c, const struct amount *a)
 }
 
 /* Locked. */
-static void judge(struct trigger *g, const struct amount *a)
+static void judge(struct trigger *trigger, const struct amount *a)
 {
-	bool now = holds(&g->condition, a);
+	bool now = holds(&trigger->condition, a);
 
-	if (now && !g->sample.holds) {
-		trigger_hit(g, hit_time_now(g->tracer), &a->values);
-		counters_save(g);
+	if (now && !trigger->sample.holds) {
+		trigger_hit(trigger, hit_time_now(trigger->tracer), &a->values);
+		counters_save(trigger);
 	}
-	g->sample.holds = now;
+	trigger->sample.holds = now;
 }
 
-void sample_look(struct trigger *g, uint64_t now)
+void sample_look(struct trigger *trigger, uint64_t now)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct condition c;
 	struct amount a = { { print_amount }, CONDITION_NONE, 0, 0, 0 };
 	struct session_info info;
@@ -158,32 +158,32 @@ void sample_look(struct trigger *g, uint64_t now)
 	bool known = false;
 
 	pthread_mutex_lock(&all->lock);
-	c = g->condition;
+	c = trigger->condition;
 	c.text = NULL;                  /* may be freed meanwhile */
-	version = g->version;
-	hits = g->hits;
+	version = trigger->version;
+	hits = trigger->hits;
 	pthread_mutex_unlock(&all->lock);
 	a.kind = c.kind;
-	s = session_get(g->tracer, c.session);
+	s = session_get(trigger->tracer, c.session);
 	if (s) {
 		session_info(s, &info);
-		period = trigger_may_now(g, &info, false) ? period_of(s, &c) : 0;
+		period = trigger_may_now(trigger, &info, false) ? period_of(s, &c) : 0;
 		known = period && info.starts && !measure(s, &c, &a);
 	}
 	session_put(s);
 	due = now + (period ? period : LOOK_AGAIN);
 	pthread_mutex_lock(&all->lock);
-	if (g->version != version || !g->enabled || g->gone) {
+	if (trigger->version != version || !trigger->enabled || trigger->gone) {
 		due = 0;
 	} else if (known) {
-		judge(g, &a);
+		judge(trigger, &a);
 	} else {
-		g->sample.holds = false;
+		trigger->sample.holds = false;
 	}
-	g->sample.due = due;
-	hits = g->hits - hits;
+	trigger->sample.due = due;
+	hits = trigger->hits - hits;
 	pthread_mutex_unlock(&all->lock);
 	runners_wake(all);
 	if (hits)
-		tracer_changed(g->tracer, g->name);
+		tracer_changed(trigger->tracer, trigger->name);
 }

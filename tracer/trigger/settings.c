@@ -13,21 +13,22 @@
 
 /* ---- show ---- */
 
-static void show_status(const struct trigger *g, struct md_buf *out)
+static void show_status(const struct trigger *trigger, struct md_buf *out)
 {
 	char last[TIME_TEXT_MAX] = "never";
 
-	if (g->last_hit)
-		time_print(g->last_hit, TIME_FORMAT_STATUS, last);
+	if (trigger->last_hit)
+		time_print(trigger->last_hit, TIME_FORMAT_STATUS, last);
 	md_buf_printf(out, "owner %u\nhits %" PRIu64 "\nlast_hit %s\nnotifications_sent %" PRIu64
-		      "\nnotifications_lost %" PRIu64 "\nreaders %u\n", g->uid, g->hits, last,
-		      g->sent, g->lost, g->reader_count);
-	if (g->condition.kind == CONDITION_EVENT && g->condition.domain == DOMAIN_KERNEL)
-		md_buf_printf(out, "events_lost %" PRIu64 "\n", g->events_lost);
-	if (g->condition_error[0])
-		md_buf_printf(out, "condition_error %s\n", g->condition_error);
-	for (size_t i = 0; i < g->action_count; i++) {
-		const struct action *a = &g->actions[i];
+		      "\nnotifications_lost %" PRIu64 "\nreaders %u\n", trigger->uid,
+		      trigger->hits, last, trigger->sent, trigger->lost, trigger->reader_count);
+	if (trigger->condition.kind == CONDITION_EVENT &&
+	    trigger->condition.domain == DOMAIN_KERNEL)
+		md_buf_printf(out, "events_lost %" PRIu64 "\n", trigger->events_lost);
+	if (trigger->condition_error[0])
+		md_buf_printf(out, "condition_error %s\n", trigger->condition_error);
+	for (size_t i = 0; i < trigger->action_count; i++) {
+		const struct action *a = &trigger->actions[i];
 
 		md_buf_printf(out, "action %zu executed %" PRIu64 " failed %" PRIu64 " %s\n", i + 1,
 			      a->executed, a->failed, a->text);
@@ -36,28 +37,29 @@ static void show_status(const struct trigger *g, struct md_buf *out)
 	}
 }
 
-void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
+void trigger_show(struct trigger *trigger, enum trigger_file what, struct md_buf *out)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct session *loggers = NULL, *events = NULL;
 
 	pthread_mutex_lock(&all->lock);
 	switch (what) {
 	case TRIGGER_CONDITION:
-		if (g->condition.text)
-			md_buf_printf(out, "%s\n", g->condition.text);
+		if (trigger->condition.text)
+			md_buf_printf(out, "%s\n", trigger->condition.text);
 		break;
 	case TRIGGER_ACTIONS:
-		for (size_t i = 0; i < g->action_count; i++)
-			md_buf_printf(out, "%s\n", g->actions[i].text);
+		for (size_t i = 0; i < trigger->action_count; i++)
+			md_buf_printf(out, "%s\n", trigger->actions[i].text);
 		break;
 	case TRIGGER_ENABLED:
-		md_buf_printf(out, "%d\n", g->enabled);
+		md_buf_printf(out, "%d\n", trigger->enabled);
 		break;
 	case TRIGGER_STATUS:
-		show_status(g, out);
-		if (g->events)
-			*(g->condition.agent ? &loggers : &events) = session_ref(g->events);
+		show_status(trigger, out);
+		if (trigger->events)
+			*(trigger->condition.agent ? &loggers : &events) =
+				session_ref(trigger->events);
 		break;
 	}
 	pthread_mutex_unlock(&all->lock);
@@ -71,16 +73,16 @@ void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out)
 /* ---- store ---- */
 
 /* Without lock. The session of the condition is private to another user. */
-static int check_session(struct trigger *g, const struct condition *c, struct tr_err *err)
+static int check_session(struct trigger *trigger, const struct condition *c, struct tr_err *err)
 {
-	struct session *s = c->session[0] ? session_get(g->tracer, c->session) : NULL;
+	struct session *s = c->session[0] ? session_get(trigger->tracer, c->session) : NULL;
 	struct session_info info;
 	int ret = 0;
 
 	if (!s)
 		return 0;               /* it may be made later */
 	session_info(s, &info);
-	if (!trigger_may_now(g, &info, false))
+	if (!trigger_may_now(trigger, &info, false))
 		ret = tr_fail_at(err, -EACCES, c->text, c->session_column,
 				 "session '%s' is not the trigger owner's, and not shared",
 				 c->session);
@@ -90,34 +92,35 @@ static int check_session(struct trigger *g, const struct condition *c, struct tr
 
 /*
  * All that can be wrong with a condition after it was parsed. *events: its session. Caller holds
- * g->setting alone, so that the owner and `enabled` do not change before the session is in place.
+ * trigger->setting alone, so that the owner and `enabled` do not change before the session is in
+ * place.
  */
-static int prepare_condition(struct trigger *g, const struct condition *c, bool enabled,
+static int prepare_condition(struct trigger *trigger, const struct condition *c, bool enabled,
 			     struct session **events, struct tr_err *err)
 {
 	struct trigger_info info;
-	int ret = check_session(g, c, err);
+	int ret = check_session(trigger, c, err);
 
 	*events = NULL;
 	if (ret || c->kind != CONDITION_EVENT)
 		return ret;
-	trigger_info(g, &info);
-	return event_open(g->tracer, &(struct owner){ info.uid, info.gid, info.groups }, c, enabled,
-			  events, err);
+	trigger_info(trigger, &info);
+	return event_open(trigger->tracer, &(struct owner){ info.uid, info.gid, info.groups }, c,
+			  enabled, events, err);
 }
 
 /* Locked. Takes c over, and exchanges *events with the one that the trigger had. */
-static void set_condition(struct trigger *g, struct condition *c, struct session **events)
+static void set_condition(struct trigger *trigger, struct condition *c, struct session **events)
 {
-	struct session *old = g->events;
+	struct session *old = trigger->events;
 
-	g->events = *events;
+	trigger->events = *events;
 	*events = old;
-	condition_deinit(&g->condition);
-	g->condition = *c;
-	g->condition_error[0] = '\0';
-	g->version++;
-	g->sample = (struct sample){ 0 };
+	condition_deinit(&trigger->condition);
+	trigger->condition = *c;
+	trigger->condition_error[0] = '\0';
+	trigger->version++;
+	trigger->sample = (struct sample){ 0 };
 }
 
 static const struct action **find_action(const struct action **list, size_t count,
@@ -176,14 +179,14 @@ static void free_others(struct action *list, size_t list_count, const struct act
 }
 
 /* Locked. Takes the list over: new = (replace ? nothing : old) + list, but for what it removes. */
-static int set_actions(struct trigger *g, struct action *list, size_t list_count, bool replace,
-		       struct tr_err *err)
+static int set_actions(struct trigger *trigger, struct action *list, size_t list_count,
+		       bool replace, struct tr_err *err)
 {
 	const struct action *remaining[ACTIONS_MAX];
 	struct action *new = calloc(ACTIONS_MAX, sizeof(*new));
-	size_t old_count = replace ? 0 : g->action_count, count = 0, kept = 0;
-	int ret = new ? merge_actions(g->actions, old_count, list, list_count, remaining, &count,
-				      err)
+	size_t old_count = replace ? 0 : trigger->action_count, count = 0, kept = 0;
+	int ret = new ? merge_actions(trigger->actions, old_count, list, list_count, remaining,
+				      &count, err)
 		      : tr_fail(err, -ENOMEM, "out of memory");
 
 	if (ret) {
@@ -193,26 +196,26 @@ static int set_actions(struct trigger *g, struct action *list, size_t list_count
 	}
 	for (size_t i = 0; i < count; i++)
 		new[i] = *remaining[i];
-	while (kept < count && remaining[kept] == &g->actions[kept])
+	while (kept < count && remaining[kept] == &trigger->actions[kept])
 		kept++;
 	/* Actions that wait know theirs by its index. */
-	g->actions_version += kept < g->action_count;
-	free_others(g->actions, g->action_count, remaining, count);
+	trigger->actions_version += kept < trigger->action_count;
+	free_others(trigger->actions, trigger->action_count, remaining, count);
 	free_others(list, list_count, remaining, count);
-	g->actions = new;
-	g->action_count = count;
+	trigger->actions = new;
+	trigger->action_count = count;
 	return 0;
 }
 
 /* Locked. Saves what was stored. */
-static int finish_store(struct trigger *g, int ret, struct tr_err *err)
+static int finish_store(struct trigger *trigger, int ret, struct tr_err *err)
 {
 	if (ret)
 		return ret;
-	trigger_changed(g);
-	engine_nudge(g->tracer->triggers);
-	listener_nudge(g->tracer->triggers);
-	ret = trigger_save(g);
+	trigger_changed(trigger);
+	engine_nudge(trigger->tracer->triggers);
+	listener_nudge(trigger->tracer->triggers);
+	ret = trigger_save(trigger);
 	return ret ? tr_fail(err, ret, "the state directory cannot be written: %s", strerror(-ret))
 		   : 0;
 }
@@ -222,63 +225,64 @@ static int gone(struct tr_err *err)
 	return tr_fail(err, -ENOENT, "the trigger was removed");
 }
 
-static bool is_enabled(struct trigger *g)
+static bool is_enabled(struct trigger *trigger)
 {
 	bool enabled;
 
-	pthread_mutex_lock(&g->tracer->triggers->lock);
-	enabled = g->enabled;
-	pthread_mutex_unlock(&g->tracer->triggers->lock);
+	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	enabled = trigger->enabled;
+	pthread_mutex_unlock(&trigger->tracer->triggers->lock);
 	return enabled;
 }
 
-/* Caller holds g->setting alone. */
-static int store_condition(struct trigger *g, const char *text, struct tr_err *err)
+/* Caller holds trigger->setting alone. */
+static int store_condition(struct trigger *trigger, const char *text, struct tr_err *err)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct session *events = NULL;
 	struct condition c;
 	int ret = condition_parse(text, &c, err);
 
 	if (!ret)
-		ret = prepare_condition(g, &c, is_enabled(g), &events, err);
+		ret = prepare_condition(trigger, &c, is_enabled(trigger), &events, err);
 	if (ret) {
 		condition_deinit(&c);
 		return ret;
 	}
 	pthread_mutex_lock(&all->lock);
-	if (g->gone) {
+	if (trigger->gone) {
 		condition_deinit(&c);
 		ret = gone(err);
 	} else {
-		set_condition(g, &c, &events);
+		set_condition(trigger, &c, &events);
 	}
-	ret = finish_store(g, ret, err);
+	ret = finish_store(trigger, ret, err);
 	pthread_mutex_unlock(&all->lock);
 	hidden_close(events);
 	return ret;
 }
 
-static int store_actions(struct trigger *g, const char *text, bool replace, struct tr_err *err)
+static int store_actions(struct trigger *trigger, const char *text, bool replace,
+			 struct tr_err *err)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct action *list = NULL;
 	size_t count = 0;
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
-	ret = g->gone ? gone(err) : actions_parse(text, g->hits, &list, &count, err);
+	ret = trigger->gone ? gone(err) : actions_parse(text, trigger->hits, &list, &count, err);
 	if (!ret)
-		ret = set_actions(g, list, count, replace, err);
-	ret = finish_store(g, ret, err);
+		ret = set_actions(trigger, list, count, replace, err);
+	ret = finish_store(trigger, ret, err);
 	pthread_mutex_unlock(&all->lock);
 	return ret;
 }
 
-/* Caller holds g->setting alone. */
-static int store_enabled(struct trigger *g, const char *text, struct tr_err *err)
+/* Caller holds trigger->setting alone. */
+static int store_enabled(struct trigger *trigger, const char *text, struct tr_err *err)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct session *events;
 	bool loggers;
 	int ret = 0;
@@ -286,14 +290,14 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 	if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0)
 		return tr_fail_at(err, -EINVAL, text, 0, "not one of 0, 1");
 	pthread_mutex_lock(&all->lock);
-	if (g->gone)
+	if (trigger->gone)
 		ret = gone(err);
 	else
-		g->enabled = text[0] == '1';
-	g->sample = (struct sample){ 0 };
-	events = g->events ? session_ref(g->events) : NULL;
-	loggers = g->condition.agent != NULL;
-	ret = finish_store(g, ret, err);
+		trigger->enabled = text[0] == '1';
+	trigger->sample = (struct sample){ 0 };
+	events = trigger->events ? session_ref(trigger->events) : NULL;
+	loggers = trigger->condition.agent != NULL;
+	ret = finish_store(trigger, ret, err);
 	pthread_mutex_unlock(&all->lock);
 	hidden_enable(events, text[0] == '1');
 	if (events && loggers)
@@ -302,7 +306,7 @@ static int store_enabled(struct trigger *g, const char *text, struct tr_err *err
 	return ret;
 }
 
-int trigger_check_writer(struct trigger *g, const char *condition, const struct owner *writer,
+int trigger_check_writer(struct trigger *trigger, const char *condition, const struct owner *writer,
 			 bool elsewhere, struct tr_err *err)
 {
 	struct condition c;
@@ -315,54 +319,54 @@ int trigger_check_writer(struct trigger *g, const char *condition, const struct 
 			      "the rule has a path, and the process that opened this file has "
 			      "ended, or has another root or mount namespace than trailfs");
 	else
-		ret = kernel_refuses(g->tracer, writer, err);
+		ret = kernel_refuses(trigger->tracer, writer, err);
 	condition_deinit(&c);
 	return ret;
 }
 
-int trigger_store(struct trigger *g, enum trigger_file what, const char *text, bool replace,
+int trigger_store(struct trigger *trigger, enum trigger_file what, const char *text, bool replace,
 		  struct tr_err *err)
 {
 	int ret;
 
-	pthread_mutex_lock(&g->setting);
-	ret = what == TRIGGER_CONDITION ? store_condition(g, text, err) :
-	      what == TRIGGER_ACTIONS ? store_actions(g, text, replace, err) :
-	      what == TRIGGER_ENABLED ? store_enabled(g, text, err) : -EACCES;
-	pthread_mutex_unlock(&g->setting);
+	pthread_mutex_lock(&trigger->setting);
+	ret = what == TRIGGER_CONDITION ? store_condition(trigger, text, err) :
+	      what == TRIGGER_ACTIONS ? store_actions(trigger, text, replace, err) :
+	      what == TRIGGER_ENABLED ? store_enabled(trigger, text, err) : -EACCES;
+	pthread_mutex_unlock(&trigger->setting);
 	if (!ret)
-		tracer_changed(g->tracer, g->name);
+		tracer_changed(trigger->tracer, trigger->name);
 	return ret;
 }
 
-/* Puts in place what was prepared; takes c and list over. Caller holds g->setting alone. */
-static int load_all(struct trigger *g, struct condition *c, struct session **events,
+/* Puts in place what was prepared; takes c and list over. Caller holds trigger->setting alone. */
+static int load_all(struct trigger *trigger, struct condition *c, struct session **events,
 		    struct action *list, size_t count, bool enabled, struct tr_err *err)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
-	if (g->gone) {
+	if (trigger->gone) {
 		actions_free(list, count);
 		ret = gone(err);
 	} else {
 		for (size_t i = 0; i < count; i++)
-			list[i].base = g->hits;
-		ret = set_actions(g, list, count, true, err);
+			list[i].base = trigger->hits;
+		ret = set_actions(trigger, list, count, true, err);
 	}
 	if (ret) {
 		condition_deinit(c);
 	} else {
-		set_condition(g, c, events);
-		g->enabled = enabled;
+		set_condition(trigger, c, events);
+		trigger->enabled = enabled;
 	}
-	ret = finish_store(g, ret, err);
+	ret = finish_store(trigger, ret, err);
 	pthread_mutex_unlock(&all->lock);
 	return ret;
 }
 
-int trigger_load(struct trigger *g, const char *condition, const char *actions, bool enabled,
+int trigger_load(struct trigger *trigger, const char *condition, const char *actions, bool enabled,
 		 enum trigger_file *wrong, struct tr_err *err)
 {
 	struct session *events = NULL;
@@ -372,10 +376,10 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
 	int ret;
 
 	*wrong = TRIGGER_CONDITION;
-	pthread_mutex_lock(&g->setting);
+	pthread_mutex_lock(&trigger->setting);
 	ret = condition_parse(condition, &c, err);
 	if (!ret)
-		ret = prepare_condition(g, &c, enabled, &events, err);
+		ret = prepare_condition(trigger, &c, enabled, &events, err);
 	if (!ret) {
 		*wrong = TRIGGER_ACTIONS;
 		ret = actions_parse(actions, 0, &list, &count, err);
@@ -383,57 +387,57 @@ int trigger_load(struct trigger *g, const char *condition, const char *actions, 
 	if (ret)
 		condition_deinit(&c);
 	else
-		ret = load_all(g, &c, &events, list, count, enabled, err);
-	pthread_mutex_unlock(&g->setting);
+		ret = load_all(trigger, &c, &events, list, count, enabled, err);
+	pthread_mutex_unlock(&trigger->setting);
 	hidden_close(events);
 	if (!ret)
-		tracer_changed(g->tracer, g->name);
+		tracer_changed(trigger->tracer, trigger->name);
 	return ret;
 }
 
 /* The condition cannot be true any more: the owner may not have it, or there is no memory. */
-static void disarm(struct trigger *g, const char *why)
+static void disarm(struct trigger *trigger, const char *why)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct session *events;
 
 	pthread_mutex_lock(&all->lock);
-	events = g->events;
-	g->events = NULL;
-	g->version++;
-	snprintf(g->condition_error, sizeof(g->condition_error), "%s", why);
-	trigger_changed(g);
+	events = trigger->events;
+	trigger->events = NULL;
+	trigger->version++;
+	snprintf(trigger->condition_error, sizeof(trigger->condition_error), "%s", why);
+	trigger_changed(trigger);
 	pthread_mutex_unlock(&all->lock);
 	hidden_close(events);
-	tracer_report(g->tracer, "trigger %s: %s", g->name, why);
+	tracer_report(trigger->tracer, "trigger %s: %s", trigger->name, why);
 }
 
-void trigger_reopen(struct trigger *g)
+void trigger_reopen(struct trigger *trigger)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	struct tr_err err = TR_ERR_INIT;
 	struct session *events = NULL;
 	struct condition c = { 0 };
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
-	ret = g->condition.kind == CONDITION_EVENT ? condition_parse(g->condition.text, &c, &err)
-						   : 1;
+	ret = trigger->condition.kind != CONDITION_EVENT ? 1 :
+	      condition_parse(trigger->condition.text, &c, &err);
 	pthread_mutex_unlock(&all->lock);
 	if (ret > 0)
 		return;
 	if (!ret)
-		ret = prepare_condition(g, &c, is_enabled(g), &events, &err);
+		ret = prepare_condition(trigger, &c, is_enabled(trigger), &events, &err);
 	if (ret) {
 		condition_deinit(&c);
-		disarm(g, err.sentence[0] ? err.sentence : strerror(-ret));
+		disarm(trigger, err.sentence[0] ? err.sentence : strerror(-ret));
 		return;
 	}
 	pthread_mutex_lock(&all->lock);
-	if (g->gone)
+	if (trigger->gone)
 		condition_deinit(&c);
 	else
-		set_condition(g, &c, &events);
+		set_condition(trigger, &c, &events);
 	listener_nudge(all);
 	pthread_mutex_unlock(&all->lock);
 	hidden_close(events);

@@ -13,90 +13,90 @@ struct hit_time hit_time_now(const struct tracer *t)
 struct trigger *trigger_new(struct tracer *t, const char *name, const char *file,
 			    const struct owner *owner)
 {
-	struct trigger *g = calloc(1, sizeof(*g));
+	struct trigger *trigger = calloc(1, sizeof(*trigger));
 
-	if (!g)
+	if (!trigger)
 		return NULL;
-	g->refs = 1;
-	g->tracer = t;
-	g->serial = ++t->triggers->next_serial;
-	snprintf(g->name, sizeof(g->name), "%s", name);
-	snprintf(g->file, sizeof(g->file), "%s", file);
-	g->created = wall_clock();
-	g->uid = owner->uid;
-	g->gid = owner->gid;
-	g->groups = owner->groups;
-	g->mode = 0700;
-	g->enabled = true;
-	g->slot = -1;
-	lock_init(&g->setting, NULL, LOCK_SETTING);
-	CDS_INIT_LIST_HEAD(&g->readers);
-	cds_list_add_tail(&g->node, &t->triggers->list);
+	trigger->refs = 1;
+	trigger->tracer = t;
+	trigger->serial = ++t->triggers->next_serial;
+	snprintf(trigger->name, sizeof(trigger->name), "%s", name);
+	snprintf(trigger->file, sizeof(trigger->file), "%s", file);
+	trigger->created = wall_clock();
+	trigger->uid = owner->uid;
+	trigger->gid = owner->gid;
+	trigger->groups = owner->groups;
+	trigger->mode = 0700;
+	trigger->enabled = true;
+	trigger->slot = -1;
+	lock_init(&trigger->setting, NULL, LOCK_SETTING);
+	CDS_INIT_LIST_HEAD(&trigger->readers);
+	cds_list_add_tail(&trigger->node, &t->triggers->list);
 	t->triggers->count++;
-	return g;
+	return trigger;
 }
 
-void trigger_changed(struct trigger *g)
+void trigger_changed(struct trigger *trigger)
 {
-	g->change++;
+	trigger->change++;
 }
 
-static void free_trigger(struct trigger *g)
+static void free_trigger(struct trigger *trigger)
 {
-	condition_deinit(&g->condition);
-	actions_free(g->actions, g->action_count);
-	pthread_mutex_destroy(&g->setting);
-	free(g);
+	condition_deinit(&trigger->condition);
+	actions_free(trigger->actions, trigger->action_count);
+	pthread_mutex_destroy(&trigger->setting);
+	free(trigger);
 }
 
 /* Locked. False: others still have references. */
-static bool drop_reference(struct trigger *g)
+static bool drop_reference(struct trigger *trigger)
 {
-	return --g->refs == 0;
+	return --trigger->refs == 0;
 }
 
-void trigger_put(struct trigger *g)
+void trigger_put(struct trigger *trigger)
 {
 	struct triggers *all;
 	bool last;
 
-	if (!g)
+	if (!trigger)
 		return;
-	all = g->tracer->triggers;
+	all = trigger->tracer->triggers;
 	pthread_mutex_lock(&all->lock);
-	last = drop_reference(g);
+	last = drop_reference(trigger);
 	pthread_mutex_unlock(&all->lock);
 	if (last)
-		free_trigger(g);
+		free_trigger(trigger);
 }
 
 struct trigger *trigger_find(struct tracer *t, const char *name, uid_t viewer)
 {
 	struct triggers *all = t->triggers;
-	struct trigger *g;
+	struct trigger *trigger;
 
 	if (!all)
 		return NULL;
 	pthread_mutex_lock(&all->lock);
-	g = trigger_seen(all, name, viewer);
-	if (g)
-		g->refs++;
+	trigger = trigger_seen(all, name, viewer);
+	if (trigger)
+		trigger->refs++;
 	pthread_mutex_unlock(&all->lock);
-	return g;
+	return trigger;
 }
 
 struct trigger *trigger_get(struct tracer *t, uint64_t serial)
 {
 	struct triggers *all = t->triggers;
-	struct trigger *g, *found = NULL;
+	struct trigger *trigger, *found = NULL;
 
 	if (!all)
 		return NULL;
 	pthread_mutex_lock(&all->lock);
-	cds_list_for_each_entry(g, &all->list, node) {
-		if (g->serial == serial) {
-			found = g;
-			g->refs++;
+	cds_list_for_each_entry(trigger, &all->list, node) {
+		if (trigger->serial == serial) {
+			found = trigger;
+			trigger->refs++;
 			break;
 		}
 	}
@@ -117,35 +117,36 @@ uint32_t triggers_count(struct tracer *t)
 	return n;
 }
 
-void trigger_info(struct trigger *g, struct trigger_info *info)
+void trigger_info(struct trigger *trigger, struct trigger_info *info)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 
 	pthread_mutex_lock(&all->lock);
 	*info = (struct trigger_info){
-		.uid = g->uid, .gid = g->gid, .groups = g->groups, .mode = g->mode,
-		.created = g->created, .serial = g->serial, .change = g->change,
+		.uid = trigger->uid, .gid = trigger->gid, .groups = trigger->groups,
+		.mode = trigger->mode, .created = trigger->created, .serial = trigger->serial,
+		.change = trigger->change,
 	};
 	pthread_mutex_unlock(&all->lock);
 }
 
-bool trigger_may(const struct trigger *g, const struct session_info *info, bool write)
+bool trigger_may(const struct trigger *trigger, const struct session_info *info, bool write)
 {
 	mode_t wanted = write ? 7 : 5;
 
-	if (!g->uid || g->uid == info->uid)
+	if (!trigger->uid || trigger->uid == info->uid)
 		return true;
-	if (g->gid == info->gid)
+	if (trigger->gid == info->gid)
 		return (info->mode >> 3 & wanted) == wanted;
 	return (info->mode & wanted) == wanted;
 }
 
-bool trigger_may_now(struct trigger *g, const struct session_info *info, bool write)
+bool trigger_may_now(struct trigger *trigger, const struct session_info *info, bool write)
 {
 	bool may;
 
-	pthread_mutex_lock(&g->tracer->triggers->lock);
-	may = trigger_may(g, info, write);
-	pthread_mutex_unlock(&g->tracer->triggers->lock);
+	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	may = trigger_may(trigger, info, write);
+	pthread_mutex_unlock(&trigger->tracer->triggers->lock);
 	return may;
 }

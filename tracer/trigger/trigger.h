@@ -147,13 +147,13 @@ int trigger_check_name(const char *name, struct tr_err *err);
 /* A file of the state directory that no trigger has, for a new one. 0 or -ENOSPC. */
 int trigger_new_file(const struct triggers *all, const char *name, uid_t uid,
 		     char file[TRIGGER_VIEW_MAX + 1]);
-void trigger_changed(struct trigger *g);
+void trigger_changed(struct trigger *trigger);
 /*
  * Whether the owner, with the trigger's group, may read (write: also change) the session;
  * trigger_may_now() is the same without the lock.
  */
-bool trigger_may_now(struct trigger *g, const struct session_info *info, bool write);
-bool trigger_may(const struct trigger *g, const struct session_info *info, bool write);
+bool trigger_may_now(struct trigger *trigger, const struct session_info *info, bool write);
+bool trigger_may(const struct trigger *trigger, const struct session_info *info, bool write);
 
 /* When a condition became true. */
 struct hit_time {
@@ -165,28 +165,28 @@ struct hit_time {
 struct hit_time hit_time_now(const struct tracer *t);
 
 /* trigger_file.c. Locked. */
-int trigger_save(struct trigger *g);
-void trigger_forget_on_disk(struct trigger *g);
+int trigger_save(struct trigger *trigger);
+void trigger_forget_on_disk(struct trigger *trigger);
 void triggers_restore(struct tracer *t);
 
 /* counters.c. Locked. */
 int counters_open(struct triggers *all);        /* 0 or -errno */
 void counters_close(struct triggers *all, bool keep);
 /* The trigger gets this slot, if it is free and the trigger has none; or any. */
-bool counters_claim(struct trigger *g, uint64_t number);
-void counters_claim_any(struct trigger *g);
-void counters_release(struct trigger *g);
+bool counters_claim(struct trigger *trigger, uint64_t number);
+void counters_claim_any(struct trigger *trigger);
+void counters_release(struct trigger *trigger);
 /* After trigger_hit(), before the lock is released: actions on sessions are executed then. */
-void counters_save(struct trigger *g);
+void counters_save(struct trigger *trigger);
 /* After all settings of the trigger were restored. */
-void counters_restore(struct trigger *g);
+void counters_restore(struct trigger *trigger);
 
 /* settings.c. Locked. */
 /*
  * A condition on events gets a new session: of another owner, or of this daemon. Caller holds
- * g->setting alone.
+ * trigger->setting alone.
  */
-void trigger_reopen(struct trigger *g);
+void trigger_reopen(struct trigger *trigger);
 
 /* engine.c */
 void engine_nudge(struct triggers *all);        /* locked */
@@ -196,7 +196,7 @@ void engine_stop(struct triggers *all);         /* from then on, no condition is
 void watch_begin(struct tracer *t);
 
 /* sample.c. Without lock; by the engine's thread. Sets when to look again (CLOCK_MONOTONIC). */
-void sample_look(struct trigger *g, uint64_t now);
+void sample_look(struct trigger *trigger, uint64_t now);
 bool sample_is_for(enum condition_kind kind);
 
 /* What a notification says besides time and name. */
@@ -207,24 +207,24 @@ struct values {
 extern const struct values no_values;   /* fire.c */
 
 /* fire.c. Locked. The condition became true. */
-void trigger_hit(struct trigger *g, struct hit_time time, const struct values *v);
+void trigger_hit(struct trigger *trigger, struct hit_time time, const struct values *v);
 /* The same n times, with nothing known about them but that they were. */
-void trigger_hit_many(struct trigger *g, uint64_t n, struct hit_time time);
+void trigger_hit_many(struct trigger *trigger, uint64_t n, struct hit_time time);
 /* Whether the next hit executes an action. */
-bool trigger_due(const struct trigger *g);
+bool trigger_due(const struct trigger *trigger);
 
 /* notices.c. Locked. */
-void notices_send(struct trigger *g, int64_t time, const struct values *v);
-void notices_lose(struct trigger *g, uint64_t count);   /* for each reader */
+void notices_send(struct trigger *trigger, int64_t time, const struct values *v);
+void notices_lose(struct trigger *trigger, uint64_t count);   /* for each reader */
 /* Without lock, after those: readers that wait get their lines now. */
 void notices_serve(struct triggers *all);
 
 /* runner.c */
 /* Locked. The runner of the owner continues with action `first` of this hit. False: no room. */
-bool runner_add(struct trigger *g, uint64_t hit, size_t first, struct hit_time time,
+bool runner_add(struct trigger *trigger, uint64_t hit, size_t first, struct hit_time time,
 		const struct values *v);
 /* The same for this action alone. */
-bool runner_add_one(struct trigger *g, uint64_t hit, size_t i, struct hit_time time);
+bool runner_add_one(struct trigger *trigger, uint64_t hit, size_t i, struct hit_time time);
 /* Without lock, after the two above: the runners begin. */
 void runners_wake(struct triggers *all);
 /*

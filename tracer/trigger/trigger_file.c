@@ -24,43 +24,45 @@
 
 #define FILE_MAX (8u << 20)     /* bytes: 64 actions of 64 KiB, and a condition */
 
-int trigger_save(struct trigger *g)
+int trigger_save(struct trigger *trigger)
 {
 	struct md_buf out = MD_BUF_INIT;
 	int ret;
 
-	if (g->gone)
+	if (trigger->gone)
 		return 0;
-	counters_claim_any(g);
-	g->saves++;
+	counters_claim_any(trigger);
+	trigger->saves++;
 	md_buf_printf(&out, "name %s\nuid %u\ngid %u\nmode %u\ncreated %" PRId64 "\nenabled %d\n",
-		      g->name, g->uid, g->gid, (unsigned int)g->mode, g->created, g->enabled);
+		      trigger->name, trigger->uid, trigger->gid, (unsigned int)trigger->mode,
+		      trigger->created, trigger->enabled);
 	md_buf_printf(&out,
 		      "hits %" PRIu64 "\nlast_hit %" PRId64 "\nsent %" PRIu64 "\nlost %" PRIu64
 		      "\nevents_lost %" PRIu64 "\nslot %d\nsaves %" PRIu64 "\n",
-		      g->hits, g->last_hit, g->sent, g->lost, g->events_lost, g->slot, g->saves);
-	owner_groups_print(&g->groups, &out);
-	if (g->condition.text)
-		md_buf_printf(&out, "condition %s\n", g->condition.text);
-	for (size_t i = 0; i < g->action_count; i++) {
-		const struct action *a = &g->actions[i];
+		      trigger->hits, trigger->last_hit, trigger->sent, trigger->lost,
+		      trigger->events_lost, trigger->slot, trigger->saves);
+	owner_groups_print(&trigger->groups, &out);
+	if (trigger->condition.text)
+		md_buf_printf(&out, "condition %s\n", trigger->condition.text);
+	for (size_t i = 0; i < trigger->action_count; i++) {
+		const struct action *a = &trigger->actions[i];
 
 		md_buf_printf(&out, "action %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", a->base,
 			      a->executed, a->failed, a->text);
 	}
 	ret = out.failed ? -ENOMEM :
-	      state_file_write(g->tracer->triggers->fd, g->file, out.data, out.len);
+	      state_file_write(trigger->tracer->triggers->fd, trigger->file, out.data, out.len);
 	md_buf_deinit(&out);
-	g->unsaved = ret != 0;
+	trigger->unsaved = ret != 0;
 	return ret;
 }
 
-void trigger_forget_on_disk(struct trigger *g)
+void trigger_forget_on_disk(struct trigger *trigger)
 {
-	unlinkat(g->tracer->triggers->fd, g->file, 0);
+	unlinkat(trigger->tracer->triggers->fd, trigger->file, 0);
 }
 
-static void restore_action(struct trigger *g, const char *value)
+static void restore_action(struct trigger *trigger, const char *value)
 {
 	uint64_t base, executed, failed;
 	struct action *list = NULL, *added;
@@ -69,49 +71,49 @@ static void restore_action(struct trigger *g, const char *value)
 
 	if (sscanf(value, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %n", &base, &executed, &failed, &n) <
 		    3 ||
-	    !n || g->action_count == ACTIONS_MAX ||
+	    !n || trigger->action_count == ACTIONS_MAX ||
 	    actions_parse(value + n, base, &list, &count, NULL))
 		return;
-	if (count != 1 || !array_room(g->actions, g->action_count + 1)) {
+	if (count != 1 || !array_room(trigger->actions, trigger->action_count + 1)) {
 		actions_free(list, count);
 		return;
 	}
-	added = &g->actions[g->action_count++];
+	added = &trigger->actions[trigger->action_count++];
 	*added = list[0];
 	added->executed = executed;
 	added->failed = failed;
 	free(list);
 }
 
-static void restore_number(struct trigger *g, const char *key, long long v)
+static void restore_number(struct trigger *trigger, const char *key, long long v)
 {
 	if (!strcmp(key, "uid"))
-		g->uid = (uid_t)v;
+		trigger->uid = (uid_t)v;
 	else if (!strcmp(key, "gid"))
-		g->gid = (gid_t)v;
+		trigger->gid = (gid_t)v;
 	else if (!strcmp(key, "mode"))
-		g->mode = (mode_t)v & 0777;
+		trigger->mode = (mode_t)v & 0777;
 	else if (!strcmp(key, "created"))
-		g->created = v;
+		trigger->created = v;
 	else if (!strcmp(key, "enabled"))
-		g->enabled = v != 0;
+		trigger->enabled = v != 0;
 	else if (!strcmp(key, "hits"))
-		g->hits = (uint64_t)v;
+		trigger->hits = (uint64_t)v;
 	else if (!strcmp(key, "last_hit"))
-		g->last_hit = v;
+		trigger->last_hit = v;
 	else if (!strcmp(key, "sent"))
-		g->sent = (uint64_t)v;
+		trigger->sent = (uint64_t)v;
 	else if (!strcmp(key, "lost"))
-		g->lost = (uint64_t)v;
+		trigger->lost = (uint64_t)v;
 	else if (!strcmp(key, "events_lost"))
-		g->events_lost = (uint64_t)v;
+		trigger->events_lost = (uint64_t)v;
 	else if (!strcmp(key, "slot"))
-		counters_claim(g, (uint64_t)v);
+		counters_claim(trigger, (uint64_t)v);
 	else if (!strcmp(key, "saves"))
-		g->saves = (uint64_t)v;
+		trigger->saves = (uint64_t)v;
 }
 
-static void restore_line(struct trigger *g, char *line)
+static void restore_line(struct trigger *trigger, char *line)
 {
 	char *value = strchr(line, ' ');
 
@@ -120,23 +122,23 @@ static void restore_line(struct trigger *g, char *line)
 	*value++ = 0;
 	if (!strcmp(line, "name")) {
 		if (!name_check(value, TRIGGER_NAME_MAX, NULL))
-			snprintf(g->name, sizeof(g->name), "%s", value);
+			snprintf(trigger->name, sizeof(trigger->name), "%s", value);
 	} else if (!strcmp(line, "condition")) {
-		condition_deinit(&g->condition);
-		condition_parse(value, &g->condition, NULL);
+		condition_deinit(&trigger->condition);
+		condition_parse(value, &trigger->condition, NULL);
 	} else if (!strcmp(line, "groups")) {
-		owner_groups_parse(&g->groups, value);
+		owner_groups_parse(&trigger->groups, value);
 	} else if (!strcmp(line, "action")) {
-		restore_action(g, value);
+		restore_action(trigger, value);
 	} else {
-		restore_number(g, line, strtoll(value, NULL, 10));
+		restore_number(trigger, line, strtoll(value, NULL, 10));
 	}
 }
 
 static int restore_trigger(struct tracer *t, const char *name)
 {
 	struct md_buf text = MD_BUF_INIT;
-	struct trigger *g;
+	struct trigger *trigger;
 	char *line, *save = NULL;
 	int ret;
 
@@ -145,14 +147,14 @@ static int restore_trigger(struct tracer *t, const char *name)
 	ret = state_file_read(t->triggers->fd, name, FILE_MAX, &text);
 	if (!ret && !*md_buf_str(&text))
 		ret = text.failed ? -ENOMEM : -EBADMSG;
-	g = ret ? NULL : trigger_new(t, name, name, &(struct owner){ 0 });
-	for (line = g ? strtok_r(text.data, "\n", &save) : NULL; line;
+	trigger = ret ? NULL : trigger_new(t, name, name, &(struct owner){ 0 });
+	for (line = trigger ? strtok_r(text.data, "\n", &save) : NULL; line;
 	     line = strtok_r(NULL, "\n", &save))
-		restore_line(g, line);
-	if (g)
-		counters_restore(g);
+		restore_line(trigger, line);
+	if (trigger)
+		counters_restore(trigger);
 	md_buf_deinit(&text);
-	return ret ? ret : g ? 0 : -ENOMEM;
+	return ret ? ret : trigger ? 0 : -ENOMEM;
 }
 
 void triggers_restore(struct tracer *t)

@@ -45,7 +45,7 @@ int trigger_destroy(struct tracer *t, const char *name, uid_t viewer, struct tr_
 struct trigger *trigger_find(struct tracer *t, const char *name, uid_t viewer);
 /* serial: of trigger_info. NULL: it was removed. */
 struct trigger *trigger_get(struct tracer *t, uint64_t serial);
-void trigger_put(struct trigger *g);                    /* NULL is allowed */
+void trigger_put(struct trigger *trigger);                    /* NULL is allowed */
 /* The names that the viewer sees, separated by NUL. */
 void triggers_list(struct tracer *t, uid_t viewer, struct md_buf *names);
 uint32_t triggers_count(struct tracer *t);
@@ -59,35 +59,35 @@ struct trigger_info {
 	uint64_t serial;        /* unique in the life of a daemon */
 	uint64_t change;        /* grows with each change of `status` */
 };
-void trigger_info(struct trigger *g, struct trigger_info *info);
-int trigger_chmod(struct trigger *g, mode_t mode);
+void trigger_info(struct trigger *trigger, struct trigger_info *info);
+int trigger_chmod(struct trigger *trigger, mode_t mode);
 /* (uid_t)-1, (gid_t)-1: leave. -EEXIST: the new owner has a trigger of this name. */
-int trigger_chown(struct trigger *g, uid_t uid, gid_t gid);
+int trigger_chown(struct trigger *trigger, uid_t uid, gid_t gid);
 
 enum trigger_file { TRIGGER_CONDITION, TRIGGER_ACTIONS, TRIGGER_ENABLED, TRIGGER_STATUS };
 /* The text of a file, in a form that trigger_store accepts (but for TRIGGER_STATUS). */
-void trigger_show(struct trigger *g, enum trigger_file what, struct md_buf *out);
+void trigger_show(struct trigger *trigger, enum trigger_file what, struct md_buf *out);
 /*
  * What one write has for a file. TRIGGER_ACTIONS: replace: these lines become the list, else they
  * are added. All or nothing.
  */
-int trigger_store(struct trigger *g, enum trigger_file what, const char *text, bool replace,
+int trigger_store(struct trigger *trigger, enum trigger_file what, const char *text, bool replace,
 		  struct tr_err *err);
 /*
  * Whether this user may write the condition. elsewhere: a path in it may mean another file to the
  * writer than to the daemon. -EACCES or -EOPNOTSUPP; a text with another mistake is no error here.
  */
-int trigger_check_writer(struct trigger *g, const char *condition, const struct owner *writer,
+int trigger_check_writer(struct trigger *trigger, const char *condition, const struct owner *writer,
 			 bool elsewhere, struct tr_err *err);
 /* All three at once. A mistake is in `*wrong`. */
-int trigger_load(struct trigger *g, const char *condition, const char *actions, bool enabled,
+int trigger_load(struct trigger *trigger, const char *condition, const char *actions, bool enabled,
 		 enum trigger_file *wrong, struct tr_err *err);
 
 /*
  * One open of `notifications`: a queue of lines, from its open on. -EMFILE: there are too many.
  * notices_read: bytes, 0 at the end (the trigger was removed), -EAGAIN. One caller at a time.
  */
-int notices_open(struct trigger *g, bool json, struct notices **out);
+int notices_open(struct trigger *trigger, bool json, struct notices **out);
 ssize_t notices_read(struct notices *n, void *buf, size_t size);
 /*
  * hold() is called with triggers.lock held when an empty queue gets something to read; it keeps the

@@ -22,11 +22,11 @@ static void announce(struct tracer *t, const char *name)
 
 static uint32_t count_of(struct triggers *all, uid_t uid)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 	uint32_t n = 0;
 
-	cds_list_for_each_entry(g, &all->list, node)
-		n += g->uid == uid;
+	cds_list_for_each_entry(trigger, &all->list, node)
+		n += trigger->uid == uid;
 	return n;
 }
 
@@ -44,12 +44,12 @@ static int check_room(struct triggers *all, const char *name, uid_t uid, struct 
 }
 
 /* Locked. The caller puts the list's reference. */
-static void unlink_trigger(struct trigger *g)
+static void unlink_trigger(struct trigger *trigger)
 {
-	g->gone = true;
-	counters_release(g);
-	cds_list_del(&g->node);
-	g->tracer->triggers->count--;
+	trigger->gone = true;
+	counters_release(trigger);
+	cds_list_del(&trigger->node);
+	trigger->tracer->triggers->count--;
 }
 
 int trigger_create(struct tracer *t, const char *name, const struct owner *owner,
@@ -57,7 +57,7 @@ int trigger_create(struct tracer *t, const char *name, const struct owner *owner
 {
 	struct triggers *all = t->triggers;
 	char file[TRIGGER_VIEW_MAX + 1];
-	struct trigger *g = NULL;
+	struct trigger *trigger = NULL;
 	int ret = trigger_check_name(name, err);
 
 	if (!ret && !all)
@@ -68,15 +68,15 @@ int trigger_create(struct tracer *t, const char *name, const struct owner *owner
 	ret = check_room(all, name, owner->uid, err);
 	if (!ret && (ret = trigger_new_file(all, name, owner->uid, file)))
 		tr_fail(err, ret, "the state directory has too many triggers '%s'", name);
-	if (!ret && !(g = trigger_new(t, name, file, owner)))
+	if (!ret && !(trigger = trigger_new(t, name, file, owner)))
 		ret = tr_fail(err, -ENOMEM, "out of memory");
-	if (!ret && (ret = trigger_save(g))) {
+	if (!ret && (ret = trigger_save(trigger))) {
 		tr_fail(err, ret, "the state directory cannot be written");
-		unlink_trigger(g);
+		unlink_trigger(trigger);
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (ret)
-		trigger_put(g);
+		trigger_put(trigger);
 	else
 		announce(t, NULL);
 	return ret;
@@ -86,67 +86,68 @@ int trigger_destroy(struct tracer *t, const char *name, uid_t viewer, struct tr_
 {
 	struct triggers *all = t->triggers;
 	struct session *events = NULL;
-	struct trigger *g = NULL;
+	struct trigger *trigger = NULL;
 
 	if (all) {
 		pthread_mutex_lock(&all->lock);
-		g = trigger_seen(all, name, viewer);
-		if (g) {
-			events = g->events;
-			g->events = NULL;
-			unlink_trigger(g);
-			trigger_forget_on_disk(g);
-			trigger_changed(g);
+		trigger = trigger_seen(all, name, viewer);
+		if (trigger) {
+			events = trigger->events;
+			trigger->events = NULL;
+			unlink_trigger(trigger);
+			trigger_forget_on_disk(trigger);
+			trigger_changed(trigger);
 			engine_nudge(all);
 			listener_nudge(all);
 		}
 		pthread_mutex_unlock(&all->lock);
 	}
-	if (!g)
+	if (!trigger)
 		return tr_fail(err, -ENOENT, "no trigger '%s'", name);
 	hidden_close(events);
-	trigger_put(g);
+	trigger_put(trigger);
 	announce(t, NULL);
 	return 0;
 }
 
-static int set_rights(struct trigger *g, mode_t mode, uid_t uid, gid_t gid)
+static int set_rights(struct trigger *trigger, mode_t mode, uid_t uid, gid_t gid)
 {
-	struct triggers *all = g->tracer->triggers;
+	struct triggers *all = trigger->tracer->triggers;
 	bool moves = false;
 	int ret = 0;
 
-	pthread_mutex_lock(&g->setting);
+	pthread_mutex_lock(&trigger->setting);
 	pthread_mutex_lock(&all->lock);
-	if (g->gone) {
+	if (trigger->gone) {
 		ret = -ENOENT;
-	} else if (uid != (uid_t)-1 && uid != g->uid && trigger_of_owner(all, g->name, uid)) {
+	} else if (uid != (uid_t)-1 && uid != trigger->uid &&
+		   trigger_of_owner(all, trigger->name, uid)) {
 		ret = -EEXIST;
 	} else {
-		moves = uid != (uid_t)-1 && uid != g->uid;
+		moves = uid != (uid_t)-1 && uid != trigger->uid;
 		if (moves)
-			g->groups = (struct owner_groups){ 0 };
-		g->mode = mode == (mode_t)-1 ? g->mode : mode & 0777;
-		g->uid = uid == (uid_t)-1 ? g->uid : uid;
-		g->gid = gid == (gid_t)-1 ? g->gid : gid;
-		trigger_changed(g);
-		trigger_save(g);
+			trigger->groups = (struct owner_groups){ 0 };
+		trigger->mode = mode == (mode_t)-1 ? trigger->mode : mode & 0777;
+		trigger->uid = uid == (uid_t)-1 ? trigger->uid : uid;
+		trigger->gid = gid == (gid_t)-1 ? trigger->gid : gid;
+		trigger_changed(trigger);
+		trigger_save(trigger);
 	}
 	pthread_mutex_unlock(&all->lock);
 	if (moves)
-		trigger_reopen(g);
-	pthread_mutex_unlock(&g->setting);
+		trigger_reopen(trigger);
+	pthread_mutex_unlock(&trigger->setting);
 	return ret;
 }
 
-int trigger_chmod(struct trigger *g, mode_t mode)
+int trigger_chmod(struct trigger *trigger, mode_t mode)
 {
-	return set_rights(g, mode, (uid_t)-1, (gid_t)-1);
+	return set_rights(trigger, mode, (uid_t)-1, (gid_t)-1);
 }
 
-int trigger_chown(struct trigger *g, uid_t uid, gid_t gid)
+int trigger_chown(struct trigger *trigger, uid_t uid, gid_t gid)
 {
-	return set_rights(g, (mode_t)-1, uid, gid);
+	return set_rights(trigger, (mode_t)-1, uid, gid);
 }
 
 /* ---- the room as a whole ---- */
@@ -164,12 +165,12 @@ static int open_directory(struct tracer *t)
 /* The triggers that were restored; no other thread makes or removes any yet. */
 static void reopen_all(struct tracer *t)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 
-	cds_list_for_each_entry(g, &t->triggers->list, node) {
-		pthread_mutex_lock(&g->setting);
-		trigger_reopen(g);
-		pthread_mutex_unlock(&g->setting);
+	cds_list_for_each_entry(trigger, &t->triggers->list, node) {
+		pthread_mutex_lock(&trigger->setting);
+		trigger_reopen(trigger);
+		pthread_mutex_unlock(&trigger->setting);
 	}
 }
 
@@ -207,7 +208,7 @@ int triggers_open(struct tracer *t)
 
 void triggers_stop(struct tracer *t)
 {
-	struct trigger *g;
+	struct trigger *trigger;
 
 	if (!t->triggers)
 		return;
@@ -216,26 +217,26 @@ void triggers_stop(struct tracer *t)
 	kernel_listener_stop(t->triggers);
 	runners_stop(t->triggers);
 	notices_serve(t->triggers);
-	cds_list_for_each_entry(g, &t->triggers->list, node) {
-		hidden_close(g->events);
-		g->events = NULL;
+	cds_list_for_each_entry(trigger, &t->triggers->list, node) {
+		hidden_close(trigger->events);
+		trigger->events = NULL;
 	}
 }
 
 void triggers_close(struct tracer *t, bool keep)
 {
 	struct triggers *all = t->triggers;
-	struct trigger *g, *next;
+	struct trigger *trigger, *next;
 
 	if (!all)
 		return;
-	cds_list_for_each_entry_safe(g, next, &all->list, node) {
+	cds_list_for_each_entry_safe(trigger, next, &all->list, node) {
 		if (keep)
-			trigger_save(g);
+			trigger_save(trigger);
 		else
-			trigger_forget_on_disk(g);
-		unlink_trigger(g);
-		trigger_put(g);
+			trigger_forget_on_disk(trigger);
+		unlink_trigger(trigger);
+		trigger_put(trigger);
 	}
 	t->triggers = NULL;
 	runners_end(all);

@@ -35,16 +35,17 @@ static void post(struct session *s, enum condition_kind kind, const char *archiv
 	const struct session_info info = { .uid = s->uid, .gid = s->gid, .mode = s->mode };
 	const struct session_values v = { { print_values }, archive };
 	struct triggers *all = s->tracer->triggers;
-	struct trigger *g;
+	struct trigger *trigger;
 	bool hit = false;
 
 	pthread_mutex_lock(&all->lock);
-	cds_list_for_each_entry(g, &all->list, node) {
-		if (all->closing || !g->enabled || g->condition.kind != kind ||
-		    strcmp(g->condition.session, s->name) != 0 || !trigger_may(g, &info, false))
+	cds_list_for_each_entry(trigger, &all->list, node) {
+		if (all->closing || !trigger->enabled || trigger->condition.kind != kind ||
+		    strcmp(trigger->condition.session, s->name) != 0 ||
+		    !trigger_may(trigger, &info, false))
 			continue;
-		trigger_hit(g, hit_time_now(s->tracer), &v.values);
-		counters_save(g);
+		trigger_hit(trigger, hit_time_now(s->tracer), &v.values);
+		counters_save(trigger);
 		hit = true;
 	}
 	if (hit)
