@@ -54,13 +54,13 @@ static int enter(int dir, const char *name)
 static int save_moment(struct session *s, int dir)
 {
 	struct image_sink to = { .dir = dir, .mode = 0755 };
-	struct trace_image *m;
-	int ret = image_take(s, &m);
+	struct trace_image *image;
+	int ret = image_take(s, &image);
 
 	if (ret)
 		return ret;
-	ret = image_save(m, &to);
-	image_put(m);
+	ret = image_save(image, &to);
+	image_put(image);
 	return ret;
 }
 
@@ -68,7 +68,7 @@ static int save_moment(struct session *s, int dir)
 static int save_snapshots(struct session *s, int dir)
 {
 	struct md_buf names = MD_BUF_INIT;
-	struct trace_image *m;
+	struct trace_image *image;
 	int64_t created;
 	int ret = 0;
 
@@ -76,15 +76,15 @@ static int save_snapshots(struct session *s, int dir)
 	for (size_t at = 0; !ret && at < names.len; at += strlen(names.data + at) + 1) {
 		struct image_sink to = { .mode = 0755 };
 
-		ret = snapshot_get(s, names.data + at, &m, &created);
+		ret = snapshot_get(s, names.data + at, &image, &created);
 		if (ret)
 			break;
 		to.dir = ret = enter(dir, names.data + at);
 		if (ret >= 0) {
-			ret = image_save(m, &to);
+			ret = image_save(image, &to);
 			close(to.dir);
 		}
-		image_put(m);
+		image_put(image);
 	}
 	ret = names.failed ? -ENOMEM : ret;
 	md_buf_deinit(&names);

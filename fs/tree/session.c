@@ -176,14 +176,14 @@ static const struct view wait_view = {
 static int find_snapshot(const struct node *dir, const char *name, const struct who *who,
 			 struct found *found)
 {
-	struct trace_image *m;
+	struct trace_image *image;
 	int64_t created;
-	int rc = snapshot_get(dir->session, name, &m, &created);
+	int rc = snapshot_get(dir->session, name, &image, &created);
 
 	(void)who;
 	if (rc)
 		return rc;
-	image_put(m);
+	image_put(image);
 	*found = (struct found){ .row = &snapshot_row,
 				 .tag = (uint64_t)created,
 				 .salt = (uint64_t)created };

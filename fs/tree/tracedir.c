@@ -73,12 +73,12 @@ void slot_put(struct slot *s)
  */
 static struct trace_image *end_slot(struct slot *s)
 {
-	struct trace_image *m = s->moment;
+	struct trace_image *image = s->moment;
 
 	TAILQ_REMOVE(&trace.slots, s, link);
 	s->over = true;
 	s->moment = NULL;
-	return m;
+	return image;
 }
 
 static bool outlived(const struct slot *s, int64_t now)
@@ -141,12 +141,12 @@ static struct slot *slot_new(struct session *session, const char *name, enum tra
 }
 
 /* The slot of a snapshot, if there is one, with a new reference. Caller holds the lock. */
-static struct slot *slot_of(const struct trace_image *m)
+static struct slot *slot_of(const struct trace_image *image)
 {
 	struct slot *s;
 
 	TAILQ_FOREACH(s, &trace.slots, link) {
-		if (s->moment == m) {
+		if (s->moment == image) {
 			s->refs++;
 			return s;
 		}
@@ -158,30 +158,30 @@ static struct slot *slot_of(const struct trace_image *m)
 static int look_snapshot(const struct node *n, const struct node *snapshot, struct slot **out)
 {
 	struct slot *s = calloc(1, sizeof(*s));
-	struct trace_image *m;
+	struct trace_image *image;
 	int64_t created;
-	int rc = s ? snapshot_get(n->session, snapshot->name, &m, &created) : -ENOMEM;
+	int rc = s ? snapshot_get(n->session, snapshot->name, &image, &created) : -ENOMEM;
 
 	/* Another snapshot may have this name now. */
 	if (!rc && snapshot->tag != (uint64_t)created) {
-		image_put(m);
+		image_put(image);
 		rc = -ENOENT;
 	}
 	if (rc) {
 		free(s);
 		return rc;
 	}
-	*s = (struct slot){ .moment = m, .serial = (uint64_t)created, .salt = (uint64_t)created,
+	*s = (struct slot){ .moment = image, .serial = (uint64_t)created, .salt = (uint64_t)created,
 			    .lasts = true, .refs = 2 };
 	pthread_mutex_lock(&trace.lock);
-	*out = slot_of(m);
+	*out = slot_of(image);
 	if (!*out) {
 		*out = s;
 		TAILQ_INSERT_TAIL(&trace.slots, s, link);
 	}
 	pthread_mutex_unlock(&trace.lock);
 	if (*out != s) {
-		image_put(m);
+		image_put(image);
 		free(s);
 	}
 	return 0;
@@ -238,27 +238,27 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 /* A reference to the slot's trace image, or NULL if it is over. */
 static struct trace_image *image_of(struct slot *s)
 {
-	struct trace_image *m;
+	struct trace_image *image;
 
 	pthread_mutex_lock(&trace.lock);
-	m = s->moment ? image_get(s->moment) : NULL;
+	image = s->moment ? image_get(s->moment) : NULL;
 	pthread_mutex_unlock(&trace.lock);
-	return m;
+	return image;
 }
 
 bool slot_settled(struct slot *s, size_t index, uint64_t *salt, uint64_t *size, int64_t *mtime)
 {
-	struct trace_image *m = image_of(s);
-	bool settled = m && (s->lasts || s->salt & SETTLED);
+	struct trace_image *image = image_of(s);
+	bool settled = image && (s->lasts || s->salt & SETTLED);
 	const struct image_file *files;
 
 	*salt = s->lasts ? s->salt : 0;
-	if (settled && index < image_files(m, &files)) {
+	if (settled && index < image_files(image, &files)) {
 		*size = files[index].size;
 		*mtime = files[index].mtime;
 	}
-	if (m)
-		image_put(m);
+	if (image)
+		image_put(image);
 	return settled;
 }
 
@@ -278,20 +278,20 @@ int slot_open(struct slot *s)
 
 void slot_release(struct slot *s)
 {
-	struct trace_image *m = NULL;
+	struct trace_image *image = NULL;
 	bool over;
 
 	pthread_mutex_lock(&trace.lock);
 	s->opens--;
 	over = !s->over && outlived(s, helper_clock());
 	if (over)
-		m = end_slot(s);
+		image = end_slot(s);
 	pthread_mutex_unlock(&trace.lock);
 	if (!over) {
 		helper_kick();
 		return;
 	}
-	image_put(m);
+	image_put(image);
 	slot_put(s);
 }
 
@@ -309,10 +309,10 @@ int64_t tracedir_expire(int64_t now)
 again:
 	TAILQ_FOREACH(s, &trace.slots, link) {
 		if (outlived(s, now)) {
-			struct trace_image *m = end_slot(s);
+			struct trace_image *image = end_slot(s);
 
 			pthread_mutex_unlock(&trace.lock);
-			image_put(m);
+			image_put(image);
 			slot_put(s);
 			pthread_mutex_lock(&trace.lock);
 			goto again;
@@ -329,9 +329,9 @@ void tracedir_deinit(void)
 	struct slot *s;
 
 	while ((s = TAILQ_FIRST(&trace.slots))) {
-		struct trace_image *m = end_slot(s);
+		struct trace_image *image = end_slot(s);
 
-		image_put(m);
+		image_put(image);
 		slot_put(s);
 	}
 }
@@ -367,16 +367,16 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 {
 	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT;
 	const struct image_file *files;
-	struct trace_image *m = NULL;
+	struct trace_image *image = NULL;
 	struct slot *slot;
 	int rc = look_up_slot(dir, who, &slot);
 
 	if (rc)
 		return rc;
 	path_of(dir, &prefix);
-	m = image_of(slot);
-	rc = m ? -ENOENT : -ESTALE;
-	for (size_t i = 0, n = m ? image_files(m, &files) : 0; rc && i < n; i++) {
+	image = image_of(slot);
+	rc = image ? -ENOENT : -ESTALE;
+	for (size_t i = 0, n = image ? image_files(image, &files) : 0; rc && i < n; i++) {
 		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
 
 		if (!rest || strcmp(md_buf_str(&part), name))
@@ -390,8 +390,8 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 	}
 	md_buf_deinit(&prefix);
 	md_buf_deinit(&part);
-	if (m)
-		image_put(m);
+	if (image)
+		image_put(image);
 	if (rc || !found->slot)
 		slot_put(slot);
 	return rc;
@@ -401,15 +401,15 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 {
 	struct md_buf prefix = MD_BUF_INIT, part = MD_BUF_INIT, last = MD_BUF_INIT;
 	const struct image_file *files;
-	struct trace_image *m;
+	struct trace_image *image;
 	struct slot *slot;
 
 	if (look_up_slot(dir, who, &slot))
 		return;
 	path_of(dir, &prefix);
-	m = image_of(slot);
+	image = image_of(slot);
 	/* Sorted by path: files of one directory stand together. */
-	for (size_t i = 0, n = m ? image_files(m, &files) : 0; i < n; i++) {
+	for (size_t i = 0, n = image ? image_files(image, &files) : 0; i < n; i++) {
 		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
 
 		if (!rest || !strcmp(md_buf_str(&part), md_buf_str(&last)))
@@ -422,20 +422,20 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 	md_buf_deinit(&prefix);
 	md_buf_deinit(&part);
 	md_buf_deinit(&last);
-	if (m)
-		image_put(m);
+	if (image)
+		image_put(image);
 	slot_put(slot);
 }
 
 static int file_attr(const struct node *n, const struct who *who, struct stat *st)
 {
-	struct trace_image *m = image_of(n->slot);
+	struct trace_image *image = image_of(n->slot);
 	const struct image_file *files;
 
 	(void)who;
-	if (!m)
+	if (!image)
 		return -ESTALE;
-	if (n->index < image_files(m, &files)) {
+	if (n->index < image_files(image, &files)) {
 		st->st_size = (off_t)files[n->index].size;
 		if (files[n->index].mtime) {
 			st->st_mtim.tv_sec = files[n->index].mtime / 1000000000;
@@ -443,7 +443,7 @@ static int file_attr(const struct node *n, const struct who *who, struct stat *s
 			st->st_ctim = st->st_mtim;
 		}
 	}
-	image_put(m);
+	image_put(image);
 	return 0;
 }
 

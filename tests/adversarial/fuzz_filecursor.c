@@ -142,18 +142,18 @@ static void read_moment(void)
 {
 	static char buf[70000];
 	const struct image_file *list;
-	struct trace_image *m;
+	struct trace_image *image;
 	uint64_t at;
 	ssize_t n;
 
-	expect(!image_take(s, &m), "image_take");
-	for (size_t i = image_files(m, &list); i-- > 0;) {
-		for (at = 0; (n = image_read(m, i, at, buf, sizeof(buf))) > 0;)
+	expect(!image_take(s, &image), "image_take");
+	for (size_t i = image_files(image, &list); i-- > 0;) {
+		for (at = 0; (n = image_read(image, i, at, buf, sizeof(buf))) > 0;)
 			at += (uint64_t)n;
 		/* (Files may be shorter than they were.) */
 		expect(n == 0 && at <= list[i].size, "image_read");
 	}
-	image_put(m);
+	image_put(image);
 }
 
 static void round_of(uint64_t seed)

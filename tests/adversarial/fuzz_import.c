@@ -261,19 +261,19 @@ static void read_moment(void)
 {
 	static char buf[70000];
 	const struct image_file *list;
-	struct trace_image *m;
+	struct trace_image *image;
 
-	if (image_take(s, &m))
+	if (image_take(s, &image))
 		return;
-	for (size_t i = image_files(m, &list); i-- > 0;) {
+	for (size_t i = image_files(image, &list); i-- > 0;) {
 		uint64_t at = 0;
 		ssize_t n;
 
-		while ((n = image_read(m, i, at, buf, sizeof(buf))) > 0)
+		while ((n = image_read(image, i, at, buf, sizeof(buf))) > 0)
 			at += (uint64_t)n;
 		expect(at <= list[i].size, "image_read");
 	}
-	image_put(m);
+	image_put(image);
 }
 
 static int set_input(const char *path)

@@ -123,24 +123,24 @@ static int64_t look(const char *buffer, bool only_unwritten)
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1) {
 		struct session *s = session_get(t, names.data + at);
 		const struct image_file *files;
-		struct trace_image *m;
+		struct trace_image *image;
 
 		session_status(s, false, &status);
-		if (image_take(s, &m) == 0) {
+		if (image_take(s, &image) == 0) {
 			sum = 0;
-			for (size_t i = 0, n = image_files(m, &files); i < n; i++) {
+			for (size_t i = 0, n = image_files(image, &files); i < n; i++) {
 				uint64_t off = 0;
 				ssize_t got;
 
 				expect(!strstr(files[i].path, "..") && files[i].path[0] != '/',
 				       "a path that leads out");
-				while ((got = image_read(m, i, off, buf, sizeof(buf))) > 0)
+				while ((got = image_read(image, i, off, buf, sizeof(buf))) > 0)
 					off += (uint64_t)got;
 				expect(got < 0 || off == files[i].size,
 				       "a file is not as long as it says");
 				sum += strstr(files[i].path, "metadata") ? 0 : (int64_t)off;
 			}
-			image_put(m);
+			image_put(image);
 		}
 		session_put(s);
 	}

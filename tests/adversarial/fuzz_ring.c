@@ -115,18 +115,18 @@ static void read_moment(void)
 {
 	static char buf[70000];
 	const struct image_file *files;
-	struct trace_image *m;
+	struct trace_image *image;
 	uint64_t at;
 	ssize_t n;
 
-	expect(!image_take(s, &m), "image_take");
-	for (size_t i = image_files(m, &files); i-- > 0;) {
+	expect(!image_take(s, &image), "image_take");
+	for (size_t i = image_files(image, &files); i-- > 0;) {
 		expect(files[i].size < bound(), "file size");
-		for (at = 0; (n = image_read(m, i, at, buf, sizeof(buf))) > 0;)
+		for (at = 0; (n = image_read(image, i, at, buf, sizeof(buf))) > 0;)
 			at += (uint64_t)n;
 		expect(!n && at == files[i].size, "image_read");
 	}
-	image_put(m);
+	image_put(image);
 }
 
 static void round_of(uint64_t seed)

@@ -120,7 +120,7 @@ static uint64_t look_at(const char *path, const uint8_t *file, uint64_t size, co
 	return events;
 }
 
-static uint8_t *bytes_of(struct trace_image *m, const struct image_file *files, size_t count,
+static uint8_t *bytes_of(struct trace_image *image, const struct image_file *files, size_t count,
 			 const char *path, uint64_t *size)
 {
 	uint8_t *bytes;
@@ -129,17 +129,18 @@ static uint8_t *bytes_of(struct trace_image *m, const struct image_file *files, 
 		if (!strcmp(files[i].path, path)) {
 			*size = files[i].size;
 			bytes = malloc(*size + 1);
-			expect(image_read(m, i, 0, bytes, *size) == (ssize_t)*size, "image_read");
+			expect(image_read(image, i, 0, bytes, *size) == (ssize_t)*size,
+			       "image_read");
 			return bytes;
 		}
 	expect(false, path);
 	return NULL;
 }
 
-static uint64_t look(struct trace_image *m, bool index_first)
+static uint64_t look(struct trace_image *image, bool index_first)
 {
 	const struct image_file *files;
-	size_t count = image_files(m, &files);
+	size_t count = image_files(image, &files);
 	uint64_t size, index_size, events = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -151,10 +152,10 @@ static uint64_t look(struct trace_image *m, bool index_first)
 			continue;
 		snprintf(path, sizeof(path), "%.*s/index%s.idx", (int)(name - files[i].path),
 			 files[i].path, name);
-		index = index_first ? bytes_of(m, files, count, path, &index_size) : NULL;
-		file = bytes_of(m, files, count, files[i].path, &size);
+		index = index_first ? bytes_of(image, files, count, path, &index_size) : NULL;
+		file = bytes_of(image, files, count, files[i].path, &size);
 		if (!index_first)
-			index = bytes_of(m, files, count, path, &index_size);
+			index = bytes_of(image, files, count, path, &index_size);
 		events += look_at(files[i].path, file, size, index, index_size);
 		free(file);
 		free(index);
@@ -169,7 +170,7 @@ int main(int argc, char **argv)
 	struct tr_err err = TR_ERR_INIT;
 	const char *tmp = getenv("TMPDIR");
 	char command[300];
-	struct trace_image *m;
+	struct trace_image *image;
 	int64_t created;
 	int helped;
 
@@ -185,16 +186,16 @@ int main(int argc, char **argv)
 			spoil();
 		expect(snapshot_create(s, "x", &err) == 0, err.sentence);
 		/* Partly looked at, or not at all */
-		expect(snapshot_get(s, "x", &m, &created) == 0, "snapshot_get");
-		before = rounds % 3 ? 0 : look(m, false);
-		image_put(m);
+		expect(snapshot_get(s, "x", &image, &created) == 0, "snapshot_get");
+		before = rounds % 3 ? 0 : look(image, false);
+		image_put(image);
 		close_tracer();
 		open_tracer();
-		expect(s && snapshot_get(s, "x", &m, &created) == 0, "the snapshot is lost");
-		events += look(m, rounds % 2);
+		expect(s && snapshot_get(s, "x", &image, &created) == 0, "the snapshot is lost");
+		events += look(image, rounds % 2);
 		if (before)
-			expect(look(m, false) == before, "not what it was");
-		image_put(m);
+			expect(look(image, false) == before, "not what it was");
+		image_put(image);
 		expect(snapshot_destroy(s, "x", &err) == 0 &&
 			       session_control(s, "clear\n", 0, &err) == 0,
 		       err.sentence);

@@ -32,7 +32,7 @@ struct fake_files {
 	size_t count;
 };
 
-static inline uint8_t *fake_bytes(struct trace_image *m, const struct stream *st,
+static inline uint8_t *fake_bytes(struct trace_image *image, const struct stream *st,
 				  const char *format, uint64_t *size)
 {
 	const struct image_file *files;
@@ -40,11 +40,11 @@ static inline uint8_t *fake_bytes(struct trace_image *m, const struct stream *st
 	char path[600];
 
 	snprintf(path, sizeof(path), format, st->trace->path, st->file);
-	for (size_t i = image_files(m, &files); i-- > 0;)
+	for (size_t i = image_files(image, &files); i-- > 0;)
 		if (!strcmp(files[i].path, path)) {
 			*size = files[i].size;
 			bytes = malloc(files[i].size);
-			if (image_read(m, i, 0, bytes, files[i].size) != (ssize_t)files[i].size)
+			if (image_read(image, i, 0, bytes, files[i].size) != (ssize_t)files[i].size)
 				abort();
 		}
 	if (!bytes)
@@ -55,12 +55,12 @@ static inline uint8_t *fake_bytes(struct trace_image *m, const struct stream *st
 /* The session's streams have logs from now on; of no file yet. each: as above. */
 static inline void fake_files_init(struct fake_files *ff, struct session *s, size_t each)
 {
-	struct trace_image *m;
+	struct trace_image *image;
 	uint64_t size;
 	char path[128];
 
 	*ff = (struct fake_files){ .dir = "/tmp/fake-files-XXXXXX", .count = s->set.count };
-	if (image_take(s, &m) || !mkdtemp(ff->dir))
+	if (image_take(s, &image) || !mkdtemp(ff->dir))
 		abort();
 	for (size_t i = 0; i < ff->count; i++) {
 		struct fake_file *f = &ff->file[i];
@@ -68,8 +68,9 @@ static inline void fake_files_init(struct fake_files *ff, struct session *s, siz
 		*f = (struct fake_file){
 			.st = &s->set.streams[i], .fd = -1, .index_fd = -1, .each = each
 		};
-		f->bytes = fake_bytes(m, f->st, "%s/%s", &size);
-		f->index = (struct md_index_header *)fake_bytes(m, f->st, "%s/index/%s.idx", &size);
+		f->bytes = fake_bytes(image, f->st, "%s/%s", &size);
+		f->index = (struct md_index_header *)fake_bytes(image, f->st, "%s/index/%s.idx",
+								&size);
 		f->packets = (size - sizeof(*f->index)) / sizeof(struct md_index_entry);
 		f->log = f->st->log = stream_files_create(f->st->region->key, f->st->ring, false);
 		f->place = calloc(1, sizeof(*f->place));
@@ -81,7 +82,7 @@ static inline void fake_files_init(struct fake_files *ff, struct session *s, siz
 		f->place->index_fd =
 			openat(f->place->fd, "index", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}
-	image_put(m);
+	image_put(image);
 }
 
 static inline void fake_next_file(struct fake_file *f)

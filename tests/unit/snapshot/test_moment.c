@@ -36,7 +36,7 @@ static void read_file(const char *path, struct md_buf *b)
 	md_buf_str(b);
 }
 
-static void write_file(struct trace_image *m, size_t i, const struct image_file *f)
+static void write_file(struct trace_image *image, size_t i, const struct image_file *f)
 {
 	char path[512], *buf = malloc(100000);
 	uint64_t at = 0;
@@ -51,7 +51,7 @@ static void write_file(struct trace_image *m, size_t i, const struct image_file 
 	out = fopen(path, "w");
 	if (!out)
 		abort();
-	while ((n = image_read(m, i, at, buf, 99999)) > 0) {
+	while ((n = image_read(image, i, at, buf, 99999)) > 0) {
 		fwrite(buf, 1, (size_t)n, out);
 		at += (uint64_t)n;
 	}
@@ -99,10 +99,10 @@ static void print_directory(struct printed *p)
 }
 
 /* Writes all files, in the order given or backwards, and lets babeltrace2 print them. */
-static void print_moment(struct trace_image *m, struct printed *p, bool backwards)
+static void print_moment(struct trace_image *image, struct printed *p, bool backwards)
 {
 	const struct image_file *files;
-	size_t n = image_files(m, &files);
+	size_t n = image_files(image, &files);
 	char command[512];
 
 	snprintf(command, sizeof(command), "rm -rf %s/trace && mkdir %s/trace", dir, dir);
@@ -111,7 +111,7 @@ static void print_moment(struct trace_image *m, struct printed *p, bool backward
 	for (size_t i = 0; i < n; i++) {
 		size_t k = backwards ? n - 1 - i : i;
 
-		write_file(m, k, &files[k]);
+		write_file(image, k, &files[k]);
 		CHECK(i == 0 || strcmp(files[i - 1].path, files[i].path) < 0);
 	}
 	print_directory(p);
@@ -183,15 +183,15 @@ static uint64_t held(const struct session *s)
 static void agree(struct session *s)
 {
 	struct md_buf text = MD_BUF_INIT;
-	struct trace_image *m;
+	struct trace_image *image;
 	struct printed p;
 
 	fake_text(s, &text);
 	/* (Those after the last event are told when an event follows, or at stop.) */
 	CHECK(remove_losses(&text) <= discarded(s));
-	CHECK(image_take(s, &m) == 0);
-	print_moment(m, &p, true);
-	image_put(m);
+	CHECK(image_take(s, &image) == 0);
+	print_moment(image, &p, true);
+	image_put(image);
 	CHECK_STR(md_buf_str(&text), md_buf_str(&p.out));
 	CHECK(lines(text.data) == held(s));
 	CHECK(p.discarded == discarded(s));
@@ -244,20 +244,20 @@ static void live(enum trail_mode mode)
 	fake_start(s, true);
 	fake_threads_start(&t, s, 8, UINT64_MAX);
 	for (int i = 0; i < 8; i++) {
-		struct trace_image *m;
+		struct trace_image *image;
 		struct printed p;
 
-		CHECK(image_take(s, &m) == 0);
+		CHECK(image_take(s, &image) == 0);
 		if (i == 1)     /* at least one stream has been overwritten */
 			fake_threads_wait(&t, 24000);
 		if (i % 2)
 			usleep(300);
-		print_moment(m, &p, i % 4 < 2);
+		print_moment(image, &p, i % 4 < 2);
 		CHECK(i < 1 || p.warnings == 0 || p.discarded + p.packets > 0);
 		CHECK(fake_lines(p.out.data, p.out.len) >= 0);
 		packets += p.packets;
 		printed_deinit(&p);
-		image_put(m);
+		image_put(image);
 		if (i % 3 == 2)
 			fake_clear(s);
 	}
@@ -283,19 +283,19 @@ static void vanished(void)
 {
 	struct session *s = fake_session(TRAIL_MODE_OVERWRITE, 4096, 8);
 	struct fake_threads t;
-	struct trace_image *m;
+	struct trace_image *image;
 	struct printed p;
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 3000);
-	CHECK(image_take(s, &m) == 0);
+	CHECK(image_take(s, &image) == 0);
 	fake_threads_run(&t, s, 8, 150);
-	print_moment(m, &p, false);
+	print_moment(image, &p, false);
 	CHECK(p.packets > 8);
 	CHECK(p.discarded == 0);
 	CHECK(fake_lines(p.out.data, p.out.len) > 0);
 	printed_deinit(&p);
-	image_put(m);
+	image_put(image);
 	fake_session_destroy(s);
 }
 
@@ -304,31 +304,31 @@ static void quota(void)
 	struct session *s = fake_session(TRAIL_MODE_DISCARD, 4096, 8);
 	const struct image_file *files;
 	struct fake_threads t;
-	struct trace_image *m;
+	struct trace_image *image;
 	char c[4];
 	size_t n, refused = 0;
 
 	fake_start(s, true);
 	fake_threads_run(&t, s, 8, 3000);
-	CHECK(image_take(s, &m) == 0);
+	CHECK(image_take(s, &image) == 0);
 	s->frozen_max = s->frozen + 60000;
-	n = image_files(m, &files);
+	n = image_files(image, &files);
 	CHECK(n == 8 * 2 + 2);
 	for (size_t i = 0; i < n; i++) {
-		ssize_t r = image_read(m, i, 0, c, 4);
+		ssize_t r = image_read(image, i, 0, c, 4);
 
 		CHECK(r == 4 || r == -EDQUOT);
 		refused += r < 0;
 	}
 	CHECK(refused > 0 && refused < 16);
-	CHECK(image_read(m, n, 0, c, 4) == -EINVAL);
-	CHECK(image_read(m, 0, files[0].size, c, 4) == 0);
-	CHECK(image_read(m, 0, files[0].size - 1, c, 4) == 1 ||
-	      image_read(m, 0, 0, c, 4) == -EDQUOT);
-	image_put(image_get(m));
-	image_put(m);
+	CHECK(image_read(image, n, 0, c, 4) == -EINVAL);
+	CHECK(image_read(image, 0, files[0].size, c, 4) == 0);
+	CHECK(image_read(image, 0, files[0].size - 1, c, 4) == 1 ||
+	      image_read(image, 0, 0, c, 4) == -EDQUOT);
+	image_put(image_get(image));
+	image_put(image);
 	s->frozen_max = 10;
-	CHECK(image_take(s, &m) == -EDQUOT);
+	CHECK(image_take(s, &image) == -EDQUOT);
 	fake_session_destroy(s);
 }
 
@@ -364,17 +364,17 @@ static void streams(enum trail_mode mode)
 	struct packet_stream *p[FAKE_TRACES * FAKE_RINGS];
 	FILE *out[FAKE_TRACES * FAKE_RINGS];
 	struct fake_threads t;
-	struct trace_image *m;
+	struct trace_image *image;
 	struct printed printed;
 	char path[640];
 	ssize_t n = 0;
 
 	CHECK(packet_stream_open(s, "channel0", "0", "cpu9", &p[0]) == -ENOENT);
 	CHECK(packet_stream_open(s, "channel0", "7", "cpu0", &p[0]) == -ENOENT);
-	CHECK(image_take(s, &m) == 0);
-	print_moment(m, &printed, false);       /* for the directory and the metadata */
+	CHECK(image_take(s, &image) == 0);
+	print_moment(image, &printed, false);   /* for the directory and the metadata */
 	printed_deinit(&printed);
-	image_put(m);
+	image_put(image);
 	for (size_t i = 0; i < s->set.count; i++) {
 		const struct stream *st = &s->set.streams[i];
 
@@ -436,7 +436,7 @@ static void hostile(void)
 			fake_session(seed % 2 ? TRAIL_MODE_DISCARD : TRAIL_MODE_OVERWRITE, 4096, 8);
 		struct md_buf text = MD_BUF_INIT;
 		struct fake_threads t;
-		struct trace_image *m;
+		struct trace_image *image;
 		struct printed p;
 		uint64_t n;
 
@@ -448,10 +448,10 @@ static void hostile(void)
 		fake_spoil(s, 1, seed);
 		fake_text(s, &text);
 		CHECK(honest_lines(&text) >= n);
-		CHECK(image_take(s, &m) == 0);
-		print_moment(m, &p, true);
+		CHECK(image_take(s, &image) == 0);
+		print_moment(image, &p, true);
 		CHECK(honest_lines(&p.out) >= n);
-		image_put(m);
+		image_put(image);
 		printed_deinit(&p);
 		md_buf_deinit(&text);
 		fake_session_destroy(s);

@@ -65,14 +65,14 @@ static void look_at_packet(struct search *f, const struct packet *p, const struc
 uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r)
 {
 	struct search f = { .request = r, .found = r->at, .distance = BEFORE };
-	struct trace_image *m = image_new(s);
+	struct trace_image *image = image_new(s);
 
-	if (!m || image_plan(m)) {
-		image_put(m);
+	if (!image || image_plan(image)) {
+		image_put(image);
 		return r->at;
 	}
-	for (size_t i = 0; i < m->source_count; i++) {
-		const struct source *src = &m->sources[i];
+	for (size_t i = 0; i < image->source_count; i++) {
+		const struct source *src = &image->sources[i];
 
 		if ((src->stream.trace->uid == KERNEL_UID) != r->kernel)
 			continue;
@@ -84,6 +84,6 @@ uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r
 				look_at_packet(&f, p, &src->stream);
 		}
 	}
-	image_put(m);
+	image_put(image);
 	return f.found;
 }

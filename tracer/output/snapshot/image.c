@@ -31,41 +31,41 @@
 
 struct trace_image *image_new(struct session *s)
 {
-	struct trace_image *m = calloc(1, sizeof(*m));
+	struct trace_image *image = calloc(1, sizeof(*image));
 
-	if (!m)
+	if (!image)
 		return NULL;
-	m->refs = 1;
-	m->fd = -1;
-	m->s = session_ref(s);
-	lock_init(&m->sealed_lock, NULL, LOCK_SOURCE);
-	return m;
+	image->refs = 1;
+	image->fd = -1;
+	image->s = session_ref(s);
+	lock_init(&image->sealed_lock, NULL, LOCK_SOURCE);
+	return image;
 }
 
-void image_uuid(const struct trace_image *m, const struct trace *t, uint8_t uuid[16])
+void image_uuid(const struct trace_image *image, const struct trace *t, uint8_t uuid[16])
 {
 	char name[17];
 
 	memcpy(uuid, t->md->uuid, 16);
-	if (!m->key)
+	if (!image->key)
 		return;
-	snprintf(name, sizeof(name), "%016" PRIx64, m->key);
+	snprintf(name, sizeof(name), "%016" PRIx64, image->key);
 	uuid_generate_sha1(uuid, t->md->uuid, name, strlen(name));
 }
 
 static int take_image(struct session *s, struct trace_image **out)
 {
-	struct trace_image *m = image_new(s);
+	struct trace_image *image = image_new(s);
 	struct stream_set set = { 0 };
 	struct foreign *im;
 	uint64_t now;
 	int err;
 
-	if (!m)
+	if (!image)
 		return -ENOMEM;
 	im = foreign_get(s, &err);
 	if (im) {
-		err = image_plan_import(m, im);
+		err = image_plan_import(image, im);
 		foreign_put(im);
 	} else if (!err) {
 		err = session_look(s, NULL, &set, &now);
@@ -73,18 +73,18 @@ static int take_image(struct session *s, struct trace_image **out)
 	if (im) {
 		;
 	} else if (!err && set.count && set.streams[0].log) {
-		err = image_plan_output(m, &set, session_flush(s));
+		err = image_plan_output(image, &set, session_flush(s));
 	} else if (!err) {
-		err = image_plan_streams(m, &set);
+		err = image_plan_streams(image, &set);
 		if (!err)
-			err = image_add_files(m);
+			err = image_add_files(image);
 	}
 	stream_set_deinit(&set);
 	if (err) {
-		image_put(m);
+		image_put(image);
 		return err;
 	}
-	*out = m;
+	*out = image;
 	return 0;
 }
 
@@ -103,52 +103,52 @@ int image_take(struct session *s, struct trace_image **out)
 
 static int add_archived(void *arg, const char *path, uint64_t size, int64_t mtime)
 {
-	struct trace_image *m = arg;
-	int err = image_add_file(m, ARCHIVED, NULL, size, 0, "%s%s", path, "");
+	struct trace_image *image = arg;
+	int err = image_add_file(image, ARCHIVED, NULL, size, 0, "%s%s", path, "");
 
 	if (!err)
-		m->files[m->file_count - 1].mtime = mtime;
+		image->files[image->file_count - 1].mtime = mtime;
 	return err;
 }
 
 int image_take_archives(struct session *s, struct trace_image **out)
 {
-	struct trace_image *m = image_new(s);
+	struct trace_image *image = image_new(s);
 	int err;
 
-	if (!m)
+	if (!image)
 		return -ENOMEM;
-	err = archives_open(s, &m->archives);
-	if (!err && m->archives)
-		err = archives_each(m->archives, add_archived, m);
+	err = archives_open(s, &image->archives);
+	if (!err && image->archives)
+		err = archives_each(image->archives, add_archived, image);
 	if (!err)
-		err = image_sort_files(m);
+		err = image_sort_files(image);
 	if (err) {
-		image_put(m);
+		image_put(image);
 		return err;
 	}
-	*out = m;
+	*out = image;
 	return 0;
 }
 
 static int take_exported(struct session *s, struct trace_image **out,
 			 int (*open_files)(struct session *s, struct export_files **out))
 {
-	struct trace_image *m = image_new(s);
+	struct trace_image *image = image_new(s);
 	const char *path;
 	uint64_t size;
 	int err;
 
-	if (!m)
+	if (!image)
 		return -ENOMEM;
-	err = open_files(s, &m->exported);
-	while (!err && (path = export_files_path(m->exported, m->file_count, &size)))
-		err = image_add_file(m, EXPORTED, NULL, size, 0, "%s%s", path, "");
+	err = open_files(s, &image->exported);
+	while (!err && (path = export_files_path(image->exported, image->file_count, &size)))
+		err = image_add_file(image, EXPORTED, NULL, size, 0, "%s%s", path, "");
 	if (err) {
-		image_put(m);
+		image_put(image);
 		return err;
 	}
-	*out = m;
+	*out = image;
 	return 0;
 }
 
@@ -162,36 +162,36 @@ int image_take_lket(struct session *s, struct trace_image **out)
 	return take_exported(s, out, lket_export_open);
 }
 
-size_t image_files(struct trace_image *m, const struct image_file **files)
+size_t image_files(struct trace_image *image, const struct image_file **files)
 {
-	*files = m->files;
-	return m->file_count;
+	*files = image->files;
+	return image->file_count;
 }
 
-struct trace_image *image_get(struct trace_image *m)
+struct trace_image *image_get(struct trace_image *image)
 {
-	__atomic_fetch_add(&m->refs, 1, __ATOMIC_RELAXED);
-	return m;
+	__atomic_fetch_add(&image->refs, 1, __ATOMIC_RELAXED);
+	return image;
 }
 
-void image_put(struct trace_image *m)
+void image_put(struct trace_image *image)
 {
 	struct session *s;
 
 	/* Release and acquire as in region_put. */
-	if (!m || __atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL))
+	if (!image || __atomic_sub_fetch(&image->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	s = m->s;
-	for (size_t i = 0; i < m->file_count; i++) {
-		free(m->files[i].path);
-		md_buf_deinit(&m->contents[i].text);
-		if (m->contents[i].kind == OUTPUT)
-			close(m->contents[i].fd);
-		sealed_file_close(m->contents[i].sealed);
+	s = image->s;
+	for (size_t i = 0; i < image->file_count; i++) {
+		free(image->files[i].path);
+		md_buf_deinit(&image->contents[i].text);
+		if (image->contents[i].kind == OUTPUT)
+			close(image->contents[i].fd);
+		sealed_file_close(image->contents[i].sealed);
 	}
-	pthread_mutex_destroy(&m->sealed_lock);
-	for (size_t i = 0; i < m->source_count; i++) {
-		struct source *src = &m->sources[i];
+	pthread_mutex_destroy(&image->sealed_lock);
+	for (size_t i = 0; i < image->source_count; i++) {
+		struct source *src = &image->sources[i];
 
 		trace_put(src->stream.trace);
 		region_put(src->stream.region);
@@ -199,55 +199,56 @@ void image_put(struct trace_image *m)
 		free(src->data);
 		pthread_mutex_destroy(&src->lock);
 	}
-	archives_close(m->archives);
-	export_files_close(m->exported);
-	if (m->frozen)
-		session_frozen(s, -m->frozen);
-	if (m->map)
-		munmap(m->map, m->map_size);
-	if (m->fd >= 0)
-		close(m->fd);
-	free(m->files);
-	free(m->contents);
-	free(m->sources);
-	free(m);
+	archives_close(image->archives);
+	export_files_close(image->exported);
+	if (image->frozen)
+		session_frozen(s, -image->frozen);
+	if (image->map)
+		munmap(image->map, image->map_size);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image->files);
+	free(image->contents);
+	free(image->sources);
+	free(image);
 	session_put(s);
 }
 
-static ssize_t read_sealed(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size)
+static ssize_t read_sealed(struct trace_image *image, size_t i, uint64_t offset, void *buf,
+			   size_t size)
 {
 	ssize_t n;
 
-	pthread_mutex_lock(&m->sealed_lock);
-	n = sealed_file_read(m->contents[i].sealed, buf, size, offset);
-	pthread_mutex_unlock(&m->sealed_lock);
+	pthread_mutex_lock(&image->sealed_lock);
+	n = sealed_file_read(image->contents[i].sealed, buf, size, offset);
+	pthread_mutex_unlock(&image->sealed_lock);
 	if (n != -EBADMSG)
 		return n;
-	session_failed(m->s,
+	session_failed(image->s,
 		       "output: %s: offset %llu: the packet is not valid, or its checksum is wrong",
-		       m->files[i].path, (unsigned long long)offset);
+		       image->files[i].path, (unsigned long long)offset);
 	return -EIO;
 }
 
-ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size)
+ssize_t image_read(struct trace_image *image, size_t i, uint64_t offset, void *buf, size_t size)
 {
 	struct content *c;
 	const void *data;
 	int err = 0;
 
-	if (i >= m->file_count)
+	if (i >= image->file_count)
 		return -EINVAL;
-	c = &m->contents[i];
-	if (offset >= m->files[i].size)
+	c = &image->contents[i];
+	if (offset >= image->files[i].size)
 		return 0;
-	if (size > m->files[i].size - offset)
-		size = (size_t)(m->files[i].size - offset);
+	if (size > image->files[i].size - offset)
+		size = (size_t)(image->files[i].size - offset);
 	if (c->kind == ARCHIVED)
-		return archives_read(m->archives, m->files[i].path, offset, buf, size);
+		return archives_read(image->archives, image->files[i].path, offset, buf, size);
 	if (c->kind == EXPORTED)
-		return export_files_read(m->exported, i, offset, buf, size);
+		return export_files_read(image->exported, i, offset, buf, size);
 	if (c->kind == SEALED)
-		return read_sealed(m, i, offset, buf, size);
+		return read_sealed(image, i, offset, buf, size);
 	if (c->kind == OUTPUT) {
 		ssize_t n = pread(c->fd, buf, size, (off_t)offset);
 
@@ -256,15 +257,15 @@ ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, 
 	if (c->source && !__atomic_load_n(&c->source->copied, __ATOMIC_ACQUIRE)) {
 		pthread_mutex_lock(&c->source->lock);
 		if (!c->source->copied && c->bytes)
-			source_check(m, c->source);
+			source_check(image, c->source);
 		else if (!c->source->copied)
-			err = source_copy(m, c->source);
+			err = source_copy(image, c->source);
 		pthread_mutex_unlock(&c->source->lock);
 		if (err)
 			return err;
 	}
 	if (__atomic_load_n(&c->unchecked, __ATOMIC_ACQUIRE))
-		snapshot_check(m, i);
+		snapshot_check(image, i);
 	if (c->bytes)
 		data = c->bytes;
 	else if (c->kind == TEXT)

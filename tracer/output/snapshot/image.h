@@ -80,38 +80,38 @@ struct trace_image *image_new(struct session *s);       /* NULL: no memory */
  * if one directory is a snapshot. It is the UUID of version 5 (RFC 4122, 4.3) that the session's
  * trace as the name space and the snapshot's key as the name give.
  */
-void image_uuid(const struct trace_image *m, const struct trace *t, uint8_t uuid[16]);
+void image_uuid(const struct trace_image *image, const struct trace *t, uint8_t uuid[16]);
 
 /* ---- image_files.c: 0 or -errno ---- */
 
-bool image_reserve_file(struct trace_image *m);         /* space for one more file, zeroed */
-int image_add_file(struct trace_image *m, enum kind kind, struct source *src, uint64_t size,
+bool image_reserve_file(struct trace_image *image);         /* space for one more file, zeroed */
+int image_add_file(struct trace_image *image, enum kind kind, struct source *src, uint64_t size,
 		   uint64_t ts, const char *fmt, const char *dir, const char *name);
 /* A file of kind TEXT; takes text over, also if it fails. */
-int image_add_text(struct trace_image *m, struct md_buf *text, uint64_t ts, const char *fmt,
+int image_add_text(struct trace_image *image, struct md_buf *text, uint64_t ts, const char *fmt,
 		   const char *dir, const char *name);
-int image_add_metadata(struct trace_image *m, struct trace *t, uint64_t ts);
+int image_add_metadata(struct trace_image *image, struct trace *t, uint64_t ts);
 /*
  * The trace in whose directory a stream file or the metadata are, with a reference; NULL: the
  * session of an earlier daemon's snapshot does not have it. Takes tracer.lock.
  */
-struct trace *image_trace(const struct trace_image *m, size_t i);
-int image_sort_files(struct trace_image *m);
+struct trace *image_trace(const struct trace_image *image, size_t i);
+int image_sort_files(struct trace_image *image);
 /*
  * Sorts the files of an image of the session's own traces. If there are none, readers need the
  * metadata to see traces without events, so it adds that. Takes tracer.lock.
  */
-int image_complete(struct trace_image *m);
+int image_complete(struct trace_image *image);
 /* Adds the files of all planned streams, and the metadata of their traces as it is now. */
-int image_add_files(struct trace_image *m);
+int image_add_files(struct trace_image *image);
 
 /* ---- image_source.c ---- */
 
 /* Plans all packets of the streams up to a mark of each; adds no files. 0 or -errno. */
-int image_plan_streams(struct trace_image *m, const struct stream_set *set);
-int image_plan(struct trace_image *m);                  /* the same for the session's streams */
+int image_plan_streams(struct trace_image *image, const struct stream_set *set);
+int image_plan(struct trace_image *image);                  /* the same for the session's streams */
 /* Adds the ring of a stream, also if it was written to files. Takes references. */
-struct source *image_add_source(struct trace_image *m, const struct stream *st);
+struct source *image_add_source(struct trace_image *image, const struct stream *st);
 /* Plans the packets up to the mark of p. in_files: the leading packet is in a file. */
 int source_plan(struct source *src, struct packetizer *p, bool in_files);
 uint64_t source_index_size(const struct source *src);
@@ -119,9 +119,9 @@ uint64_t source_index_size(const struct source *src);
 void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq,
 		   struct md_packet *h);
 /* Copies the stream out of its ring, with headers and index. Caller holds src->lock. */
-int source_copy(struct trace_image *m, struct source *src);
+int source_copy(struct trace_image *image, struct source *src);
 /* Checks a snapshot's stream at its first read. Caller holds src->lock. */
-void source_check(struct trace_image *m, struct source *src);
+void source_check(struct trace_image *image, struct source *src);
 /* How many bytes are events that decode, with times within the packet's. */
 uint64_t count_valid_events(const struct md_stream *class, const uint8_t *bytes, uint64_t len,
 			    uint64_t begin_ts, uint64_t end_ts);
@@ -129,16 +129,16 @@ uint64_t count_valid_events(const struct md_stream *class, const uint8_t *bytes,
 /* ---- image_output.c ---- */
 
 /* Adds the output's files. flushed: they have everything; else adds what only the rings have. */
-int image_plan_output(struct trace_image *m, const struct stream_set *set, bool flushed);
+int image_plan_output(struct trace_image *image, const struct stream_set *set, bool flushed);
 
 /* Adds the files of an imported trace, as they are. */
 struct foreign;
-int image_plan_import(struct trace_image *m, const struct foreign *im);
+int image_plan_import(struct trace_image *image, const struct foreign *im);
 
 /* ---- image_check.c ---- */
 
 /* As source_check, for a stream of an earlier daemon's snapshot, of which only files are known. */
-void snapshot_check(struct trace_image *m, size_t i);
+void snapshot_check(struct trace_image *image, size_t i);
 
 /* ---- archives.c ---- */
 

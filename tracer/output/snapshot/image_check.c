@@ -28,12 +28,12 @@ static const struct md_stream *find_class(struct trace *t, uint64_t id)
 	return class;
 }
 
-static struct content *find_file(struct trace_image *m, const char *path, uint64_t *size)
+static struct content *find_file(struct trace_image *image, const char *path, uint64_t *size)
 {
-	for (size_t i = 0; i < m->file_count; i++)
-		if (!strcmp(m->files[i].path, path)) {
-			*size = m->files[i].size;
-			return &m->contents[i];
+	for (size_t i = 0; i < image->file_count; i++)
+		if (!strcmp(image->files[i].path, path)) {
+			*size = image->files[i].size;
+			return &image->contents[i];
 		}
 	return NULL;
 }
@@ -91,25 +91,25 @@ static void split_path(const char *path, char *stream, char *index, size_t size)
 	snprintf(index, size, "%.*sindex/%.*s.idx", (int)dir, path, (int)len, name);
 }
 
-void snapshot_check(struct trace_image *m, size_t i)
+void snapshot_check(struct trace_image *image, size_t i)
 {
 	uint64_t size = 0, index_size = 0;
 	char stream[600], name[600];
 	struct content *file, *index;
 	struct trace *t;
 
-	split_path(m->files[i].path, stream, name, sizeof(stream));
-	file = find_file(m, stream, &size);
-	index = find_file(m, name, &index_size);
+	split_path(image->files[i].path, stream, name, sizeof(stream));
+	file = find_file(image, stream, &size);
+	index = find_file(image, name, &index_size);
 	pthread_mutex_lock(&checking);
 	if (file && index && file->unchecked && index_size >= sizeof(struct md_index_header)) {
-		t = image_trace(m, (size_t)(file - m->contents));
+		t = image_trace(image, (size_t)(file - image->contents));
 		check_stream(t, file->bytes, size, index->bytes, index_size);
 		trace_put(t);
 		__atomic_store_n(&index->unchecked, false, __ATOMIC_RELEASE);
 		__atomic_store_n(&file->unchecked, false, __ATOMIC_RELEASE);
 	}
 	/* Release: a reader that sees the flag sees the checked bytes. */
-	__atomic_store_n(&m->contents[i].unchecked, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&image->contents[i].unchecked, false, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&checking);
 }

@@ -12,12 +12,12 @@
 /* ---- the streams of the image ---- */
 
 /* Reads all of a file's range. */
-static int read_whole(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size)
+static int read_whole(struct trace_image *image, size_t i, uint64_t offset, void *buf, size_t size)
 {
 	char *p = buf;
 
 	while (size) {
-		ssize_t n = image_read(m, i, offset, p, size);
+		ssize_t n = image_read(image, i, offset, p, size);
 
 		if (n <= 0)
 			return n < 0 ? (int)n : -EBADMSG;
@@ -184,11 +184,11 @@ static int limit(struct image_cut *c, uint64_t max)
 	return err;
 }
 
-int image_cut_init(struct image_cut *c, struct trace_image *m, uint64_t max)
+int image_cut_init(struct image_cut *c, struct trace_image *image, uint64_t max)
 {
 	int err;
 
-	*c = (struct image_cut){ .image = image_get(m) };
+	*c = (struct image_cut){ .image = image_get(image) };
 	err = load_streams(c);
 	err = err || !max ? err : limit(c, max);
 	if (err)

@@ -30,7 +30,7 @@ struct image_cut {
  * max: bytes of the stream files together; 0: no limit. 0, -EBADMSG if an index does not fit its
  * stream, -ENOMEM.
  */
-int image_cut_init(struct image_cut *c, struct trace_image *m, uint64_t max);
+int image_cut_init(struct image_cut *c, struct trace_image *image, uint64_t max);
 void image_cut_deinit(struct image_cut *c);
 /* Of file i of the image; as image_read. */
 ssize_t image_cut_read(const struct image_cut *c, size_t i, uint64_t offset, void *buf,

@@ -20,15 +20,15 @@ static bool has_unwritten(const struct ring_mark *mark, const struct outend *end
 }
 
 /* Adds a file with the packets that only the ring has. -ESTALE: they were overwritten. */
-static int add_unwritten(struct trace_image *m, const struct stream *st,
+static int add_unwritten(struct trace_image *image, const struct stream *st,
 			 const struct ring_mark *mark, const struct outend *end, const char *name)
 {
-	struct source *src = image_add_source(m, st);
+	struct source *src = image_add_source(image, st);
 	struct packetizer cut = {
 		.stream = st,
 		.mark = *mark,
 		.base = ring_cleared_lost(st),
-		.max_ts = m->max_ts,
+		.max_ts = image->max_ts,
 		.at = { .pos = end->pos,
 			.begin = end->begin,
 			.ts = end->ts,
@@ -40,21 +40,22 @@ static int add_unwritten(struct trace_image *m, const struct stream *st,
 	int err = source_plan(src, &cut, end->serial != 0);
 
 	if (!err)
-		err = source_copy(m, src);
+		err = source_copy(image, src);
 	for (size_t i = 0; i < src->count && !err; i++)
 		err = src->packets[i].gone ? -ESTALE : 0;
 	if (!err && src->count) {
 		snprintf(file, sizeof(file), "%s.idx", name);
-		err = image_add_file(m, STREAM, src, src->size, 0, "%s/%s", st->trace->path, name);
+		err = image_add_file(image, STREAM, src, src->size, 0, "%s/%s", st->trace->path,
+				     name);
 		if (!err)
-			err = image_add_file(m, INDEX, src, source_index_size(src), 0,
+			err = image_add_file(image, INDEX, src, source_index_size(src), 0,
 					     "%s/index/%s", st->trace->path, file);
 	}
 	return err;
 }
 
 /* Adds a file whose packets are sealed, as if they were not, and its index. */
-static int add_sealed_file(struct trace_image *m, const struct stream *st,
+static int add_sealed_file(struct trace_image *image, const struct stream *st,
 			   const struct stream_file *of)
 {
 	int fd = stream_files_open(st->log, of), index_fd = fd < 0 ? fd : outfile_open(of, true);
@@ -72,19 +73,19 @@ static int add_sealed_file(struct trace_image *m, const struct stream *st,
 	if (!f)
 		return index_fd < 0 ? index_fd : -ENOMEM;
 	err = sealed_file_index(f, of->index_size, &index);
-	err = err ? err : image_add_file(m, SEALED, NULL, of->size, 0, "%s/%s", st->trace->path,
+	err = err ? err : image_add_file(image, SEALED, NULL, of->size, 0, "%s/%s", st->trace->path,
 					 of->name);
 	if (err) {
 		md_buf_deinit(&index);
 		sealed_file_close(f);
 		return err == -EBADMSG ? -EIO : err;
 	}
-	m->contents[m->file_count - 1].sealed = f;
-	return image_add_text(m, &index, 0, "%s/index/%s.idx", st->trace->path, of->name);
+	image->contents[image->file_count - 1].sealed = f;
+	return image_add_text(image, &index, 0, "%s/index/%s.idx", st->trace->path, of->name);
 }
 
 /* Adds a file of the output, or its index. */
-static int add_output_file(struct trace_image *m, const struct stream *st,
+static int add_output_file(struct trace_image *image, const struct stream *st,
 			   const struct stream_file *of, bool index)
 {
 	int fd = index ? outfile_open(of, true) : stream_files_open(st->log, of), err;
@@ -95,24 +96,24 @@ static int add_output_file(struct trace_image *m, const struct stream *st,
 		return 0;
 	if (fd < 0)
 		return fd;
-	err = index ? image_add_file(m, OUTPUT, NULL, of->index_size, 0, "%s/index/%s.idx", t->path,
-			       of->name)
-		    : image_add_file(m, OUTPUT, NULL, of->size, 0, "%s/%s", t->path, of->name);
+	err = index ? image_add_file(image, OUTPUT, NULL, of->index_size, 0, "%s/index/%s.idx",
+				     t->path, of->name)
+		    : image_add_file(image, OUTPUT, NULL, of->size, 0, "%s/%s", t->path, of->name);
 	if (err)
 		close(fd);
 	else
-		m->contents[m->file_count - 1].fd = fd;
+		image->contents[image->file_count - 1].fd = fd;
 	return err;
 }
 
-static void set_times(struct trace_image *m, size_t from, uint64_t ts)
+static void set_times(struct trace_image *image, size_t from, uint64_t ts)
 {
-	for (; from < m->file_count; from++)
-		m->files[from].mtime = (int64_t)(session_clock_offset(m->s) + ts);
+	for (; from < image->file_count; from++)
+		image->files[from].mtime = (int64_t)(session_clock_offset(image->s) + ts);
 }
 
 /* Adds the files of a stream; with `all` also the packets that only the ring has. */
-static int add_output_stream(struct trace_image *m, const struct stream *st, bool all,
+static int add_output_stream(struct trace_image *image, const struct stream *st, bool all,
 		       struct ring_mark *mark)
 {
 	struct outend end = stream_files_end(st->log);
@@ -129,45 +130,45 @@ static int add_output_stream(struct trace_image *m, const struct stream *st, boo
 			of.index_size = end.index_size;
 		}
 		if (of.serial <= end.serial && st->log->sealed) {
-			err = add_sealed_file(m, st, &of);
+			err = add_sealed_file(image, st, &of);
 		} else if (of.serial <= end.serial) {
-			err = add_output_file(m, st, &of, false);
+			err = add_output_file(image, st, &of, false);
 			if (!err)
-				err = add_output_file(m, st, &of, true);
+				err = add_output_file(image, st, &of, true);
 		}
 		trace_place_put(of.place);
 	}
-	return !err && all && has_unwritten(mark, &end) ? add_unwritten(m, st, mark, &end, name)
+	return !err && all && has_unwritten(mark, &end) ? add_unwritten(image, st, mark, &end, name)
 							: err;
 }
 
-int image_plan_output(struct trace_image *m, const struct stream_set *set, bool flushed)
+int image_plan_output(struct trace_image *image, const struct stream_set *set, bool flushed)
 {
 	uint64_t newest = 0;
 	size_t first = 0;
 	int err = 0;
 
-	m->max_ts = clock_now(session_clock(m->s)) + 1000000000;        /* as in merge_look */
-	m->sources = calloc(set->count + 1, sizeof(*m->sources));
-	if (!m->sources)
+	image->max_ts = clock_now(session_clock(image->s)) + 1000000000;  /* as in merge_look */
+	image->sources = calloc(set->count + 1, sizeof(*image->sources));
+	if (!image->sources)
 		return -ENOMEM;
 	for (size_t i = 0; i < set->count && !err; i++) {
 		const struct stream *st = &set->streams[i];
 		struct ring_mark mark;
 
-		err = add_output_stream(m, st, !flushed, &mark);
+		err = add_output_stream(image, st, !flushed, &mark);
 		newest = mark.last_ts > newest ? mark.last_ts : newest;
 		if (err || (i + 1 < set->count && set->streams[i + 1].trace == st->trace))
 			continue;
-		err = image_add_metadata(m, st->trace, newest);
-		set_times(m, first, newest);
-		first = m->file_count;
+		err = image_add_metadata(image, st->trace, newest);
+		set_times(image, first, newest);
+		first = image->file_count;
 		newest = 0;
 	}
-	return err ? err : image_complete(m);
+	return err ? err : image_complete(image);
 }
 
-int image_plan_import(struct trace_image *m, const struct foreign *im)
+int image_plan_import(struct trace_image *image, const struct foreign *im)
 {
 	int err = 0;
 
@@ -176,15 +177,15 @@ int image_plan_import(struct trace_image *m, const struct foreign *im)
 		int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 
 		err = fd < 0 ? -errno
-			     : image_add_file(m, OUTPUT, NULL, f->size, 0, "%s%s", f->path, "");
+			     : image_add_file(image, OUTPUT, NULL, f->size, 0, "%s%s", f->path, "");
 		if (err) {
 			if (fd >= 0)
 				close(fd);
 			break;
 		}
-		m->contents[m->file_count - 1].fd = fd;
-		m->files[m->file_count - 1].mtime =
+		image->contents[image->file_count - 1].fd = fd;
+		image->files[image->file_count - 1].mtime =
 			(int64_t)f->changed.tv_sec * 1000000000 + f->changed.tv_nsec;
 	}
-	return err ? err : image_sort_files(m);
+	return err ? err : image_sort_files(image);
 }

@@ -56,14 +56,15 @@ static int open_parent(int dir, const char *path, mode_t mode, const char **name
 	return fd;
 }
 
-static ssize_t read_piece(struct trace_image *m, size_t i, const struct image_sink *to, uint64_t at,
-			  void *buf)
+static ssize_t read_piece(struct trace_image *image, size_t i, const struct image_sink *to,
+			  uint64_t at, void *buf)
 {
-	return to->read ? to->read(to->arg, i, at, buf, PIECE) : image_read(m, i, at, buf, PIECE);
+	return to->read ? to->read(to->arg, i, at, buf, PIECE)
+			: image_read(image, i, at, buf, PIECE);
 }
 
-static int save_file(struct trace_image *m, size_t i, const char *path, const struct image_sink *to,
-		     char *buf)
+static int save_file(struct trace_image *image, size_t i, const char *path,
+		     const struct image_sink *to, char *buf)
 {
 	const char *name;
 	int parent = open_parent(to->dir, path, to->mode, &name), fd, err;
@@ -76,7 +77,7 @@ static int save_file(struct trace_image *m, size_t i, const char *path, const st
 		    to->mode & 0666);
 	err = fd < 0 ? -errno : 0;
 	close(parent);
-	while (!err && (n = read_piece(m, i, to, at, buf)) > 0) {
+	while (!err && (n = read_piece(image, i, to, at, buf)) > 0) {
 		err = write_all(fd, buf, (size_t)n);
 		if (!err && to->piece)
 			err = to->piece(to->arg, (uint64_t)n);
@@ -91,15 +92,15 @@ static int save_file(struct trace_image *m, size_t i, const char *path, const st
 	return err;
 }
 
-int image_save(struct trace_image *m, const struct image_sink *to)
+int image_save(struct trace_image *image, const struct image_sink *to)
 {
 	const struct image_file *files;
-	size_t n = image_files(m, &files);
+	size_t n = image_files(image, &files);
 	char *buf = malloc(PIECE);
 	int err = buf ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n && !err; i++)
-		err = save_file(m, i, files[i].path, to, buf);
+		err = save_file(image, i, files[i].path, to, buf);
 	free(buf);
 	return err;
 }

@@ -41,14 +41,14 @@ int source_plan(struct source *src, struct packetizer *p, bool in_files)
 	return 0;
 }
 
-struct source *image_add_source(struct trace_image *m, const struct stream *st)
+struct source *image_add_source(struct trace_image *image, const struct stream *st)
 {
-	struct source *src = &m->sources[m->source_count++];
+	struct source *src = &image->sources[image->source_count++];
 
 	lock_init(&src->lock, NULL, LOCK_SOURCE);
 	src->stream = *st;
 	src->stream.log = NULL;
-	image_uuid(m, st->trace, src->uuid);
+	image_uuid(image, st->trace, src->uuid);
 	trace_get(st->trace);
 	region_get(st->region);
 	return src;
@@ -58,38 +58,38 @@ struct source *image_add_source(struct trace_image *m, const struct stream *st)
  * All marks are taken first, close together; then the packets are planned. The metadata is printed
  * later, so it has all events of the streams.
  */
-int image_plan_streams(struct trace_image *m, const struct stream_set *set)
+int image_plan_streams(struct trace_image *image, const struct stream_set *set)
 {
 	struct packetizer *cuts = calloc(set->count + 1, sizeof(*cuts));
 	int err = -ENOMEM;
 
-	m->sources = calloc(set->count + 1, sizeof(*m->sources));
-	if (!cuts || !m->sources || !image_reserve_file(m))
+	image->sources = calloc(set->count + 1, sizeof(*image->sources));
+	if (!cuts || !image->sources || !image_reserve_file(image))
 		goto out;
 	for (size_t i = 0; i < set->count; i++) {
 		cuts[i].stream = &set->streams[i];
 		cuts[i].base = ring_cleared_lost(cuts[i].stream);
 		ring_mark(cuts[i].stream, &cuts[i].mark);
 	}
-	m->max_ts = clock_now(session_clock(m->s)) + 1000000000;        /* as in merge_look */
+	image->max_ts = clock_now(session_clock(image->s)) + 1000000000;  /* as in merge_look */
 	err = 0;
 	for (size_t i = 0; i < set->count && !err; i++) {
-		cuts[i].max_ts = m->max_ts;
-		err = source_plan(image_add_source(m, &set->streams[i]), &cuts[i], false);
+		cuts[i].max_ts = image->max_ts;
+		err = source_plan(image_add_source(image, &set->streams[i]), &cuts[i], false);
 	}
 out:
 	free(cuts);
 	return err;
 }
 
-int image_plan(struct trace_image *m)
+int image_plan(struct trace_image *image)
 {
 	struct stream_set set = { 0 };
 	uint64_t now;
-	int err = session_look(m->s, NULL, &set, &now);
+	int err = session_look(image->s, NULL, &set, &now);
 
 	if (!err)
-		err = image_plan_streams(m, &set);
+		err = image_plan_streams(image, &set);
 	stream_set_deinit(&set);
 	return err;
 }
@@ -150,20 +150,20 @@ static void copy_subbuf(struct packet *p, const struct stream *s, uint8_t *to)
 		memset(to, 0, p->len);
 }
 
-int source_copy(struct trace_image *m, struct source *src)
+int source_copy(struct trace_image *image, struct source *src)
 {
 	int64_t bytes = (int64_t)(src->size + source_index_size(src));
 	uint64_t at = 0;
-	int err = session_frozen(m->s, bytes);
+	int err = session_frozen(image->s, bytes);
 
 	if (err)
 		return err;
 	src->data = malloc((size_t)bytes);
 	if (!src->data) {
-		session_frozen(m->s, -bytes);
+		session_frozen(image->s, -bytes);
 		return -ENOMEM;
 	}
-	__atomic_fetch_add(&m->frozen, bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&image->frozen, bytes, __ATOMIC_RELAXED);
 	for (size_t i = src->first; i < src->count; i++) {
 		if (src->packets[i].len)
 			copy_subbuf(&src->packets[i], &src->stream,
@@ -176,13 +176,14 @@ int source_copy(struct trace_image *m, struct source *src)
 	return 0;
 }
 
-void source_check(struct trace_image *m, struct source *src)
+void source_check(struct trace_image *image, struct source *src)
 {
 	uint8_t *file = NULL, *index = NULL;
 
-	for (size_t i = 0; i < m->file_count; i++)
-		if (m->contents[i].source == src)
-			*(m->contents[i].kind == STREAM ? &file : &index) = m->contents[i].bytes;
+	for (size_t i = 0; i < image->file_count; i++)
+		if (image->contents[i].source == src)
+			*(image->contents[i].kind == STREAM ? &file : &index) =
+				image->contents[i].bytes;
 	if (file && index)
 		write_headers(src, file, index);
 	__atomic_store_n(&src->copied, true, __ATOMIC_RELEASE);         /* as in source_copy */

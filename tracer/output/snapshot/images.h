@@ -30,15 +30,15 @@ int image_take_archives(struct session *s, struct trace_image **out);
 int image_take_ltt(struct session *s, struct trace_image **out);
 /* The same for export/lket/: LKET's files. -EOVERFLOW: more event classes than it has ids. */
 int image_take_lket(struct session *s, struct trace_image **out);
-size_t image_files(struct trace_image *m, const struct image_file **files);	/* sorted by path */
+size_t image_files(struct trace_image *image, const struct image_file **files);	/* sorted by path */
 /*
  * Reads bytes of file i. The first read of a stream file copies it out of its ring (-EDQUOT beyond
  * max_frozen). Sub-buffers that were overwritten since the image was taken become empty packets of
  * the same size, so the file's size is constant. Any number of threads.
  */
-ssize_t image_read(struct trace_image *m, size_t i, uint64_t offset, void *buf, size_t size);
-struct trace_image *image_get(struct trace_image *m);
-void image_put(struct trace_image *m);
+ssize_t image_read(struct trace_image *image, size_t i, uint64_t offset, void *buf, size_t size);
+struct trace_image *image_get(struct trace_image *image);
+void image_put(struct trace_image *image);
 /*
  * Writes the image's files below a directory in LTTng's layout, with the rights of the calling
  * thread. 0 or -errno.
@@ -54,7 +54,7 @@ struct image_sink {
 	ssize_t (*read)(void *arg, size_t i, uint64_t offset, void *buf, size_t size);
 	void *arg;
 };
-int image_save(struct trace_image *m, const struct image_sink *to);
+int image_save(struct trace_image *image, const struct image_sink *to);
 
 /* ---- snapshots/: trace images that last until they are removed ---- */
 
@@ -70,6 +70,6 @@ void snapshots_list(struct session *s, struct md_buf *names);
 /* Returns the snapshot's image with a reference; -ENOENT. */
 int snapshot_get(struct session *s, const char *name, struct trace_image **out, int64_t *created);
 /* Whether it is the image of a snapshot that was removed. */
-bool image_ended(const struct trace_image *m);
+bool image_ended(const struct trace_image *image);
 
 #endif

@@ -191,11 +191,11 @@ static int cut_source(struct source *src, uint64_t from, uint64_t to)
 	return err;
 }
 
-int snapshot_cut(struct trace_image *m, uint64_t from, uint64_t to)
+int snapshot_cut(struct trace_image *image, uint64_t from, uint64_t to)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < m->source_count && !err; i++)
-		err = cut_source(&m->sources[i], from, to);
+	for (size_t i = 0; i < image->source_count && !err; i++)
+		err = cut_source(&image->sources[i], from, to);
 	return err;
 }

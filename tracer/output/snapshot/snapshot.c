@@ -28,33 +28,33 @@
 static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
 			   struct trace_image **out, struct tr_err *err)
 {
-	struct trace_image *m = image_new(s);
+	struct trace_image *image = image_new(s);
 	uint64_t bytes = 4096, newest = 0;
 	int ret = -ENOMEM;
 
-	if (m) {
-		m->key = sn->key;
-		ret = image_plan(m);
+	if (image) {
+		image->key = sn->key;
+		ret = image_plan(image);
 	}
 	if (!ret && (sn->from || sn->to != UINT64_MAX))
-		ret = snapshot_cut(m, sn->from, sn->to);
+		ret = snapshot_cut(image, sn->from, sn->to);
 	if (!ret && max)
-		ret = snapshot_limit(m, max, &newest);
-	for (size_t i = 0; m && i < m->source_count && !ret; i++) {
-		bytes += m->sources[i].size + source_index_size(&m->sources[i]);
-		__atomic_fetch_add(&sn->total, m->sources[i].size, __ATOMIC_RELAXED);
+		ret = snapshot_limit(image, max, &newest);
+	for (size_t i = 0; image && i < image->source_count && !ret; i++) {
+		bytes += image->sources[i].size + source_index_size(&image->sources[i]);
+		__atomic_fetch_add(&sn->total, image->sources[i].size, __ATOMIC_RELAXED);
 	}
 	if (!ret)
-		ret = snapshot_account(m, bytes);
-	if (!ret && (m->fd = memfd_create("trailfs-snapshot", MFD_CLOEXEC)) < 0)
+		ret = snapshot_account(image, bytes);
+	if (!ret && (image->fd = memfd_create("trailfs-snapshot", MFD_CLOEXEC)) < 0)
 		ret = -errno;
 	if (!ret)
-		ret = snapshot_fill(m, sn);
+		ret = snapshot_fill(image, sn);
 	if (!ret) {
-		*out = m;
+		*out = image;
 		return 0;
 	}
-	image_put(m);
+	image_put(image);
 	if (newest)
 		return tr_fail(err, ret,
 			       "the snapshot would be empty: its newest packet takes %" PRIu64
@@ -191,7 +191,8 @@ struct snapshot *snapshot_adopt_reserved(struct session *s, const char *name, ui
 /*
  * Gives the memory to the keeper. Caller does not hold tracer.lock, because the keeper may be slow.
  */
-static void keep_memory_of(struct tracer *t, const struct snapshot *sn, const struct trace_image *m)
+static void keep_memory_of(struct tracer *t, const struct snapshot *sn,
+			   const struct trace_image *image)
 {
 	char name[32];
 	int err;
@@ -199,7 +200,7 @@ static void keep_memory_of(struct tracer *t, const struct snapshot *sn, const st
 	if (!t->keeper)
 		return;
 	kept_descriptor_name(sn->key, name);
-	err = keeper_put(t->keeper, name, m->fd);
+	err = keeper_put(t->keeper, name, image->fd);
 	if (err)
 		tracer_report(t, "the keeper did not take a snapshot: %s", strerror(-err));
 }
@@ -267,7 +268,7 @@ void snapshots_gc(struct tracer *t)
  * Gives the image to the snapshot, which makes it visible, unless the session or the snapshot was
  * removed meanwhile; and queues its copies, for which `wait` waits if the request does.
  */
-static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace_image *m,
+static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace_image *image,
 			    const struct snapshot_request *r, struct copy_wait *wait,
 			    struct tr_err *err)
 {
@@ -276,7 +277,7 @@ static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace
 
 	if (s->gone || sn->removed)
 		return tr_fail(err, -ENOENT, "the session is gone");
-	sn->image = m;
+	sn->image = image;
 	sn->total = 0;
 	ret = snapshot_copies_add(s, sn, r->target, r->waits && targets ? wait : NULL);
 	sn->transient = r->transient && targets && snapshot_copies_pending(s, sn->key);
@@ -315,7 +316,7 @@ static int make_snapshot(struct session *s, struct snapshot *sn, const struct sn
 			 struct copy_wait *wait, struct tr_err *err)
 {
 	struct tracer *t = s->tracer;
-	struct trace_image *m = NULL;
+	struct trace_image *image = NULL;
 	uint64_t max;
 	pid_t keeper;
 	int ret;
@@ -323,12 +324,12 @@ static int make_snapshot(struct session *s, struct snapshot *sn, const struct sn
 	pthread_mutex_lock(&t->lock);
 	max = r->max_size ? r->max_size : s->snapshot_max_size;
 	pthread_mutex_unlock(&t->lock);
-	ret = create_snapshot(s, sn, max, &m, err);
+	ret = create_snapshot(s, sn, max, &image, err);
 	keeper = t->keeper ? keeper_pid(t->keeper) : 0;
 	if (!ret)
-		keep_memory_of(t, sn, m);
+		keep_memory_of(t, sn, image);
 	pthread_mutex_lock(&t->lock);
-	if (!ret && (ret = publish_snapshot(s, sn, m, r, wait, err)))
+	if (!ret && (ret = publish_snapshot(s, sn, image, r, wait, err)))
 		keeper_forget(t, sn);
 	if (ret && !sn->removed)
 		remove_snapshot(s, sn, false);
@@ -336,7 +337,7 @@ static int make_snapshot(struct session *s, struct snapshot *sn, const struct sn
 	if (!ret)
 		keep_memory_again(t, sn, keeper);
 	if (ret)
-		image_put(m);
+		image_put(image);
 	return ret;
 }
 
@@ -482,7 +483,7 @@ void snapshots_drop(struct session *s, bool keep_memory)
 		remove_snapshot(s, sn, keep_memory);
 }
 
-bool image_ended(const struct trace_image *m)
+bool image_ended(const struct trace_image *image)
 {
-	return __atomic_load_n(&m->ended, __ATOMIC_RELAXED);
+	return __atomic_load_n(&image->ended, __ATOMIC_RELAXED);
 }

@@ -177,7 +177,7 @@ void snapshot_requests_destroy(struct session *s);      /* no thread uses the se
  * Leaves out the events before `from` and after `to` (ns of the session's clock), also within
  * packets. The planned image belongs to the calling thread. 0 or -ENOMEM.
  */
-int snapshot_cut(struct trace_image *m, uint64_t from, uint64_t to);
+int snapshot_cut(struct trace_image *image, uint64_t from, uint64_t to);
 
 /* The snapshots of a session, as a part of it (session/part.h). */
 extern const struct session_part snapshot_part;
@@ -203,15 +203,15 @@ struct packet_choice {
 size_t snapshot_choose_newest(struct packet_choice *all, size_t n, uint64_t sum, uint64_t max);
 /* Leaves out the oldest packets, so that all stream files together have at most max bytes. -EFBIG:
  * none fits; *newest: the bytes that the newest needs. Else 0 or -ENOMEM. */
-int snapshot_limit(struct trace_image *m, uint64_t max, uint64_t *newest);
+int snapshot_limit(struct trace_image *image, uint64_t max, uint64_t *newest);
 /* Counts bytes as frozen, besides those of the streams and their indexes. 0 or -EDQUOT. */
-int snapshot_account(struct trace_image *m, uint64_t bytes);
+int snapshot_account(struct trace_image *image, uint64_t bytes);
 /*
- * Copies all streams from the rings into the memfd m->fd, appends the other files, and maps it. 0
- * or -errno.
+ * Copies all streams from the rings into the memfd image->fd, appends the other files, and maps it.
+ * 0 or -errno.
  */
-int snapshot_fill(struct trace_image *m, struct snapshot *sn);
-/* Maps the memfd m->fd of an earlier daemon and lists its files. -EBADMSG: it is inconsistent. */
-int snapshot_map(struct trace_image *m);
+int snapshot_fill(struct trace_image *image, struct snapshot *sn);
+/* Maps the memfd image->fd of an earlier daemon, lists its files. -EBADMSG: it is inconsistent. */
+int snapshot_map(struct trace_image *image);
 
 #endif

@@ -77,21 +77,21 @@ static void drop_packets(struct source *src, size_t n)
 	}
 }
 
-int snapshot_limit(struct trace_image *m, uint64_t max, uint64_t *newest)
+int snapshot_limit(struct trace_image *image, uint64_t max, uint64_t *newest)
 {
 	struct packet_choice *all;
 	uint64_t sum = 0;
 	size_t n = 0, kept;
 
-	for (size_t i = 0; i < m->source_count; i++)
-		n += m->sources[i].count;
+	for (size_t i = 0; i < image->source_count; i++)
+		n += image->sources[i].count;
 	all = calloc(n + 1, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	n = 0;
-	for (size_t i = 0; i < m->source_count; i++)
-		for (size_t k = 0; k < m->sources[i].count; k++) {
-			const struct packet *p = &m->sources[i].packets[k];
+	for (size_t i = 0; i < image->source_count; i++)
+		for (size_t k = 0; k < image->sources[i].count; k++) {
+			const struct packet *p = &image->sources[i].packets[k];
 
 			if (p->len)
 				all[n++] = (struct packet_choice){ p->header.timestamp_end,
@@ -106,7 +106,7 @@ int snapshot_limit(struct trace_image *m, uint64_t max, uint64_t *newest)
 	 * out.
 	 */
 	for (size_t i = kept; i < n; i++) {
-		struct source *src = &m->sources[all[i].source];
+		struct source *src = &image->sources[all[i].source];
 
 		if (src->first < all[i].packet)
 			drop_packets(src, all[i].packet);
@@ -164,8 +164,8 @@ static int write_packet(int fd, const struct source *src, size_t i, uint64_t at)
  * Copies the stream file into [at, at + src->size), from its last packet to its first. 0 or -errno;
  * *begin: where the file begins.
  */
-static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, struct snapshot *sn,
-		       uint64_t *begin)
+static int copy_stream(struct trace_image *image, struct source *src, uint64_t at,
+		       struct snapshot *sn, uint64_t *begin)
 {
 	uint64_t end = at + src->size;
 	int ret = 0;
@@ -173,7 +173,7 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 	for (size_t i = src->count - 1; i > src->first; i--) {
 		uint64_t size = packet_size(&src->packets[i]);
 
-		ret = write_packet(m->fd, src, i, end - size);
+		ret = write_packet(image->fd, src, i, end - size);
 		if (ret < 0)
 			return ret;
 		if (ret) {
@@ -186,10 +186,10 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 			 * out, at the end, is free for it.
 			 */
 			if (src->count > count)
-				ret = write_packet(m->fd, src, src->count - 1,
+				ret = write_packet(image->fd, src, src->count - 1,
 						 end -= MD_PACKET_HEADER);
-			m->frozen -= (int64_t)(before - src->size);
-			session_frozen(m->s, -(int64_t)(before - src->size));
+			image->frozen -= (int64_t)(before - src->size);
+			session_frozen(image->s, -(int64_t)(before - src->size));
 			ret = ret < 0 ? ret : 0;
 			break;
 		}
@@ -199,7 +199,7 @@ static int copy_stream(struct trace_image *m, struct source *src, uint64_t at, s
 	if (ret)
 		return ret;
 	*begin = end - MD_PACKET_HEADER;
-	return write_packet(m->fd, src, src->first, *begin);
+	return write_packet(image->fd, src, src->first, *begin);
 }
 
 static int write_index(int fd, const struct source *src, uint64_t at)
@@ -230,15 +230,16 @@ static int write_index(int fd, const struct source *src, uint64_t at)
  * Copies all streams; begins[i] is the offset of the file of source i. *end: the end of the
  * streams.
  */
-static int copy_streams(struct trace_image *m, struct snapshot *sn, uint64_t *begins, uint64_t *end)
+static int copy_streams(struct trace_image *image, struct snapshot *sn, uint64_t *begins,
+			uint64_t *end)
 {
 	uint64_t at = sizeof(struct header);
 	int err = 0;
 
-	for (size_t i = 0; i < m->source_count && !err; i++) {
-		uint64_t room = m->sources[i].size;
+	for (size_t i = 0; i < image->source_count && !err; i++) {
+		uint64_t room = image->sources[i].size;
 
-		err = copy_stream(m, &m->sources[i], at, sn, &begins[i]);
+		err = copy_stream(image, &image->sources[i], at, sn, &begins[i]);
 		at += room;
 	}
 	*end = at;
@@ -246,151 +247,151 @@ static int copy_streams(struct trace_image *m, struct snapshot *sn, uint64_t *be
 }
 
 /* Writes the other files after the streams, and then entries, paths and header. */
-static int write_files(struct trace_image *m, const uint64_t *begins, uint64_t at)
+static int write_files(struct trace_image *image, const uint64_t *begins, uint64_t at)
 {
-	struct entry *entries = calloc(m->file_count + 1, sizeof(*entries));
+	struct entry *entries = calloc(image->file_count + 1, sizeof(*entries));
 	struct md_buf paths = MD_BUF_INIT;
-	struct header h = { .magic = MAGIC, .count = m->file_count };
+	struct header h = { .magic = MAGIC, .count = image->file_count };
 	int err = entries ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < m->file_count && !err; i++) {
-		const struct content *c = &m->contents[i];
+	for (size_t i = 0; i < image->file_count && !err; i++) {
+		const struct content *c = &image->contents[i];
 
 		entries[i] = (struct entry){ .path = paths.len,
 					     .offset = at,
-					     .size = m->files[i].size,
-					     .mtime = m->files[i].mtime };
-		md_buf_put(&paths, m->files[i].path, strlen(m->files[i].path) + 1);
+					     .size = image->files[i].size,
+					     .mtime = image->files[i].mtime };
+		md_buf_put(&paths, image->files[i].path, strlen(image->files[i].path) + 1);
 		if (c->kind == STREAM) {
-			entries[i].offset = begins[c->source - m->sources];
+			entries[i].offset = begins[c->source - image->sources];
 			continue;
 		}
-		err = c->kind == TEXT ? write_at(m->fd, c->text.data, c->text.len, at)
-					  : write_index(m->fd, c->source, at);
-		at += m->files[i].size;
+		err = c->kind == TEXT ? write_at(image->fd, c->text.data, c->text.len, at)
+					  : write_index(image->fd, c->source, at);
+		at += image->files[i].size;
 	}
 	h.entries = at = (at + 7) & ~UINT64_C(7);
-	at += m->file_count * sizeof(*entries);
-	for (size_t i = 0; i < m->file_count && !err; i++)
+	at += image->file_count * sizeof(*entries);
+	for (size_t i = 0; i < image->file_count && !err; i++)
 		entries[i].path += at;
 	h.size = at + paths.len;
 	if (!err)
 		err = paths.failed ? -ENOMEM
-				   : write_at(m->fd, entries, m->file_count * sizeof(*entries),
-					      h.entries);
+				   : write_at(image->fd, entries,
+					      image->file_count * sizeof(*entries), h.entries);
 	if (!err)
-		err = write_at(m->fd, paths.data, paths.len, at);
+		err = write_at(image->fd, paths.data, paths.len, at);
 	if (!err)
-		err = write_at(m->fd, &h, sizeof(h), 0);
+		err = write_at(image->fd, &h, sizeof(h), 0);
 	md_buf_deinit(&paths);
 	free(entries);
 	return err;
 }
 
-static const struct entry *entries_of(const struct trace_image *m)
+static const struct entry *entries_of(const struct trace_image *image)
 {
-	return (const struct entry *)(m->map + ((const struct header *)m->map)->entries);
+	return (const struct entry *)(image->map + ((const struct header *)image->map)->entries);
 }
 
 /*
  * image_check.c writes into the map. A tracer that only reads (recover.h) maps it privately,
  * because a daemon may use the same snapshot.
  */
-static int map_memory(struct trace_image *m)
+static int map_memory(struct trace_image *image)
 {
-	int flags = m->s->tracer->reading ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
+	int flags = image->s->tracer->reading ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
 	struct stat st;
 	void *at;
 
-	if (fstat(m->fd, &st) < 0)
+	if (fstat(image->fd, &st) < 0)
 		return -errno;
-	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, flags, m->fd, 0);
+	at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, flags, image->fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
-	m->map = at;
-	m->map_size = (size_t)st.st_size;
+	image->map = at;
+	image->map_size = (size_t)st.st_size;
 	return 0;
 }
 
-int snapshot_account(struct trace_image *m, uint64_t bytes)
+int snapshot_account(struct trace_image *image, uint64_t bytes)
 {
-	int err = session_frozen(m->s, (int64_t)bytes);
+	int err = session_frozen(image->s, (int64_t)bytes);
 
 	if (!err)
-		m->frozen += (int64_t)bytes;
+		image->frozen += (int64_t)bytes;
 	return err;
 }
 
-int snapshot_fill(struct trace_image *m, struct snapshot *sn)
+int snapshot_fill(struct trace_image *image, struct snapshot *sn)
 {
-	uint64_t *begins = calloc(m->source_count + 1, sizeof(*begins)), end;
+	uint64_t *begins = calloc(image->source_count + 1, sizeof(*begins)), end;
 	int err = begins ? 0 : -ENOMEM;
 
 	if (!err)
-		err = copy_streams(m, sn, begins, &end);
+		err = copy_streams(image, sn, begins, &end);
 	if (!err)
-		err = image_add_files(m);
+		err = image_add_files(image);
 	if (!err)
-		err = snapshot_account(m, m->file_count * sizeof(struct entry));
+		err = snapshot_account(image, image->file_count * sizeof(struct entry));
 	if (!err)
-		err = write_files(m, begins, end);
+		err = write_files(image, begins, end);
 	if (!err)
-		err = map_memory(m);
-	for (size_t i = 0; i < m->file_count && !err; i++) {
-		m->contents[i].bytes = m->map + entries_of(m)[i].offset;
-		md_buf_deinit(&m->contents[i].text);
-		m->contents[i].text = (struct md_buf)MD_BUF_INIT;
+		err = map_memory(image);
+	for (size_t i = 0; i < image->file_count && !err; i++) {
+		image->contents[i].bytes = image->map + entries_of(image)[i].offset;
+		md_buf_deinit(&image->contents[i].text);
+		image->contents[i].text = (struct md_buf)MD_BUF_INIT;
 	}
 	free(begins);
 	return err;
 }
 
 /* Whether header and entries are consistent with the size. Only daemons have written the memory. */
-static bool is_consistent(const struct trace_image *m)
+static bool is_consistent(const struct trace_image *image)
 {
-	const struct header *h = (const struct header *)m->map;
+	const struct header *h = (const struct header *)image->map;
 	const struct entry *e;
 
-	if (m->map_size < sizeof(*h) || h->magic != MAGIC || h->size != m->map_size ||
+	if (image->map_size < sizeof(*h) || h->magic != MAGIC || h->size != image->map_size ||
 	    h->count > h->size / sizeof(*e) || h->entries > h->size || h->entries % 8 ||
 	    h->count * sizeof(*e) > h->size - h->entries)
 		return false;
-	e = entries_of(m);
+	e = entries_of(image);
 	for (uint64_t i = 0; i < h->count; i++)
 		if (e[i].offset > h->size || e[i].size > h->size - e[i].offset ||
-		    e[i].path >= h->size || !memchr(m->map + e[i].path, 0, h->size - e[i].path))
+		    e[i].path >= h->size || !memchr(image->map + e[i].path, 0, h->size - e[i].path))
 			return false;
 	return true;
 }
 
-static int adopt_files(struct trace_image *m)
+static int adopt_files(struct trace_image *image)
 {
-	const struct header *h = (const struct header *)m->map;
-	const struct entry *e = entries_of(m);
+	const struct header *h = (const struct header *)image->map;
+	const struct entry *e = entries_of(image);
 
-	m->files = calloc(h->count + 1, sizeof(*m->files));
-	m->contents = calloc(h->count + 1, sizeof(*m->contents));
-	if (!m->files || !m->contents)
+	image->files = calloc(h->count + 1, sizeof(*image->files));
+	image->contents = calloc(h->count + 1, sizeof(*image->contents));
+	if (!image->files || !image->contents)
 		return -ENOMEM;
-	for (; m->file_count < h->count; m->file_count++, e++) {
-		struct image_file *f = &m->files[m->file_count];
+	for (; image->file_count < h->count; image->file_count++, e++) {
+		struct image_file *f = &image->files[image->file_count];
 
-		*f = (struct image_file){ .path = strdup((const char *)m->map + e->path),
+		*f = (struct image_file){ .path = strdup((const char *)image->map + e->path),
 					  .size = e->size,
 					  .mtime = e->mtime };
 		if (!f->path)
 			return -ENOMEM;
-		m->contents[m->file_count].bytes = m->map + e->offset;
-		m->contents[m->file_count].unchecked = true;
+		image->contents[image->file_count].bytes = image->map + e->offset;
+		image->contents[image->file_count].unchecked = true;
 	}
 	return 0;
 }
 
-int snapshot_map(struct trace_image *m)
+int snapshot_map(struct trace_image *image)
 {
-	int err = map_memory(m);
+	int err = map_memory(image);
 
-	if (!err && !is_consistent(m))
+	if (!err && !is_consistent(image))
 		err = -EBADMSG;
-	return err ? err : adopt_files(m);
+	return err ? err : adopt_files(image);
 }

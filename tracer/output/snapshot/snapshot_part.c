@@ -73,29 +73,29 @@ static int adopt_snapshot(struct session *s, const char *name, int64_t created, 
 			  int fd)
 {
 	struct snapshot *sn = calloc(1, sizeof(*sn));
-	struct trace_image *m = image_new(s);
+	struct trace_image *image = image_new(s);
 	struct stat st;
-	int err = sn && m && !name_check(name, SNAPSHOT_NAME_MAX, NULL) ? 0 : -ENOMEM;
+	int err = sn && image && !name_check(name, SNAPSHOT_NAME_MAX, NULL) ? 0 : -ENOMEM;
 
 	if (!err) {
-		m->fd = fd;
-		m->key = key;
-		err = snapshot_map(m);
+		image->fd = fd;
+		image->key = key;
+		err = snapshot_map(image);
 	}
 	if (err) {
-		if (m)
-			m->fd = -1;     /* the caller keeps it */
-		image_put(m);
+		if (image)
+			image->fd = -1;     /* the caller keeps it */
+		image_put(image);
 		free(sn);
 		return err;
 	}
 	if (fstat(fd, &st) == 0)
-		snapshot_account(m, (uint64_t)st.st_blocks * 512);
+		snapshot_account(image, (uint64_t)st.st_blocks * 512);
 	sn->refs = 1;
 	snprintf(sn->name, sizeof(sn->name), "%s", name);
 	sn->created = created;
 	sn->key = key;
-	sn->image = m;
+	sn->image = image;
 	cds_list_add_tail(&sn->node, &s->snapshots);
 	return 0;
 }
