@@ -102,12 +102,12 @@ static int make_rings(struct trail_channel *c)
 	lockdep_assert_held(&making);
 	if (!affordable(c))
 		return -ENOMEM;
-	c->rings = alloc_percpu(struct trail_ring);
+	c->rings = alloc_percpu(struct cpu_ring);
 	if (!c->rings)
 		return -ENOMEM;
 	list_add(&c->reservation, &reservations);
 	for_each_possible_cpu(cpu) {
-		struct trail_ring *ring = per_cpu_ptr(c->rings, cpu);
+		struct cpu_ring *ring = per_cpu_ptr(c->rings, cpu);
 
 		ring->control = vmalloc_user(c->stride);
 		if (!ring->control)

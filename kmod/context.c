@@ -268,7 +268,7 @@ static u8 *put(u8 *to, const struct trail_contexts *x, struct trail_site site,
 	return to;
 }
 
-void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len,
+void *trail_enter_contexts(struct trail_channel *c, struct cpu_ring *ring, u32 len,
 			   struct trail_site site)
 {
 	const struct trail_contexts *x = c->contexts;

@@ -69,7 +69,7 @@ static void overflow(struct perf_event *event, struct perf_sample_data *data, st
 	struct trail_counter *k = event->overflow_handler_context;
 	const struct perf_raw_record *raw = compat_raw(data);
 	const struct perf_raw_frag *frag;
-	struct trail_ring *ring;
+	struct cpu_ring *ring;
 	u8 *at;
 
 	if (!raw)

@@ -31,7 +31,7 @@ struct trail_place trail_begin(struct trail_attach *a, u32 len)
 }
 EXPORT_SYMBOL_GPL(trail_begin);
 
-void trail_end(struct trail_ring *ring)
+void trail_end(struct cpu_ring *ring)
 {
 	trail_close(ring);
 }

@@ -22,13 +22,13 @@
 
 struct trail_filter {
 	struct rcu_head rcu;
-	struct quick quick;
+	struct quick_filter quick;
 	u32 size;
 	u8 program[] __aligned(8);
 };
 
 struct aside {                          /* a record */
-	struct trail_ring ring;         /* its control is NULL */
+	struct cpu_ring ring;         /* its control is NULL */
 	struct trail_channel *channel;
 	const struct trail_filter *filter;
 	u32 len;
@@ -80,12 +80,12 @@ static noinline bool run(const struct trail_filter *f, const void *record, u32 l
 	return filter_run(f->program, f->size, &in);
 }
 
-static noinline bool is_named(const struct quick *q)
+static noinline bool is_named(const struct quick_filter *q)
 {
 	return quick_text(q, current->comm, TASK_COMM_LEN);
 }
 
-static __always_inline bool quick_context(const struct quick *q)
+static __always_inline bool quick_context(const struct quick_filter *q)
 {
 	if (q->at == TRAIL_CONTEXT_PROCNAME)
 		return is_named(q);
@@ -94,7 +94,7 @@ static __always_inline bool quick_context(const struct quick *q)
 
 bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32 len)
 {
-	const struct quick *q = &f->quick;
+	const struct quick_filter *q = &f->quick;
 
 	if (q->op == FILTER_CONTEXT)
 		return quick_context(q) != q->rejects;
@@ -106,7 +106,7 @@ bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32
 bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len,
 			struct trail_site site)
 {
-	const struct quick *q = &f->quick;
+	const struct quick_filter *q = &f->quick;
 	bool outcome;
 
 	if (q->op) {
@@ -154,7 +154,7 @@ struct trail_place trail_filtered_begin(struct trail_attach *a, const struct tra
 
 static noinline void decide(const struct aside *aside)
 {
-	struct trail_ring *ring;
+	struct cpu_ring *ring;
 	void *record;
 
 	if (!trail_filter_holds(aside->filter, aside->record, aside->len, aside->site))
@@ -166,7 +166,7 @@ static noinline void decide(const struct aside *aside)
 	}
 }
 
-void trail_filtered_end(struct trail_ring *at)
+void trail_filtered_end(struct cpu_ring *at)
 {
 	struct aside *aside = container_of(at, struct aside, ring);
 	struct stack *s;

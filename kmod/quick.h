@@ -10,7 +10,7 @@
 
 #include "tracer/abi/filter_interp.h"
 
-struct quick {
+struct quick_filter {
 	/*
 	 * what is tested: FILTER_RANGE_X, FILTER_LOAD_TEXT, FILTER_LOAD_SEQUENCE, FILTER_CONTEXT;
 	 * 0: there is no such test
@@ -36,13 +36,13 @@ struct quick {
 
 /* ---- the test ---- */
 
-static inline bool quick_number(const struct quick *q, uint64_t x)
+static inline bool quick_number(const struct quick_filter *q, uint64_t x)
 {
 	return x - q->low <= q->span;
 }
 
 /* Of a text that ends with its first NUL, or after size bytes. There is none in the literal. */
-static inline bool quick_text(const struct quick *q, const char *s, uint32_t size)
+static inline bool quick_text(const struct quick_filter *q, const char *s, uint32_t size)
 {
 	const char *literal = q->literal;
 	uint32_t i, n = q->n;
@@ -62,7 +62,7 @@ static inline bool quick_text(const struct quick *q, const char *s, uint32_t siz
 }
 
 /* A text whose place the record says; what would lie outside is empty. */
-static inline bool quick_located(const struct quick *q, const uint8_t *record, uint32_t len)
+static inline bool quick_located(const struct quick_filter *q, const uint8_t *record, uint32_t len)
 {
 	uint32_t word = filter_load32(record + q->at, false), from = word & 0xffff,
 		 bytes = word >> 16;
@@ -76,7 +76,7 @@ static inline bool quick_located(const struct quick *q, const uint8_t *record, u
 }
 
 /* Of the record, whose first len bytes are there. */
-static inline bool quick_holds(const struct quick *q, const uint8_t *record, uint32_t len)
+static inline bool quick_holds(const struct quick_filter *q, const uint8_t *record, uint32_t len)
 {
 	const uint8_t *p = record + q->at;
 
@@ -94,7 +94,7 @@ static inline bool quick_holds(const struct quick *q, const uint8_t *record, uin
 }
 
 /* It is there, in the first len bytes. */
-static inline bool quick_is_in(const struct quick *q, uint32_t len)
+static inline bool quick_is_in(const struct quick_filter *q, uint32_t len)
 {
 	return (uint64_t)q->at + (q->op == FILTER_LOAD_SEQUENCE ? 4 : q->size) <= len;
 }
@@ -104,7 +104,7 @@ static inline bool quick_is_in(const struct quick *q, uint32_t len)
  * not looked at.
  */
 static inline __attribute__((__always_inline__)) bool
-quick_rejects(const struct quick *q, const uint8_t *record, uint32_t len)
+quick_rejects(const struct quick_filter *q, const uint8_t *record, uint32_t len)
 {
 	uint64_t from = q->at;
 
@@ -122,7 +122,7 @@ quick_rejects(const struct quick *q, const uint8_t *record, uint32_t len)
 
 /* ---- what it is made of ---- */
 
-static inline bool quick_range(const uint8_t *program, struct filter_word w, struct quick *q)
+static inline bool quick_range(const uint8_t *program, struct filter_word w, struct quick_filter *q)
 {
 	uint64_t range[2] = { w.a, w.b };
 
@@ -144,7 +144,7 @@ static inline bool quick_range(const uint8_t *program, struct filter_word w, str
 }
 
 /* What a relation to a number means for a signed one. */
-static inline bool quick_relation(struct filter_word w, struct quick *q)
+static inline bool quick_relation(struct filter_word w, struct quick_filter *q)
 {
 	uint64_t v = (uint64_t)w.b << 32 | w.a, least = (uint64_t)INT64_MIN, most = INT64_MAX;
 	uint32_t relation = w.at & 7, type = w.at >> 8;
@@ -164,7 +164,7 @@ static inline bool quick_relation(struct filter_word w, struct quick *q)
 }
 
 /* Of a text in register 0. */
-static inline bool quick_match(const uint8_t *program, struct filter_word w, struct quick *q)
+static inline bool quick_match(const uint8_t *program, struct filter_word w, struct quick_filter *q)
 {
 	q->how = (uint8_t)(w.b >> 16);
 	q->n = w.b & 0xffff;
@@ -174,7 +174,7 @@ static inline bool quick_match(const uint8_t *program, struct filter_word w, str
 }
 
 static inline bool quick_value(const uint8_t *program, struct filter_word load,
-			       struct filter_word test, struct quick *q)
+			       struct filter_word test, struct quick_filter *q)
 {
 	if (load.flag)
 		return false;
@@ -198,19 +198,19 @@ static inline bool quick_value(const uint8_t *program, struct filter_word load,
 	}
 }
 
-static inline struct quick quick_make(const void *program)
+static inline struct quick_filter quick_make(const void *program)
 {
 	size_t words = filter_word(program, 0).at, at = 1;
 	struct filter_word first = filter_word(program, 1), test = first, next;
-	struct quick q = { .op = first.op, .at = first.at };
+	struct quick_filter q = { .op = first.op, .at = first.at };
 
 	if (first.op >= FILTER_LOAD_INT && first.op <= FILTER_CONTEXT && words > 2)
 		test = filter_word(program, ++at);
 	if (test.jump != FILTER_JUMP_FALSE)
-		return (struct quick){ 0 };
+		return (struct quick_filter){ 0 };
 	q.rejects = test.flag >> 7;
 	if (at == 1 ? !quick_range(program, first, &q) : !quick_value(program, first, test, &q))
-		return (struct quick){ 0 };
+		return (struct quick_filter){ 0 };
 	if (q.op == FILTER_LOAD_TEXT ||
 	    (q.op == FILTER_LOAD_SEQUENCE && q.located == FILTER_LENGTH_LOC)) {
 		q.begins = q.n && q.how != FILTER_MATCH_SUFFIX && !q.rejects;

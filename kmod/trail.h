@@ -24,7 +24,7 @@
 #include "kmod/ringcore.h"
 #include "tracer/abi/module.h"
 
-struct trail_ring {                     /* of one CPU */
+struct cpu_ring {                     /* of one CPU */
 	struct kring *control;          /* NULL: none, filter.c has the record */
 	u8 *data;
 };
@@ -42,7 +42,7 @@ struct trail_tracked {
 
 struct trail_channel {
 	/* read by probes */
-	struct trail_ring __percpu *rings;
+	struct cpu_ring __percpu *rings;
 	struct kring_geometry geometry;
 	bool recording;
 	struct trail_tracked __rcu *tracked;    /* NULL: all tasks are recorded */
@@ -198,13 +198,13 @@ struct trail_site {
 };
 
 /* context.c: trail_enter with the channel's contexts in front. */
-void *trail_enter_contexts(struct trail_channel *c, struct trail_ring *ring, u32 len,
+void *trail_enter_contexts(struct trail_channel *c, struct cpu_ring *ring, u32 len,
 			   struct trail_site site);
 /* Of any channel. False: it is not a number, or one of a counter. */
 bool trail_context_number(u32 kind, struct trail_site site, s64 *value);
 
 /* Preemption is off from a successful enter to leave. */
-static __always_inline void *trail_enter(struct trail_channel *c, struct trail_ring **ring, u32 len,
+static __always_inline void *trail_enter(struct trail_channel *c, struct cpu_ring **ring, u32 len,
 					 struct trail_site site)
 {
 	*ring = this_cpu_ptr(c->rings);
@@ -216,13 +216,13 @@ static __always_inline void *trail_enter(struct trail_channel *c, struct trail_r
 /* In registers. */
 struct trail_place {
 	void *record;                   /* NULL: there is none */
-	struct trail_ring *ring;
+	struct cpu_ring *ring;
 };
 
 /* filter.c. A record of an attachment with a filter is made aside, and decided on at its end. */
 struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f,
 					u32 len, struct trail_site site);
-void trail_filtered_end(struct trail_ring *ring);
+void trail_filtered_end(struct cpu_ring *ring);
 /* False: it does not hold, as the record's first len bytes and contexts tell. */
 bool trail_filter_may_hold(const struct trail_filter *f, const void *record, u32 len);
 bool trail_filter_holds(const struct trail_filter *f, const void *record, u32 len,
@@ -262,7 +262,7 @@ static __always_inline struct trail_place trail_open(struct trail_attach *a, u32
 	return p;
 }
 
-static __always_inline void trail_close(struct trail_ring *ring)
+static __always_inline void trail_close(struct cpu_ring *ring)
 {
 	if (unlikely(!ring->control))
 		trail_filtered_end(ring);
@@ -272,7 +272,7 @@ static __always_inline void trail_close(struct trail_ring *ring)
 
 /* For compiled probes, which may be in other modules. */
 struct trail_place trail_begin(struct trail_attach *a, u32 len);
-void trail_end(struct trail_ring *ring);
+void trail_end(struct cpu_ring *ring);
 
 static __always_inline void trail_copy_string(char *to, const char *from, unsigned int size)
 {

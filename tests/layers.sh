@@ -220,6 +220,17 @@ if [ -n "$(objects_of tracer fs metadata ustlib)" ] && command -v nm >/dev/null;
 	[ -z "$grown" ] || complain "$grown"
 fi
 
+# A tag names one struct, union or enum of all headers.
+same=$(find tracer fs metadata ustlib kmod -name '*.h' | sort | xargs awk '
+	match($0, /^[ \t]*(typedef )?(struct|union|enum) [a-z_0-9]+ \{/) {
+		tag = substr($0, RSTART, RLENGTH - 2)
+		sub(/.* /, "", tag)
+		if (tag in where && where[tag] != FILENAME)
+			print FILENAME ":" FNR ": the tag " tag " is in " where[tag] " as well"
+		where[tag] = FILENAME
+	}')
+[ -z "$same" ] || complain "$same"
+
 # docs/design.md has a line for each room.
 for dir in $(find tracer fs metadata ustlib kmod -name '*.c' | sed 's,/[^/]*$,,' | sort -u); do
 	grep -q "^| \**\`\(tracer/\)\?${dir#tracer/}/\`" docs/design.md ||

@@ -15,7 +15,7 @@ struct taken_plan {
 	const struct trail_plan_slot *slots;
 	const uint8_t *blob;
 	size_t size;
-	struct mapping *mapped[TRAIL_REGION_MAX];
+	struct mapped_region *mapped[TRAIL_REGION_MAX];
 	int errors[TRAIL_REGION_MAX];                   /* of mapping_get() */
 	struct object *objects[TRAIL_OBJECT_MAX];       /* of the question; NULL: unloaded since */
 	uint32_t object_count;

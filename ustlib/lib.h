@@ -41,13 +41,13 @@
  * A region that is mapped. Never unmapped while a slot that a thread may hold names it (slots.c
  * says when it is).
  */
-struct mapping {
+struct mapped_region {
 	uint64_t key, size;
 	uint8_t *base;
 	size_t mapped;                  /* bytes from base on: size, unless counts_only */
 	bool counts_only;       /* no room for more than the control block of ring 0, for `lost` */
 	uint32_t *bell;                 /* in ring 0 */
-	struct mapping *next;
+	struct mapped_region *next;
 	uint32_t users;                 /* slots that are not retired */
 	/*
 	 * The geometry, checked against size when it was mapped: the header page is shared and
@@ -99,8 +99,8 @@ struct slot {
 	uint8_t flags;                  /* SLOT_*; stored before seq, loaded after it */
 	uint32_t header_size;           /* 92: bytes, of a header with 27 bits of the time */
 	uint64_t header_ids;            /* 96: such a header of time 0, as a little-endian number */
-	struct mapping *mapping;
-	struct extra *extra;            /* SLOT_EXTRA */
+	struct mapped_region *mapping;
+	struct slot_extra *extra;            /* SLOT_EXTRA */
 	uint64_t key;                   /* of the mapping */
 	struct quick quick;             /* SLOT_QUICK */
 };
@@ -155,12 +155,13 @@ bool TRAIL_HIDDEN memfd_is_sealed(int fd, uint64_t size, int seals);
  * NULL: not to be had. *error: 0, or the errno because of which no event can be recorded in the
  * region; a mapping is then counts_only.
  */
-struct mapping TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd, int *error);
+struct mapped_region TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd,
+					       int *error);
 /*
  * Makes a sub-buffer present before its first use. False: there is no memory for it. Without the
  * lock; async-signal-safe.
  */
-bool TRAIL_HIDDEN mapping_populate(struct mapping *m, uint32_t ring, uint64_t subbuf);
+bool TRAIL_HIDDEN mapping_populate(struct mapped_region *m, uint32_t ring, uint64_t subbuf);
 /* All sub-buffers of all mappings, for a thread that cannot ask for memory later. */
 bool TRAIL_HIDDEN mappings_populate(void);
 bool TRAIL_HIDDEN mappings_unused(void);        /* some mapping has no slot */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Regions that are mapped into this process: see struct mapping. Slots name them; slots.c says when
- * one that no slot names may be unmapped. Caller holds the registration lock, but for
+ * Regions that are mapped into this process: see struct mapped_region. Slots name them; slots.c
+ * says when one that no slot names may be unmapped. Caller holds the registration lock, but for
  * mapping_populate.
  */
 #include <errno.h>
@@ -17,9 +17,9 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-static struct mapping *mappings, *free_mappings;
+static struct mapped_region *mappings, *free_mappings;
 
-static bool populate_all(struct mapping *m);
+static bool populate_all(struct mapped_region *m);
 
 bool memfd_is_sealed(int fd, uint64_t size, int seals)
 {
@@ -31,7 +31,7 @@ bool memfd_is_sealed(int fd, uint64_t size, int seals)
 }
 
 /* Copies the geometry out of the header page, and checks it against the size of the region. */
-static bool take_geometry(struct mapping *m, const struct trail_region *r)
+static bool take_geometry(struct mapped_region *m, const struct trail_region *r)
 {
 	uint64_t control;
 
@@ -70,12 +70,12 @@ static bool take_geometry(struct mapping *m, const struct trail_region *r)
 		m->subbuf_size * m->subbuf_count >= m->switch_count * sizeof(struct trail_counter));
 }
 
-static size_t present_size(const struct mapping *m)
+static size_t present_size(const struct mapped_region *m)
 {
 	return ((size_t)m->ring_count * m->subbuf_count + 7) / 8;
 }
 
-static uint8_t *present_bits(const struct mapping *m)
+static uint8_t *present_bits(const struct mapped_region *m)
 {
 	uint8_t *bits = mmap(NULL, present_size(m), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -83,7 +83,7 @@ static uint8_t *present_bits(const struct mapping *m)
 	return bits == MAP_FAILED ? NULL : bits;
 }
 
-static void unmap(struct mapping *m)
+static void unmap(struct mapped_region *m)
 {
 	if (m->base)
 		munmap(m->base, m->mapped);
@@ -96,7 +96,7 @@ static void unmap(struct mapping *m)
  * The program must not write to the header page and the switch bytes: other programs of its user
  * read them. A store there by mistake is then a SIGSEGV, as it is in a program that is not traced.
  */
-static void protect_header(const struct mapping *m)
+static void protect_header(const struct mapped_region *m)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
@@ -105,7 +105,7 @@ static void protect_header(const struct mapping *m)
 }
 
 /* Maps the first `bytes` bytes of the region. False: errno says why. */
-static bool map(struct mapping *m, int fd, size_t bytes)
+static bool map(struct mapped_region *m, int fd, size_t bytes)
 {
 	/*
 	 * Without MAP_NORESERVE: that says nothing for a shared mapping, except for one of huge
@@ -121,7 +121,7 @@ static bool map(struct mapping *m, int fd, size_t bytes)
 }
 
 /* 0 or an errno. On failure, unmap() undoes what was done. */
-static int map_whole(struct mapping *m, int fd)
+static int map_whole(struct mapped_region *m, int fd)
 {
 	if (!map(m, fd, m->size))
 		return errno;
@@ -139,7 +139,7 @@ static int map_whole(struct mapping *m, int fd)
  * There is no room for the whole region: maps what is before the data of ring 0, some pages, to
  * count there what is lost.
  */
-static bool map_counters(struct mapping *m, int fd)
+static bool map_counters(struct mapped_region *m, int fd)
 {
 	bool good;
 
@@ -158,20 +158,20 @@ static bool map_counters(struct mapping *m, int fd)
 }
 
 /* A structure for a region that is not mapped yet; NULL: no memory. */
-static struct mapping *mapping_alloc(const struct trail_plan_region *r)
+static struct mapped_region *mapping_alloc(const struct trail_plan_region *r)
 {
-	struct mapping *m = free_mappings ? free_mappings : arena_alloc(sizeof(*m));
+	struct mapped_region *m = free_mappings ? free_mappings : arena_alloc(sizeof(*m));
 
 	if (m && m == free_mappings)
 		free_mappings = m->next;
 	if (m)
-		*m = (struct mapping){ .key = r->key, .size = r->size };
+		*m = (struct mapped_region){ .key = r->key, .size = r->size };
 	return m;
 }
 
-struct mapping *mapping_get(const struct trail_plan_region *r, int fd, int *error)
+struct mapped_region *mapping_get(const struct trail_plan_region *r, int fd, int *error)
 {
-	struct mapping *m, *counts = NULL;
+	struct mapped_region *m, *counts = NULL;
 
 	*error = 0;
 	for (m = mappings; m; m = m->next)
@@ -209,7 +209,7 @@ struct mapping *mapping_get(const struct trail_plan_region *r, int fd, int *erro
  * The daemon has given memory back: what was populated may not be any more. Two threads that do
  * this at once populate something twice.
  */
-static void forget_present(struct mapping *m)
+static void forget_present(struct mapped_region *m)
 {
 	const struct trail_region *r = (const struct trail_region *)m->base;
 	uint32_t now = __atomic_load_n(&r->reclaims, __ATOMIC_ACQUIRE);
@@ -227,7 +227,7 @@ static void forget_present(struct mapping *m)
  * which there is no memory would be a SIGBUS, and one page fault for each page costs more than one
  * madvise(2).
  */
-bool mapping_populate(struct mapping *m, uint32_t ring, uint64_t subbuf)
+bool mapping_populate(struct mapped_region *m, uint32_t ring, uint64_t subbuf)
 {
 	uint64_t place = subbuf & (m->subbuf_count - 1),
 		 bit = ring * (uint64_t)m->subbuf_count + place;
@@ -249,7 +249,7 @@ bool mapping_populate(struct mapping *m, uint32_t ring, uint64_t subbuf)
 	return ok;
 }
 
-static bool populate_all(struct mapping *m)
+static bool populate_all(struct mapped_region *m)
 {
 	bool all = true;
 
@@ -263,14 +263,14 @@ bool mappings_populate(void)
 {
 	bool all = true;
 
-	for (struct mapping *m = mappings; m; m = m->next)
+	for (struct mapped_region *m = mappings; m; m = m->next)
 		all = populate_all(m) && all;
 	return all;
 }
 
 bool mappings_unused(void)
 {
-	for (const struct mapping *m = mappings; m; m = m->next)
+	for (const struct mapped_region *m = mappings; m; m = m->next)
 		if (!m->users)
 			return true;
 	return false;
@@ -278,7 +278,7 @@ bool mappings_unused(void)
 
 void mappings_unmap_unused(void)
 {
-	struct mapping **p, *m;
+	struct mapped_region **p, *m;
 
 	for (p = &mappings; (m = *p);) {
 		if (m->users) {

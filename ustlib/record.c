@@ -123,7 +123,7 @@ static inline __attribute__((always_inline)) bool still(const struct slot *slot,
 
 /* Contexts that the headroom does not hold: builds the event in a buffer of its own. */
 static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint64_t seq,
-						   const struct extra *x, const struct hit *h)
+						   const struct slot_extra *x, const struct hit *h)
 {
 	uint8_t small[1536], *buffer = small;
 	size_t room = 512, total, n;
@@ -164,7 +164,7 @@ static __attribute__((noinline)) bool write_copied(const struct slot *slot, uint
  * A copy of constant size. A handler that interrupts it may replace the block: then it is not the
  * same afterwards.
  */
-static inline __attribute__((always_inline)) bool put_steady(const struct extra *x,
+static inline __attribute__((always_inline)) bool put_steady(const struct slot_extra *x,
 							     const struct hit *h)
 {
 	uint64_t id = __atomic_load_n(&x->steady, __ATOMIC_RELAXED);
@@ -241,7 +241,7 @@ static inline __attribute__((always_inline)) bool write_and_wake(const struct sl
 /* wake: constant. False: the slot is stale. */
 static inline __attribute__((always_inline)) bool filter_and_write(const struct slot *slot,
 								   uint64_t seq,
-								   const struct extra *x,
+								   const struct slot_extra *x,
 								   const struct hit *h, bool wake)
 {
 	uint32_t contexts, size, program, at;
@@ -278,8 +278,9 @@ static inline __attribute__((always_inline)) bool filter_and_write(const struct 
 	return true;
 }
 
-static __attribute__((noinline)) bool filter_and_wake(const struct slot *slot, uint64_t seq,
-						      const struct extra *x, const struct hit *h)
+static __attribute__((noinline)) bool
+filter_and_wake(const struct slot *slot, uint64_t seq, const struct slot_extra *x,
+		const struct hit *h)
 {
 	return filter_and_write(slot, seq, x, h, true);
 }
@@ -290,7 +291,7 @@ static __attribute__((noinline)) bool filter_and_wake(const struct slot *slot, u
 static __attribute__((noinline)) bool hit_wake(const struct slot *slot, uint64_t seq,
 					       const struct hit *h)
 {
-	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
+	const struct slot_extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
 	uint8_t flags = __atomic_load_n(&slot->flags, __ATOMIC_RELAXED);
 
 	if (flags & SLOT_COUNT)
@@ -306,7 +307,7 @@ static __attribute__((noinline)) bool hit_wake(const struct slot *slot, uint64_t
 static __attribute__((noinline)) bool hit_extra(const struct slot *slot, uint64_t seq,
 						const struct hit *h)
 {
-	const struct extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
+	const struct slot_extra *x = __atomic_load_n(&slot->extra, __ATOMIC_RELAXED);
 
 	return likely(x) && filter_and_write(slot, seq, x, h, false);
 }

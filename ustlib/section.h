@@ -131,7 +131,7 @@ section_event_wake(struct rseq_area *rs, const struct slot *slot, uint64_t seq, 
 		     :
 		     : [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len),
 		       [mapping] "i"(offsetof(struct slot, mapping)),
-		       [bell] "i"(offsetof(struct mapping, bell))
+		       [bell] "i"(offsetof(struct mapped_region, bell))
 		     : SECTION_EVENT_CHANGES
 		     : off, stale, slow, aborted, armed);
 	return SECTION_DONE;

@@ -159,7 +159,7 @@ static bool pause_for(uint64_t us)
  */
 bool slot_wait(const struct slot *slot, uint64_t *began)
 {
-	struct mapping *m = slot->mapping;
+	struct mapped_region *m = slot->mapping;
 	uint64_t most = __atomic_load_n(&m->blocking, __ATOMIC_RELAXED), passed, us;
 	int saved = errno;
 

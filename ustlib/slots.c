@@ -31,11 +31,11 @@ static uint64_t last_seq;                       /* of slots and of steady contex
 
 /* 64 bytes << class; the largest holds TRAIL_PROGRAM_MAX and all contexts */
 #define EXTRA_CLASSES 13
-static struct extra *free_extras[EXTRA_CLASSES];
+static struct slot_extra *free_extras[EXTRA_CLASSES];
 
-static struct extra *extra_alloc(size_t size)
+static struct slot_extra *extra_alloc(size_t size)
 {
-	struct extra *x;
+	struct slot_extra *x;
 	unsigned int class = 0;
 
 	while (class < EXTRA_CLASSES && (size_t)64 << class < size)
@@ -52,7 +52,7 @@ static struct extra *extra_alloc(size_t size)
 	return x;
 }
 
-static void extra_free(struct extra *x)
+static void extra_free(struct slot_extra *x)
 {
 	unsigned int class = 0;
 
@@ -74,7 +74,7 @@ static const char *blob_string(const struct taken_plan *p, uint32_t at)
 }
 
 static bool put_context(const struct taken_plan *p, const struct trail_plan_context *from,
-			struct extra *x)
+			struct slot_extra *x)
 {
 	struct extra_context *to = (struct extra_context *)x->data + x->context_count;
 	uint32_t size = context_size(from->kind);
@@ -106,13 +106,13 @@ enum made { MADE, MADE_NONE, MADE_NOT };
 
 /* The contexts of the region and the program of the slot. */
 static enum made extra_make(const struct taken_plan *p, const struct trail_plan_slot *from,
-			    struct extra **out)
+			    struct slot_extra **out)
 {
 	const struct trail_plan_region *r = &p->regions[from->region];
 	uint64_t contexts = (uint64_t)r->context_count * sizeof(struct extra_context);
 	uint64_t steps = picks(from) ? from->pick_count * sizeof(struct trail_pick_step) : 0;
 	uint8_t *at;
-	struct extra *x;
+	struct slot_extra *x;
 
 	*out = NULL;
 	if (!r->context_count && !from->program_size && !picks(from) &&
@@ -149,7 +149,7 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 	return MADE;
 }
 
-static bool same_extra(const struct extra *a, const struct extra *b)
+static bool same_extra(const struct slot_extra *a, const struct slot_extra *b)
 {
 	if (!a || !b)
 		return a == b;
@@ -223,7 +223,7 @@ static void slots_retire(struct slots *s)
  * What the first instruction of the program tests, if it is a test of 4 or 8 bytes or of a string,
  * and rejects.
  */
-static uint8_t quick_make(const struct extra *x, struct quick *q)
+static uint8_t quick_make(const struct slot_extra *x, struct quick *q)
 {
 	const uint8_t *program =
 		(const uint8_t *)x->data + x->context_count * sizeof(struct extra_context);
@@ -275,10 +275,11 @@ static uint8_t quick_make(const struct extra *x, struct quick *q)
 static bool slot_make(struct slot *s, const struct taken_plan *p,
 		      const struct trail_plan_slot *from, unsigned int lane)
 {
-	struct mapping *m = from->region < p->head->region_count ? p->mapped[from->region] : NULL;
+	bool known = from->region < p->head->region_count;
+	struct mapped_region *m = known ? p->mapped[from->region] : NULL;
 	uint64_t ids = 0;
 	uint32_t header;
-	struct extra *x;
+	struct slot_extra *x;
 
 	if (!m || from->id >= m->switch_count || !from->on ||
 	    (m->mode == TRAIL_MODE_COUNT &&

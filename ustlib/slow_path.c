@@ -10,8 +10,8 @@
 #include "tracer/abi/ring_write.h"
 #include "ustlib/section.h"
 
-static enum section commit_switch(struct rseq_area *rs, struct commit *c, const struct mapping *m,
-				  uint64_t commits)
+static enum section commit_switch(struct rseq_area *rs, struct commit *c,
+				  const struct mapped_region *m, uint64_t commits)
 {
 	struct trail_ring *ring = c->ring;
 	uint64_t k = c->head / m->subbuf_size,
@@ -40,7 +40,7 @@ enum room { ROOM_HERE, ROOM_NEXT, ROOM_NONE };
 static enum room room(const struct slot *slot, struct trail_ring *ring, uint32_t cpu, uint64_t head,
 		      size_t len)
 {
-	struct mapping *m = slot->mapping;
+	struct mapped_region *m = slot->mapping;
 	uint64_t need = TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK, next = head / m->subbuf_size + 1;
 
 	if (need > m->subbuf_size)
@@ -68,7 +68,7 @@ static uint64_t time_after(const struct slot *slot, const uint64_t *own, uint64_
 __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data, size_t len,
 				      int tries)
 {
-	const struct mapping *m = slot->mapping;
+	const struct mapped_region *m = slot->mapping;
 	struct rseq_area *rs = rseq_real();
 	struct commit c = { .on = slot->on, .on_value = slot->on_value };
 	uint64_t began = 0;     /* of the wait for room */

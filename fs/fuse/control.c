@@ -88,7 +88,7 @@ static int apply_value(struct file *f, char *text, struct tr_err *err)
 /* text: len bytes and a NUL. */
 static int apply_text(struct file *f, char *text, size_t len, bool replace)
 {
-	const struct row *r = f->node->row;
+	const struct tree_row *r = f->node->row;
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
 	int rc = check(text, len, r->how, &err);

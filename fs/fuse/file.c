@@ -52,7 +52,7 @@ static bool writes(int flags)
  */
 static int check(const struct node *n, int flags)
 {
-	const struct row *r = n->row;
+	const struct tree_row *r = n->row;
 
 	if (S_ISDIR(r->mode))
 		return 0;
@@ -66,7 +66,7 @@ static int check(const struct node *n, int flags)
 
 static int attach(struct file *f, bool recalled)
 {
-	const struct row *r = f->node->row;
+	const struct tree_row *r = f->node->row;
 
 	if (f->node->slot)
 		return slot_open(f->node->slot);
@@ -130,7 +130,7 @@ static void free_file(struct file *f)
 /* offset: of the read that needs it */
 static int renew(struct file *f, uint64_t offset)
 {
-	const struct row *r = f->node->row;
+	const struct tree_row *r = f->node->row;
 	struct md_buf text = MD_BUF_INIT, old;
 	uint64_t change = r->change ? r->change(f->node) : 0;
 	int rc = r->show(f->node, &f->who, &text);
@@ -433,7 +433,7 @@ int file_flush(struct file *f)
 
 unsigned file_poll(struct file *f, struct fuse_pollhandle *ph)
 {
-	const struct row *r = f->node->row;
+	const struct tree_row *r = f->node->row;
 
 	if (f->waiter && (!r->view || r->view->streams))
 		return waiter_poll(f->waiter, ph);

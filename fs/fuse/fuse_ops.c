@@ -56,7 +56,7 @@ static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
  */
 static double attr_lasts(const struct node *n)
 {
-	const struct row *r = n->row;
+	const struct tree_row *r = n->row;
 
 	if (!n->parent)
 		return 0;

@@ -44,7 +44,7 @@ static int store_contexts(const struct node *n, const struct who *who, const cha
 				    replace, err);
 }
 
-static const struct row rows[] = {
+static const struct tree_row rows[] = {
 	{ .name = "events",
 	  .mode = S_IFREG | 0666,
 	  .show = show_events,
@@ -59,7 +59,7 @@ static const struct row rows[] = {
 	{ 0 }
 };
 
-static bool is_shared(const struct row *r)
+static bool is_shared(const struct tree_row *r)
 {
 	static const char *const names[] = { "enabled", "status", "streams" };
 
@@ -73,7 +73,7 @@ static int find_file(const struct node *dir, const char *name, const struct who 
 		     struct found *found)
 {
 	(void)who;
-	for (const struct row *r = channel_row.rows; r->mode && has_channel(dir); r++) {
+	for (const struct tree_row *r = channel_row.rows; r->mode && has_channel(dir); r++) {
 		if (is_shared(r) && !strcmp(r->name, name)) {
 			found->row = r;
 			return 0;
@@ -85,7 +85,7 @@ static int find_file(const struct node *dir, const char *name, const struct who 
 static void list_files(const struct node *dir, const struct who *who, struct listing *out)
 {
 	(void)who;
-	for (const struct row *r = channel_row.rows; r->mode && has_channel(dir); r++)
+	for (const struct tree_row *r = channel_row.rows; r->mode && has_channel(dir); r++)
 		if (is_shared(r))
 			listing_add(out, r->name, r, 0);
 }
@@ -94,14 +94,14 @@ static void list_files(const struct node *dir, const struct who *who, struct lis
 	[domain] = { .mode = S_IFDIR | 0555, .rows = rows, .find = find_file, \
 		     .list = list_files, .arg = domain }
 
-static const struct row domain_rows[AGENT_DOMAINS] = {
+static const struct tree_row domain_rows[AGENT_DOMAINS] = {
 	DOMAIN_ROW(AGENT_JUL),
 	DOMAIN_ROW(AGENT_LOG4J),
 	DOMAIN_ROW(AGENT_LOG4J2),
 	DOMAIN_ROW(AGENT_PYTHON),
 };
 
-const struct row *agent_row(const char *name)
+const struct tree_row *agent_row(const char *name)
 {
 	for (int i = 0; i < AGENT_DOMAINS; i++)
 		if (!strcmp(agent_domain_name((enum agent_domain)i), name))
@@ -131,6 +131,6 @@ static int show_loggers(const struct node *n, const struct who *who, struct md_b
 	return 0;
 }
 
-const struct row available_agent_rows[] = {
+const struct tree_row available_agent_rows[] = {
 	{ .name = "loggers", .mode = S_IFREG | 0444, .show = show_loggers }, { 0 }
 };

@@ -19,7 +19,7 @@ static int attr(const struct node *n, const struct who *who, struct stat *st)
 	return 0;
 }
 
-static const struct row app_rows[] = {
+static const struct tree_row app_rows[] = {
 	{ .name = "comm", .mode = S_IFREG | 0400, .show = show, .arg = APP_COMM, .attr = attr },
 	{ .name = "uid", .mode = S_IFREG | 0400, .show = show, .arg = APP_UID, .attr = attr },
 	{ .name = "tracepoints",
@@ -32,7 +32,7 @@ static const struct row app_rows[] = {
 	{ 0 }
 };
 
-const struct row app_row = { .mode = S_IFDIR | 0500, .rows = app_rows, .attr = attr };
+const struct tree_row app_row = { .mode = S_IFDIR | 0500, .rows = app_rows, .attr = attr };
 
 int apps_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {

@@ -127,7 +127,7 @@ static const struct view stream_view = {
 	.open = stream_open, .read = stream_read, .close = stream_close, .streams = true,
 };
 
-static const struct row stream_row = { .mode = S_IFREG | 0444, .view = &stream_view };
+static const struct tree_row stream_row = { .mode = S_IFREG | 0444, .view = &stream_view };
 
 static int find_stream(const struct node *dir, const char *name, const struct who *who,
 		       struct found *found)
@@ -153,7 +153,7 @@ static void list_streams(const struct node *dir, const struct who *who, struct l
 	md_buf_deinit(&names);
 }
 
-static const struct row owner_row = { .mode = S_IFDIR | 0555,
+static const struct tree_row owner_row = { .mode = S_IFDIR | 0555,
 				      .find = find_stream,
 				      .list = list_streams };
 
@@ -193,7 +193,7 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 	ERROR_ROW, \
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change }
 
-static const struct row rows[] = {
+static const struct tree_row rows[] = {
 	ROWS_OF_BOTH_DOMAINS,
 #define SETTING(name, kind, ...) SETTING_FILE(name, kind, )
 #include "tracer/session/channel_settings.def"
@@ -201,9 +201,9 @@ static const struct row rows[] = {
 	{ 0 }
 };
 
-const struct row channel_row = { .mode = S_IFDIR | 0777, .rows = rows };
+const struct tree_row channel_row = { .mode = S_IFDIR | 0777, .rows = rows };
 
-static const struct row kernel_rows[] = {
+static const struct tree_row kernel_rows[] = {
 	ROWS_OF_BOTH_DOMAINS,
 #define SETTING(name, kind, ...) SETTING_FILE(name, kind, )
 #define USER_SETTING(name, kind, ...)
@@ -212,9 +212,9 @@ static const struct row kernel_rows[] = {
 	{ 0 }
 };
 
-const struct row kernel_channel_row = { .mode = S_IFDIR | 0777, .rows = kernel_rows };
+const struct tree_row kernel_channel_row = { .mode = S_IFDIR | 0777, .rows = kernel_rows };
 
-static const struct row *row_of(const struct node *dir)
+static const struct tree_row *row_of(const struct node *dir)
 {
 	return domain_of(dir) == DOMAIN_KERNEL ? &kernel_channel_row : &channel_row;
 }

@@ -188,7 +188,7 @@ static const struct view export_view = { .open = export_view_open,
 					 .read = export_view_read,
 					 .close = export_view_close };
 
-const struct row export_rows[] = {
+const struct tree_row export_rows[] = {
 	{ .name = "json",
 	  .mode = S_IFREG | 0444,
 	  .view = &text_view,

@@ -38,7 +38,7 @@ static int show_fields(const struct node *n, const struct who *who, struct md_bu
 			: -EACCES;
 }
 
-static const struct row event_row = { .mode = S_IFREG | 0444, .show = show_fields };
+static const struct tree_row event_row = { .mode = S_IFREG | 0444, .show = show_fields };
 
 static int find_event(const struct node *dir, const char *name, const struct who *who,
 		      struct found *found)
@@ -59,7 +59,7 @@ static void list_events(const struct node *dir, const struct who *who, struct li
 	md_buf_deinit(&names);
 }
 
-static const struct row system_row = { .mode = S_IFDIR | 0555,
+static const struct tree_row system_row = { .mode = S_IFDIR | 0555,
 				       .find = find_event,
 				       .list = list_events };
 
@@ -85,7 +85,7 @@ static void list_systems(const struct node *dir, const struct who *who, struct l
 }
 
 /* Only where it makes a difference */
-static const struct row probes_row = { .mode = S_IFREG | 0444,
+static const struct tree_row probes_row = { .mode = S_IFREG | 0444,
 				       .show = show_list,
 				       .arg = KERNEL_PROBES };
 
@@ -104,7 +104,7 @@ static void list_probes(const struct node *dir, const struct who *who, struct li
 		listing_add(out, "probes", &probes_row, 0);
 }
 
-static const struct row rows[] = {
+static const struct tree_row rows[] = {
 	{ .name = "events", .mode = S_IFDIR | 0555, .find = find_system, .list = list_systems },
 	{ .name = "tracepoints",
 	  .mode = S_IFREG | 0444,
@@ -117,8 +117,8 @@ static const struct row rows[] = {
 };
 
 /* Not `sized`: a stat(2) must not read the formats of all tracepoints. */
-const struct row available_kernel_json_row = { .mode = S_IFREG | 0444, .show = show_all };
+const struct tree_row available_kernel_json_row = { .mode = S_IFREG | 0444, .show = show_all };
 
-const struct row available_kernel_row = {
+const struct tree_row available_kernel_row = {
 	.mode = S_IFDIR | 0555, .rows = rows, .find = find_probes, .list = list_probes
 };

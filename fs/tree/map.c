@@ -52,7 +52,7 @@ static int store_clear(const struct node *n, const struct who *who, const char *
 	return map_clear(n->session, domain_of(n), map_of(n));
 }
 
-static const struct row rows[] = {
+static const struct tree_row rows[] = {
 	{ .name = "rules", .mode = S_IFREG | 0666, .show = show_file, .store = store_rules,
 	  .how = STORE_LIST, .arg = MAP_RULES, .setting = true },
 	{ .name = "values", .mode = S_IFREG | 0444, .show = show_file, .arg = MAP_VALUES },
@@ -67,7 +67,7 @@ static const struct row rows[] = {
 	{ 0 }
 };
 
-const struct row map_row = { .mode = S_IFDIR | 0777, .rows = rows };
+const struct tree_row map_row = { .mode = S_IFDIR | 0777, .rows = rows };
 
 int maps_find(const struct node *dir, const char *name, const struct who *who,
 	      struct found *found)

@@ -166,7 +166,7 @@ static void dispose_all(struct node *dead)
 	}
 }
 
-int node_init(const struct row *root)
+int node_init(const struct tree_row *root)
 {
 	struct found found = { .row = root };
 
@@ -461,7 +461,7 @@ void found_drop(struct found *found)
 	found->slot = NULL;
 }
 
-const struct node *node_up(const struct node *n, const struct row *row)
+const struct node *node_up(const struct node *n, const struct tree_row *row)
 {
 	while (n && n->row != row)
 		n = n->parent;

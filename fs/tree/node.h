@@ -21,7 +21,7 @@
 
 #include "metadata/buf.h"
 
-struct row;
+struct tree_row;
 struct session;
 struct slot;
 struct who;
@@ -32,7 +32,7 @@ struct node {
 	uint64_t id;
 	uint64_t ino;                   /* st_ino */
 	struct node *parent;            /* NULL: the root */
-	const struct row *row;
+	const struct tree_row *row;
 	/* NULL outside sessions; its node and those below have it */
 	struct session *session;
 	struct slot *slot;              /* of a file in trace/: its trace image, else NULL */
@@ -55,7 +55,7 @@ struct node {
  * found_drop.
  */
 struct found {
-	const struct row *row;
+	const struct tree_row *row;
 	struct session *session;
 	struct slot *slot;
 	size_t index;
@@ -70,7 +70,7 @@ struct looker {
 	uint64_t unique;        /* of the request */
 };
 
-int node_init(const struct row *root);
+int node_init(const struct tree_row *root);
 /* Frees all nodes, whatever the kernel still knows. */
 void node_deinit(void);
 /*
@@ -104,7 +104,7 @@ void node_unname(const struct node *parent, const char *name, uint64_t tag);
 /* One node, copied: for use without the table's lock. */
 struct node_name {
 	uint64_t parent;
-	const struct row *row;
+	const struct tree_row *row;
 	size_t size;            /* of this struct with the name, to the next one */
 	char name[];
 };
@@ -122,6 +122,6 @@ void found_drop(struct found *found);
 /* The st_ino that a node of this name has or would have. */
 uint64_t node_ino(const struct node *parent, const char *name, uint64_t salt);
 /* The nearest of n and the nodes above it that stands for this row, or NULL. */
-const struct node *node_up(const struct node *n, const struct row *row);
+const struct node *node_up(const struct node *n, const struct tree_row *row);
 
 #endif

@@ -214,7 +214,7 @@ static int sessions_attr(const struct node *n, const struct who *who, struct sta
 	return 0;
 }
 
-static const struct row available_user_rows[] = {
+static const struct tree_row available_user_rows[] = {
 	{ .name = "tracepoints",
 	  .mode = S_IFREG | 0444,
 	  .show = show_tracepoints,
@@ -229,7 +229,7 @@ static const struct row available_user_rows[] = {
 	{ .name = domain, .mode = S_IFDIR | 0555, .rows = available_agent_rows, .arg = which }, \
 	{ .name = domain ".json", .mode = S_IFREG | 0444, .show = show_loggers, .arg = which }
 
-static const struct row available_rows[] = {
+static const struct tree_row available_rows[] = {
 	{ .name = "user", .mode = S_IFDIR | 0555, .rows = available_user_rows },
 	{ .name = "user.json", .mode = S_IFREG | 0444, .show = show_user, .sized = true },
 	AGENT_ROW("jul", AGENT_JUL),
@@ -267,7 +267,7 @@ static void list_available(const struct node *dir, const struct who *who, struct
 	listing_add(out, "kernel.json", &available_kernel_json_row, 0);
 }
 
-static const struct row root_rows[] = {
+static const struct tree_row root_rows[] = {
 #ifdef OTHER_ROWS       /* a build for tests: the daemon of another version has other rows */
 	{ .name = "another", .mode = S_IFREG | 0444, .show = show_readme },
 	{ .name = "apps", .mode = S_IFDIR | 0555, .find = apps_find, .list = apps_each },
@@ -306,4 +306,4 @@ static const struct row root_rows[] = {
 	{ 0 }
 };
 
-const struct row root_row = { .mode = S_IFDIR | 0755, .rows = root_rows };
+const struct tree_row root_row = { .mode = S_IFDIR | 0755, .rows = root_rows };

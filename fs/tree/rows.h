@@ -38,25 +38,25 @@ void schema_print(struct md_buf *out);
 void root_changed(void);
 
 /* apps.c, for the directory apps/. */
-extern const struct row app_row;
+extern const struct tree_row app_row;
 int apps_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
 void apps_each(const struct node *dir, const struct who *who, struct listing *out);
 
 /* channel.c, for user/ and kernel/ of a session. */
-extern const struct row channel_row, kernel_channel_row;
+extern const struct tree_row channel_row, kernel_channel_row;
 /* session.c: kernel/, by which the rows below know their domain; user/, for session_config.c. */
-extern const struct row kernel_row, user_row;
+extern const struct tree_row kernel_row, user_row;
 /* 0, or why this user may not change things in this domain. */
 int domain_refuses(const struct node *n, const struct who *who, struct tr_err *err);
 /* agent.c: the directory of a session for this domain of agents; NULL: there is none. */
-const struct row *agent_row(const char *name);
+const struct tree_row *agent_row(const char *name);
 void agents_list(struct listing *out);
 /* The channel of the domain of agents that n is or is in; NULL: n is in none. */
 const char *agent_channel_of(const struct node *n);
 /* available/jul/ and so on; the argument of the row with these is the domain. */
-extern const struct row available_agent_rows[];
+extern const struct tree_row available_agent_rows[];
 /* kernel.c: available/kernel/. */
-extern const struct row available_kernel_row, available_kernel_json_row;
+extern const struct tree_row available_kernel_row, available_kernel_json_row;
 int channels_find(const struct node *dir, const char *name, const struct who *who,
 		  struct found *found);
 void channels_each(const struct node *dir, const struct who *who, struct listing *out);
@@ -67,7 +67,7 @@ int channels_remove(const struct node *dir, const char *name, const struct who *
 /* channel.c: the domain that n is in. */
 enum domain domain_of(const struct node *n);
 /* map.c, for maps/ of user/ and kernel/. */
-extern const struct row map_row;
+extern const struct tree_row map_row;
 int maps_find(const struct node *dir, const char *name, const struct who *who,
 	      struct found *found);
 void maps_each(const struct node *dir, const struct who *who, struct listing *out);
@@ -87,7 +87,7 @@ int contexts_write(const struct node *n, const struct who *who, const char *text
 		   struct tr_err *err);
 
 /* trigger.c, for triggers/. */
-extern const struct row trigger_row;
+extern const struct tree_row trigger_row;
 int triggers_find(const struct node *dir, const char *name, const struct who *who,
 		  struct found *found);
 void triggers_each(const struct node *dir, const struct who *who, struct listing *out);
@@ -101,7 +101,7 @@ int trigger_node_chmod(const struct node *n, mode_t mode);
 int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid);
 
 /* export.c: what is in export/. */
-extern const struct row export_rows[];
+extern const struct tree_row export_rows[];
 /*
  * Frees files that only stat(2) has made, after two seconds; returns when to be called again, or
  * -1: never. Any thread.
@@ -112,7 +112,7 @@ extern const struct view text_view, pipe_view, otlp_view;
 int text_attr(const struct node *n, const struct who *who, struct stat *st);
 
 /* session.c: a directory in snapshots/. Its tag is the time it was made. */
-extern const struct row snapshot_row;
+extern const struct tree_row snapshot_row;
 /* session.c: a number that grows with each change of the session's state. */
 uint64_t session_change(const struct node *n);
 

@@ -227,7 +227,7 @@ static int snapshot_attr(const struct node *n, const struct who *who, struct sta
 	return 0;
 }
 
-const struct row snapshot_row = {
+const struct tree_row snapshot_row = {
 	.mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list, .attr = snapshot_attr
 };
 
@@ -304,18 +304,18 @@ static int write_track(const struct node *n, const struct who *who, const char *
 	{ .name = "channels", .mode = S_IFDIR | 0777, .find = channels_find,                  \
 	  .list = channels_each, .make = channels_make, .remove = channels_remove }
 
-static const struct row track_rows[] = {
+static const struct tree_row track_rows[] = {
 	TRACK_ROW("vpid", TRACK_VPID),
 	TRACK_ROW("vuid", TRACK_VUID),
 	TRACK_ROW("vgid", TRACK_VGID),
 	{ 0 }
 };
 
-static const struct row user_rows[] = { DOMAIN_ROWS(DOMAIN_USER, track_rows), { 0 } };
+static const struct tree_row user_rows[] = { DOMAIN_ROWS(DOMAIN_USER, track_rows), { 0 } };
 
-const struct row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows };
+const struct tree_row user_row = { .name = "user", .mode = S_IFDIR | 0555, .rows = user_rows };
 
-static const struct row kernel_track_rows[] = {
+static const struct tree_row kernel_track_rows[] = {
 	TRACK_ROW("pid", TRACK_PID),
 	TRACK_ROW("vpid", TRACK_KERNEL_VPID),
 	TRACK_ROW("uid", TRACK_KERNEL_UID),
@@ -325,12 +325,14 @@ static const struct row kernel_track_rows[] = {
 	{ 0 }
 };
 
-static const struct row kernel_rows[] = { DOMAIN_ROWS(DOMAIN_KERNEL, kernel_track_rows), { 0 } };
+static const struct tree_row kernel_rows[] = {
+	DOMAIN_ROWS(DOMAIN_KERNEL, kernel_track_rows), { 0 }
+};
 
-const struct row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
+const struct tree_row kernel_row = { .mode = S_IFDIR | 0555, .rows = kernel_rows };
 
 /* The chunks that rotations have moved away, as they are in the output directory. */
-static const struct row archives_row = { .mode = S_IFDIR | 0555,
+static const struct tree_row archives_row = { .mode = S_IFDIR | 0555,
 				  .find = tracedir_find,
 				  .list = tracedir_list,
 				  .arg = TRACEDIR_ARCHIVES };
@@ -360,7 +362,7 @@ static void list_domains(const struct node *dir, const struct who *who, struct l
 	agents_list(out);
 }
 
-static const struct row session_rows[] = {
+static const struct tree_row session_rows[] = {
 	{ .name = "control",
 	  .mode = S_IFREG | 0666,
 	  .show = show_verbs,
@@ -407,6 +409,6 @@ static const struct row session_rows[] = {
 	{ 0 }
 };
 
-const struct row session_row = {
+const struct tree_row session_row = {
 	.mode = S_IFDIR | 07777, .rows = session_rows, .find = find_domain, .list = list_domains
 };

@@ -43,7 +43,7 @@ struct place {
 	size_t depth;
 };
 
-static struct node *descend(struct place *p, struct session *s, const struct row *row,
+static struct node *descend(struct place *p, struct session *s, const struct tree_row *row,
 			    const char *name)
 {
 	struct node *n =
@@ -65,7 +65,7 @@ static void leave(struct place *p, size_t depth)
 		free(p->nodes[--p->depth]);
 }
 
-static const struct row *row_of(const struct section *sec)
+static const struct tree_row *row_of(const struct section *sec)
 {
 	if (!sec->of_domain)
 		return &session_row;
@@ -102,7 +102,7 @@ static void put_chosen(const char *text, struct md_buf *out)
 static int show_setting(const struct node *n, const struct who *who, const char *prefix,
 			struct md_buf *out)
 {
-	const struct row *r = n->row;
+	const struct tree_row *r = n->row;
 	struct md_buf text = MD_BUF_INIT;
 	const char *line;
 	int rc = r->save ? r->save(n, who, &text) : r->show(n, who, &text);
@@ -134,7 +134,7 @@ static int show_settings(struct place *p, const struct who *who, const char *pre
 	char below[64];
 	int rc = 0;
 
-	for (const struct row *r = dir->row->rows; r && r->mode && !rc; r++) {
+	for (const struct tree_row *r = dir->row->rows; r && r->mode && !rc; r++) {
 		const struct node *n = r->setting ? descend(p, dir->session, r, r->name) : dir;
 
 		if (!n)
@@ -281,7 +281,7 @@ static int store_list(struct config *c, struct tr_err *err)
 
 static int no_setting(const struct config *c, const char *key, struct tr_err *err)
 {
-	const struct row *rows = row_of(c->section)->rows;
+	const struct tree_row *rows = row_of(c->section)->rows;
 	const char *names[KEYS_MOST], *near;
 	size_t n = 0;
 
@@ -304,7 +304,7 @@ static int no_setting(const struct config *c, const char *key, struct tr_err *er
 static int find_setting(const struct config *c, struct place *p, const char *key,
 			struct tr_err *err)
 {
-	const struct row *r = p->nodes[p->depth - 1]->row->rows;
+	const struct tree_row *r = p->nodes[p->depth - 1]->row->rows;
 	size_t n = strcspn(key, "/");
 
 	while (r && r->mode &&

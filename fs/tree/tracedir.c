@@ -47,7 +47,7 @@ static struct {
 	.slots = TAILQ_HEAD_INITIALIZER(trace.slots),
 };
 
-static const struct row dir_row, file_row;
+static const struct tree_row dir_row, file_row;
 
 void slot_put(struct slot *s)
 {
@@ -447,7 +447,7 @@ static int file_attr(const struct node *n, const struct who *who, struct stat *s
 	return 0;
 }
 
-static const struct row dir_row = { .mode = S_IFDIR | 0555,
+static const struct tree_row dir_row = { .mode = S_IFDIR | 0555,
 				    .find = tracedir_find,
 				    .list = tracedir_list };
-static const struct row file_row = { .mode = S_IFREG | 0444, .attr = file_attr };
+static const struct tree_row file_row = { .mode = S_IFREG | 0444, .attr = file_attr };

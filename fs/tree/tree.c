@@ -9,7 +9,7 @@
 
 #define PERMISSIONS 07777
 
-void listing_add(struct listing *l, const char *name, const struct row *row, uint64_t salt)
+void listing_add(struct listing *l, const char *name, const struct tree_row *row, uint64_t salt)
 {
 	struct entry e = { .ino = node_ino(l->dir, name, salt),
 			   .mode = row->mode,
@@ -30,7 +30,7 @@ const char *names_next(struct md_buf *names, const char *p)
 	return p < end ? p : NULL;
 }
 
-void listing_add_all(struct listing *l, struct md_buf *names, const struct row *row)
+void listing_add_all(struct listing *l, struct md_buf *names, const struct tree_row *row)
 {
 	for (const char *p = names_next(names, NULL); p; p = names_next(names, p))
 		listing_add(l, p, row, 0);
@@ -73,7 +73,7 @@ bool tree_gone(const struct node *n)
 	return info.gone;
 }
 
-static const struct row *fixed_row(const struct row *rows, const char *name)
+static const struct tree_row *fixed_row(const struct tree_row *rows, const char *name)
 {
 	for (; rows && rows->mode; rows++)
 		if (!strcmp(rows->name, name))
@@ -96,7 +96,7 @@ int tree_list(const struct node *dir, const struct who *who, struct listing *out
 	*out = (struct listing){ .dir = dir };
 	if (tree_gone(dir))
 		return 0;
-	for (const struct row *r = dir->row->rows; r && r->mode; r++)
+	for (const struct tree_row *r = dir->row->rows; r && r->mode; r++)
 		listing_add(out, r->name, r, 0);
 	if (dir->row->list)
 		dir->row->list(dir, who, out);

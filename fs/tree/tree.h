@@ -108,12 +108,12 @@ struct view {
 
 struct listing;
 
-struct row {
+struct tree_row {
 	/* NULL: names are given by find and list of the row above */
 	const char *name;
 	mode_t mode;
 	/* directory: what is always there, ended by a row without mode */
-	const struct row *rows;
+	const struct tree_row *rows;
 	int (*find)(const struct node *dir, const char *name, const struct who *who,
 		    struct found *found);
 	void (*list)(const struct node *dir, const struct who *who, struct listing *out);
@@ -140,7 +140,7 @@ struct row {
 	int arg;                        /* for functions that serve several rows */
 };
 
-extern const struct row root_row, session_row;
+extern const struct tree_row root_row, session_row;
 
 /* What a directory holds, at one moment. */
 struct entry {
@@ -155,8 +155,8 @@ struct listing {
 	struct md_buf entries;  /* struct entry each */
 };
 
-void listing_add(struct listing *l, const char *name, const struct row *row, uint64_t salt);
-void listing_add_all(struct listing *l, struct md_buf *names, const struct row *row);
+void listing_add(struct listing *l, const char *name, const struct tree_row *row, uint64_t salt);
+void listing_add_all(struct listing *l, struct md_buf *names, const struct tree_row *row);
 size_t listing_count(const struct listing *l);
 const struct entry *listing_at(const struct listing *l, size_t i, const char **name);
 void listing_deinit(struct listing *l);

@@ -140,7 +140,7 @@ int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid)
 
 /* ---- rows ---- */
 
-static const struct row trigger_rows[] = {
+static const struct tree_row trigger_rows[] = {
 	{ .name = "condition", .mode = S_IFREG | 0666, .show = show_file, .store = store_file,
 	  .how = STORE_LINES, .attr = trigger_attr, .arg = TRIGGER_CONDITION },
 	{ .name = "actions", .mode = S_IFREG | 0666, .show = show_file, .store = store_file,
@@ -159,7 +159,7 @@ static const struct row trigger_rows[] = {
 	{ 0 }
 };
 
-const struct row trigger_row = {
+const struct tree_row trigger_row = {
 	.mode = S_IFDIR | 07777, .rows = trigger_rows, .attr = trigger_attr,
 };
 

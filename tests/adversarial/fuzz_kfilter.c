@@ -218,7 +218,7 @@ static void try_quick(const struct md_buf *program, const uint8_t *record, uint3
 		      const char *shown)
 {
 	struct filter_value v = { 0 };
-	struct quick q;
+	struct quick_filter q;
 	bool outcome;
 
 	if (!program->len)

@@ -87,11 +87,11 @@ static void print_span(const struct stats *st, struct rows *r)
 
 /* ---- events ---- */
 
-struct event_row { enum domain domain; const char *name; uint64_t count; };
+struct row { enum domain domain; const char *name; uint64_t count; };
 
 static int compare_names(const void *a, const void *b)
 {
-	const struct event_row *x = a, *y = b;
+	const struct row *x = a, *y = b;
 	int c = compare_numbers(x->domain, y->domain);
 
 	return c ? c : strcmp(x->name, y->name);
@@ -99,16 +99,16 @@ static int compare_names(const void *a, const void *b)
 
 static int compare_counts(const void *a, const void *b)
 {
-	const struct event_row *x = a, *y = b;
+	const struct row *x = a, *y = b;
 	int c = compare_numbers(y->count, x->count);
 
 	return c ? c : compare_names(a, b);
 }
 
 /* The events of all streams, each name of a domain once. Free the array; NULL: no memory. */
-static struct event_row *take_rows(const struct tally *t, size_t *count)
+static struct row *take_rows(const struct tally *t, size_t *count)
 {
-	struct event_row *rows;
+	struct row *rows;
 	size_t n = 0, used = 0;
 
 	for (size_t i = 0; i < t->count; i++)
@@ -119,7 +119,7 @@ static struct event_row *take_rows(const struct tally *t, size_t *count)
 			const struct tally_event *e = &t->streams[i].events[id];
 
 			if (e->count)
-				rows[j++] = (struct event_row){ t->streams[i].domain,
+				rows[j++] = (struct row){ t->streams[i].domain,
 								e->class->name, e->count };
 			used = j;
 		}
@@ -141,7 +141,7 @@ static int print_events(const struct stats *st, struct rows *r)
 {
 	char heading[HEADING_MAX];
 	size_t count;
-	struct event_row *rows = take_rows(&st->tally, &count);
+	struct row *rows = take_rows(&st->tally, &count);
 
 	if (!rows)
 		return -ENOMEM;
@@ -166,7 +166,8 @@ static int print_events(const struct stats *st, struct rows *r)
 
 static int compare_processes(const void *a, const void *b)
 {
-	const struct process *x = *(struct process *const *)a, *y = *(struct process *const *)b;
+	const struct process_tally *x = *(struct process_tally *const *)a;
+	const struct process_tally *y = *(struct process_tally *const *)b;
 	int c = compare_numbers(y->events, x->events);
 
 	return c ? c : compare_numbers((uintptr_t)x, (uintptr_t)y);
@@ -175,7 +176,7 @@ static int compare_processes(const void *a, const void *b)
 /*
  * `others` are those that the table had no room for. The bar is of n; most 0: there is none.
  */
-static void put_process(const struct process *p, bool others, uint64_t n, uint64_t most,
+static void put_process(const struct process_tally *p, bool others, uint64_t n, uint64_t most,
 			struct rows *r)
 {
 	cell_number(r, "pid", 8, !others && p->pid >= 0, (uint64_t)p->pid);
@@ -188,7 +189,7 @@ static void put_process(const struct process *p, bool others, uint64_t n, uint64
 static int print_processes(const struct stats *st, struct rows *r)
 {
 	const struct tally *t = &st->tally;
-	const struct process **rows = calloc(t->process_count + 1, sizeof(struct process *));
+	const struct process_tally **rows = calloc(t->process_count + 1, sizeof(*rows));
 	char heading[HEADING_MAX];
 	uint32_t n = 0;
 
@@ -200,7 +201,7 @@ static int print_processes(const struct stats *st, struct rows *r)
 	for (uint32_t i = 0; i < t->process_count; i++)
 		if (t->processes[i].events)
 			rows[n++] = &t->processes[i];
-	qsort(rows, n, sizeof(struct process *), compare_processes);
+	qsort(rows, n, sizeof(struct process_tally *), compare_processes);
 	for (uint32_t i = 0; i < n; i++) {
 		bool others = rows[i] == t->processes;
 

@@ -49,14 +49,14 @@ void tally_sum(struct tally *t)
 	}
 }
 
-static bool is_same_process(const struct process *a, const struct process *b)
+static bool is_same_process(const struct process_tally *a, const struct process_tally *b)
 {
 	return a->domain == b->domain && a->pid == b->pid && a->tid == b->tid &&
 	       a->named == b->named && !strcmp(a->name, b->name);
 }
 
 /* The index of this process; 0: there is no room. */
-static uint32_t find_process(struct tally *t, const struct process *p)
+static uint32_t find_process(struct tally *t, const struct process_tally *p)
 {
 	uint64_t h = hash_string(HASH_START, p->name);
 	uint32_t i, steps = 0;
@@ -77,10 +77,10 @@ static uint32_t find_process(struct tally *t, const struct process *p)
 	return t->process_count++;
 }
 
-/* The name of the event's process: what struct process has room for; "": it has none. */
+/* The name of the event's process: what struct process_tally has room for; "": it has none. */
 static const char *name_of(const struct tally_stream *s, const struct md_occurrence *o, size_t *n)
 {
-	const size_t most = sizeof(((struct process *)0)->name) - 1;
+	const size_t most = sizeof(((struct process_tally *)0)->name) - 1;
 	struct md_value v;
 	const char *name;
 
@@ -93,7 +93,7 @@ static const char *name_of(const struct tally_stream *s, const struct md_occurre
 }
 
 bool tally_same_name(const struct tally_stream *s, const struct md_occurrence *o,
-		     const struct process *p)
+		     const struct process_tally *p)
 {
 	size_t n;
 	const char *name = name_of(s, o, &n);
@@ -103,7 +103,7 @@ bool tally_same_name(const struct tally_stream *s, const struct md_occurrence *o
 
 void tally_new_process(struct tally *t, struct tally_stream *s, const struct md_occurrence *o)
 {
-	struct process p = { .domain = s->domain, .pid = -1, .tid = -1 };
+	struct process_tally p = { .domain = s->domain, .pid = -1, .tid = -1 };
 	const char *name;
 	uint64_t number;
 	size_t n;
@@ -135,7 +135,7 @@ static void find_contexts(struct tally_stream *s)
 	if (t->kind != MD_STRING && !(t->element && md_type_is_text(t->element)))
 		s->name = (struct md_route){ 0 };
 	else if (t->kind == MD_ARRAY && !s->name.count &&
-		 t->count < sizeof(((struct process *)0)->name))
+		 t->count < sizeof(((struct process_tally *)0)->name))
 		s->name_size = t->count;
 }
 
@@ -149,8 +149,8 @@ void tally_add(struct tally *t, const struct stream *stream)
 	find_contexts(s);
 	s->varies = s->pid.type || s->tid.type || s->name.type;
 	if (stream->trace->pid) {
-		struct process p = { .domain = s->domain, .pid = stream->trace->pid, .tid = -1,
-				     .named = true };
+		struct process_tally p = { .domain = s->domain, .pid = stream->trace->pid,
+					   .tid = -1, .named = true };
 
 		strncpy(p.name, stream->trace->comm, sizeof(p.name) - 1);
 		s->process = find_process(t, &p);

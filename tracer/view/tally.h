@@ -18,7 +18,7 @@
 #define TALLY_PROCESSES 4096u   /* more processes are counted together */
 #define TALLY_NO_PROCESS UINT32_MAX
 
-struct process {
+struct process_tally {
 	enum domain domain;
 	int64_t pid, tid;       /* -1: not known; tid only if pid is not known */
 	bool named;
@@ -50,7 +50,7 @@ struct tally_stream {
 struct tally {
 	struct tally_stream *streams;
 	size_t count;
-	struct process *processes;      /* [0] has those that have no room */
+	struct process_tally *processes;      /* [0] has those that have no room */
 	uint32_t process_count;
 	uint32_t *slots;                /* hash table of indices in processes; 0: free */
 	uint64_t events, first, last;   /* of all streams; set by tally_sum */
@@ -69,13 +69,13 @@ struct tally_event *tally_new_event(struct tally_stream *s, const struct md_even
 void tally_new_process(struct tally *t, struct tally_stream *s, const struct md_occurrence *o);
 /* Whether the event has the name of the process, for a name at any place. */
 bool tally_same_name(const struct tally_stream *s, const struct md_occurrence *o,
-		     const struct process *p);
+		     const struct process_tally *p);
 
 /* Whether the event is of the process of the event before it. */
 static inline bool tally_same_process(const struct tally *t, const struct tally_stream *s,
 				      const struct md_occurrence *o)
 {
-	const struct process *p = &t->processes[s->process];
+	const struct process_tally *p = &t->processes[s->process];
 	/* Without a number, the name alone is compared below. */
 	const struct md_route *number = s->pid.type ? &s->pid : &s->tid;
 	uint64_t n;

@@ -372,7 +372,7 @@ static size_t put_other(const struct extra_context *c, uint8_t *at, size_t room,
 	return 8;
 }
 
-size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip)
+size_t context_put(const struct slot_extra *x, uint8_t *at, size_t room, const void *ip)
 {
 	uint32_t count = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
 	const struct extra_context *list = (const struct extra_context *)x->data;
@@ -381,7 +381,7 @@ size_t context_put(const struct extra *x, uint8_t *at, size_t room, const void *
 	if (count > TRAIL_CONTEXT_MAX || count * sizeof(*list) > x->capacity)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
-		/* A copy: the list may change under us, see struct extra. */
+		/* A copy: the list may change under us, see struct slot_extra. */
 		struct extra_context c = *(const volatile struct extra_context *)&list[i];
 
 		n = c.kind < TRAIL_CONTEXT_KINDS ? sizes[c.kind] : 0;
@@ -407,7 +407,7 @@ bool context_is_steady(uint32_t kind)
 	       kind != TRAIL_CONTEXT_APP;
 }
 
-bool context_refill(const struct extra *x, const void *ip)
+bool context_refill(const struct slot_extra *x, const void *ip)
 {
 	struct context_block *b = &context_block;
 	uint32_t size = __atomic_load_n(&x->context_size, __ATOMIC_RELAXED);

@@ -23,7 +23,7 @@ struct extra_context {
 	uint64_t config;                /* PERF */
 };
 
-struct extra {
+struct slot_extra {
 	uint32_t capacity;              /* bytes after this header; constant */
 	uint32_t context_count;
 	uint32_t context_size;          /* bytes in an event; UINT32_MAX if that differs */
@@ -31,7 +31,7 @@ struct extra {
 	uint32_t pick_count;
 	/* not 0: the contexts stay the same for a thread until context_changed(); unique */
 	trail_u64 steady;
-	struct extra *next;             /* in the list of free ones */
+	struct slot_extra *next;             /* in the list of free ones */
 	/* struct extra_context[context_count], the program, struct trail_pick_step[pick_count] */
 	uint64_t data[];
 };
@@ -59,7 +59,7 @@ struct context_page {
 };
 extern TRAIL_HIDDEN struct context_page context_page;
 /* Fills the block; false if the contexts cannot be read in this way. */
-bool TRAIL_HIDDEN context_refill(const struct extra *x, const void *ip);
+bool TRAIL_HIDDEN context_refill(const struct slot_extra *x, const void *ip);
 extern TRAIL_HIDDEN bool context_may_block;     /* TRAIL_ALLOW_BLOCKING */
 /* Bytes of the kind's value in an event; 0: no such kind; UINT32_MAX: differs. */
 uint32_t TRAIL_HIDDEN context_size(uint32_t kind);
@@ -69,7 +69,8 @@ bool TRAIL_HIDDEN context_is_steady(uint32_t kind);
  * Writes the contexts of x to `at` (room bytes). Returns their size; 0 if there is not enough room.
  * Async-signal-safe.
  */
-size_t TRAIL_HIDDEN context_put(const struct extra *x, uint8_t *at, size_t room, const void *ip);
+size_t TRAIL_HIDDEN context_put(const struct slot_extra *x, uint8_t *at, size_t room,
+				const void *ip);
 struct filter_value;
 /* for filters */
 bool TRAIL_HIDDEN context_value(void *ip, uint32_t kind, const char *name,

@@ -36,9 +36,9 @@ static uint64_t read_slowly(const uint8_t *p, uint64_t at, const struct step *s)
 static void check_int(const uint8_t *data, struct step s, uint64_t at, struct md_buf *out)
 {
 	struct step steps[] = { s, { .code = STEP_END } };
-	struct layout l = { .steps = steps };
+	struct trace_layout l = { .steps = steps };
 	uint64_t slot = 0, v = 0, wanted = read_slowly(data, at, &s);
-	struct run r = { .layout = &l, .bits = { .data = data, .at = at, .end = 8 * BYTES },
+	struct packet_run r = { .layout = &l, .bits = { .data = data, .at = at, .end = 8 * BYTES },
 			 .out = out, .slots = &slot };
 
 	md_buf_reset(out);

@@ -185,7 +185,7 @@ static const char source[] =
 /* Reads a file whose bytes were changed in `rounds` places, and looks addresses up. */
 static void spoil(const char *path, char *bytes, size_t size, int rounds)
 {
-	struct object o = { .path = (char *)(uintptr_t)path, .shown = strrchr(path, '/') + 1 };
+	struct code_object o = { .path = (char *)(uintptr_t)path, .shown = strrchr(path, '/') + 1 };
 	char saved[16];
 	uint64_t offset;
 	FILE *f;

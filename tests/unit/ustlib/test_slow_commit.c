@@ -45,7 +45,7 @@ extern const struct rseq_section __start___rseq_cs[], __stop___rseq_cs[];
 static const uint8_t last_stores[] = { 0x49, 0x89, 0x41, 0x08, 0x4d, 0x89, 0x11 };
 
 static struct slot slot;
-static struct mapping mapping;
+static struct mapped_region mapping;
 static uint8_t on = 1;
 static struct trail_ring *interrupted;
 static uint64_t cut_ts, cut_head;       /* where a reader may cut a packet in the meantime */
@@ -107,7 +107,7 @@ static bool begin(void)
 	interrupted = NULL;
 	traps = 0;
 	attempt = SECTION_DONE;
-	mapping = (struct mapping){
+	mapping = (struct mapped_region){
 		.base = rings, .subbuf_size = SUBBUF, .subbuf_count = COUNT, .ring_count = CPUS,
 		.ring_stride = STRIDE, .data_offset = DATA, .mode = TRAIL_MODE_OVERWRITE,
 		.kind = TRAIL_RINGS_CPU,

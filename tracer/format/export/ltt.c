@@ -290,7 +290,7 @@ static void add_facilities(struct ltt *t)
 
 	add_text(t, "eventdefs/core.xml", ltt_core, strlen(ltt_core));
 	for (uint32_t i = 1; !t->m.err && i < t->ids.count; i++) {
-		struct ltt_facility *f = t->ids.list[i];
+		struct ltt_facility_text *f = t->ids.list[i];
 		uint32_t values[] = { 0, i, sizeof(int), sizeof(long), sizeof(void *),
 				      sizeof(size_t), 0 };
 

@@ -26,7 +26,7 @@ int ltt_export_open(struct session *s, struct export_files **out);
 #define LTT_IDS 256u            /* of facilities; of events in one */
 
 /* Events of one provider, or of the kernel, with the same contexts. */
-struct ltt_facility {
+struct ltt_facility_text {
 	char *name;             /* owned */
 	char *prefix, *context; /* the names of its events begin so; XML of the contexts; owned */
 	struct md_buf events;   /* XML */
@@ -44,7 +44,7 @@ struct ltt_shape {
 };
 
 struct ltt_ids {
-	struct ltt_facility *list[LTT_IDS];     /* from 1 on */
+	struct ltt_facility_text *list[LTT_IDS];     /* from 1 on */
 	uint32_t count;         /* the first id that is not used */
 	void *shapes;           /* tree of struct ltt_shape; owned (tsearch) */
 	const struct ltt_shape *last;
@@ -54,7 +54,7 @@ struct ltt_ids {
 /* The ids of the row's event, new ones if need be. NULL: *err says why. */
 const struct ltt_shape *ltt_ids_of(struct ltt_ids *ids, const struct row *r, int *err);
 /* Appends the definition and sets the checksum. */
-void ltt_facility_print(struct ltt_facility *f, struct md_buf *out);
+void ltt_facility_print(struct ltt_facility_text *f, struct md_buf *out);
 void ltt_ids_deinit(struct ltt_ids *ids);
 
 /* ---- ltt_xml.c ---- */

@@ -28,7 +28,7 @@ static int compare_shapes(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-static void free_facility(struct ltt_facility *f)
+static void free_facility(struct ltt_facility_text *f)
 {
 	free(f->name);
 	free(f->prefix);
@@ -51,10 +51,10 @@ static char *make_name(const char *prefix)
 	return name;
 }
 
-static struct ltt_facility *add_facility(struct ltt_ids *ids, const char *prefix, size_t n,
+static struct ltt_facility_text *add_facility(struct ltt_ids *ids, const char *prefix, size_t n,
 					 int *err)
 {
-	struct ltt_facility *f;
+	struct ltt_facility_text *f;
 
 	if (ids->count >= LTT_IDS) {
 		*err = -EOVERFLOW;
@@ -76,7 +76,7 @@ static struct ltt_facility *add_facility(struct ltt_ids *ids, const char *prefix
 }
 
 /* The event of this definition; -1: there is none. */
-static int find_event(const struct ltt_facility *f, const struct md_buf *text)
+static int find_event(const struct ltt_facility_text *f, const struct md_buf *text)
 {
 	for (uint32_t i = 0; i < f->count; i++)
 		if (f->begin[i + 1] - f->begin[i] == text->len &&
@@ -89,7 +89,7 @@ static int find_event(const struct ltt_facility *f, const struct md_buf *text)
 static int set_ids(struct ltt_ids *ids, struct ltt_shape *s, size_t n)
 {
 	const char *name = md_buf_str(&ids->name);
-	struct ltt_facility *f = NULL;
+	struct ltt_facility_text *f = NULL;
 	int event = -1, err = 0;
 
 	for (uint32_t i = 1; i < ids->count && event < 0; i++) {
@@ -171,7 +171,7 @@ const struct ltt_shape *ltt_ids_of(struct ltt_ids *ids, const struct row *r, int
 	return ids->last = s;
 }
 
-void ltt_facility_print(struct ltt_facility *f, struct md_buf *out)
+void ltt_facility_print(struct ltt_facility_text *f, struct md_buf *out)
 {
 	size_t begin = out->len, n = strlen(f->name);
 

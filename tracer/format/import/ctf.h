@@ -35,7 +35,7 @@ struct ctf_class {              /* a stream class */
 
 struct ctf_trace {
 	const struct import *im;
-	struct layout layout;
+	struct trace_layout layout;
 	struct ctf_class *classes;
 	uint32_t class_count;
 	bool has_uuid;
@@ -70,7 +70,7 @@ struct ctf_packet {
 	unsigned int compression;       /* MD_COMPRESSION_… */
 	uint64_t start;         /* of its first event, bits */
 	uint32_t cpu;
-	struct run r;           /* slots: owned */
+	struct packet_run r;           /* slots: owned */
 	struct md_buf context;  /* what each event has of it, if the class shows it; owned */
 };
 
@@ -92,7 +92,7 @@ int ctf_find_sum(uint64_t scheme, const struct import_file *f, uint64_t from, ui
 bool ctf_is_same_sum(const struct ctf_sum *wanted, const struct ctf_sum *found);
 
 /* ns since the epoch. False: before it, or too late for 63 bits. */
-bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns);
+bool ctf_time(const struct packet_run *r, uint64_t cycles, uint64_t *ns);
 /* ctf_model.c: fills t and md from c->t. 0 or -errno with a sentence. */
 int ctf_fill_model(struct compiler *c, struct ctf_trace *t, struct md_trace *md);
 /* NULL: no event has this id. */

@@ -19,7 +19,7 @@
 #define CONTEXT_MAX 65536u      /* bytes of a packet context that is shown */
 #define EVENT_MAX (UINT64_C(64) << 20)  /* bytes of one event */
 
-bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns)
+bool ctf_time(const struct packet_run *r, uint64_t cycles, uint64_t *ns)
 {
 	int64_t base = r->clock ? r->clock->base : 0, sum;
 	uint64_t freq = r->clock ? r->clock->freq : 1000000000;
@@ -38,7 +38,7 @@ bool ctf_time(const struct run *r, uint64_t cycles, uint64_t *ns)
 }
 
 /* CTF 2 has a class without an id as the number 0. */
-static const struct ctf_class *find_class(const struct ctf_trace *t, const struct run *r)
+static const struct ctf_class *find_class(const struct ctf_trace *t, const struct packet_run *r)
 {
 	bool known = r->have & 1u << ROLE_STREAM;
 	uint64_t id = known ? r->roles[ROLE_STREAM] : 0;
@@ -57,7 +57,7 @@ static uint64_t size_in_bits(const struct ctf_trace *t, uint64_t size)
 	return !t->bytes ? size : size > UINT64_MAX / 8 ? UINT64_MAX : 8 * size;
 }
 
-static uint32_t count_fields(const struct run *r)
+static uint32_t count_fields(const struct packet_run *r)
 {
 	const struct ctf_packet *p =
 		(const struct ctf_packet *)((const char *)r - offsetof(struct ctf_packet, r));
@@ -70,7 +70,7 @@ static uint32_t count_fields(const struct run *r)
 static int set_packet(const struct ctf_trace *t, struct tr_err *err, const struct import_file *f,
 		      uint64_t offset, struct ctf_packet *p)
 {
-	const struct run *r = &p->r;
+	const struct packet_run *r = &p->r;
 	uint64_t room = 8 * (f->size - offset);
 
 	p->start = r->bits.at;
@@ -163,7 +163,7 @@ static int check_sum(const struct ctf_stream *s, const struct import_file *f, ui
 /* Runs the programs of header and context. As layout_run; LAYOUT_BAD has a reason. */
 static int run_header(const struct ctf_trace *t, struct ctf_packet *p)
 {
-	struct run *r = &p->r;
+	struct packet_run *r = &p->r;
 	int ret = layout_run(r, t->layout.header);
 
 	if (ret)
@@ -257,7 +257,7 @@ static int read_event(struct ctf_packet *p, struct md_buf *out, uint64_t *last)
 {
 	const struct ctf_class *class = p->class;
 	const struct ctf_event *e;
-	struct run *r = &p->r;
+	struct packet_run *r = &p->r;
 	uint64_t ns, id, begin = r->bits.at;
 	bool ctf2 = r->layout->ctf2;
 	int ret;
@@ -315,7 +315,7 @@ static bool is_padding(const struct ctf_packet *p, uint64_t at)
  */
 static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want, uint64_t last)
 {
-	struct run *r = &p->r;
+	struct packet_run *r = &p->r;
 	int ret = 0;
 
 	while (!ret && out->len < want && r->bits.at < p->content) {
@@ -399,7 +399,7 @@ static int fail_event(const struct ctf_stream *s, const struct import_file *f, u
  * Sets the clock at a place, whose packet may begin earlier than the one before it ended. Returns
  * the time before which no event may be, ns.
  */
-static uint64_t set_clock(struct run *r, const struct input_place *at, bool early)
+static uint64_t set_clock(struct packet_run *r, const struct input_place *at, bool early)
 {
 	uint64_t before = 0, begin = 0;
 
@@ -415,7 +415,7 @@ static int read_packet(const struct ctf_stream *s, const struct import_file *f, 
 		       struct ctf_packet *p, struct input_place *at, size_t want,
 		       struct md_buf *out)
 {
-	struct run *r = &p->r;
+	struct packet_run *r = &p->r;
 	size_t before = out->len;
 	uint64_t n = want, last;
 	uint8_t *data = NULL;

@@ -194,7 +194,7 @@ static void compile_array(struct compiler *c, const struct tsdl_type *t, struct 
 {
 	struct step s = { .code = is_byte(t->element) ? STEP_BYTES : STEP_LOOP, .count = t->count,
 			  .align = t->align, .slot = NO_SLOT, .empty = t->element->empty };
-	const struct symbol *length;
+	const struct layout_symbol *length;
 	bool sequence = t->kind == TSDL_SEQUENCE;
 	uint32_t at;
 
@@ -412,7 +412,7 @@ void layout_forget(struct compiler *c, size_t symbols, uint32_t slots)
 	c->slots = slots;
 }
 
-void layout_deinit(struct layout *l)
+void layout_deinit(struct trace_layout *l)
 {
 	free(l->steps);
 	free(l->ranges);

@@ -59,7 +59,7 @@ struct range { int64_t begin, end; bool is_signed; uint8_t option; uint32_t step
 
 struct clock_class { uint64_t freq; int64_t base; };    /* base: ns from the epoch to its zero */
 
-struct layout {                 /* of one trace */
+struct trace_layout {                 /* of one trace */
 	struct clock_class clocks[TSDL_CLOCKS_MAX];
 	struct step *steps;
 	size_t step_count;
@@ -77,7 +77,7 @@ struct layout {                 /* of one trace */
 struct block { const struct block *up; uint32_t id; bool is_loop; };
 
 /* field: as in struct step, `needs`; loop: the innermost block that is of an element; 0: none */
-struct symbol {
+struct layout_symbol {
 	char *path;
 	uint32_t slot, block, loop, field;
 	const struct tsdl_type *type;
@@ -85,12 +85,12 @@ struct symbol {
 
 struct compiler {
 	const struct tsdl *t;
-	struct layout *out;
+	struct trace_layout *out;
 	const char *file;       /* the metadata, for errors */
 	struct tr_err *err;
 	int failed;
 	enum scope scope;
-	struct symbol *symbols; /* of all scopes compiled so far */
+	struct layout_symbol *symbols; /* of all scopes compiled so far */
 	size_t symbol_count;
 	uint32_t slots;
 	uint32_t begin;         /* slot of the place of the innermost structure; or NO_SLOT */
@@ -118,7 +118,7 @@ void layout_use_memory(struct compiler *c, uint64_t bytes);
 void layout_free_fields(struct md_field *fields, uint32_t count);
 /* Forgets the symbols and slots after these numbers, for the next structure of the same scope. */
 void layout_forget(struct compiler *c, size_t symbols, uint32_t slots);
-void layout_deinit(struct layout *l);
+void layout_deinit(struct trace_layout *l);
 
 /* ---- for the files of the compiler: layout.c, layout_scalar.c ---- */
 
@@ -153,10 +153,10 @@ bool layout_init_optional(struct compiler *c, struct md_type *to);
  * The field that is the length or the tag of a type. *checked: it may have no value when it is
  * used. NULL: failed. Symbols move when one is added.
  */
-const struct symbol *layout_find_field(struct compiler *c, const struct tsdl_type *t,
+const struct layout_symbol *layout_find_field(struct compiler *c, const struct tsdl_type *t,
 				       bool *checked);
 /* 1 + the field that has this value, if it may be missing, and is not the one that is compiled. */
-uint32_t layout_needed_field(const struct compiler *c, const struct symbol *s);
+uint32_t layout_needed_field(const struct compiler *c, const struct layout_symbol *s);
 
 /* … layout.c: the type of an option, or (is_loop) of elements */
 void layout_compile_block(struct compiler *c, const struct tsdl_type *t, bool is_loop,
@@ -189,8 +189,8 @@ struct bits {                   /* bytes of a packet, from one of its bytes on *
 
 enum { LAYOUT_SHORT = -1, LAYOUT_BAD = -2, LAYOUT_NOMEM = -3 };
 
-struct run {
-	const struct layout *layout;
+struct packet_run {
+	const struct trace_layout *layout;
 	struct bits bits;
 	struct md_buf *out;     /* the values; NULL: none are written */
 	const struct clock_class *clock;
@@ -203,7 +203,7 @@ struct run {
 	uint64_t *slots;        /* layout.slot_count values, and whether each is one (tracked) */
 	uint64_t work;          /* since the caller set it to 0 */
 	/* STEP_MISSING: how many fields the event has of which this is the header; NULL: none */
-	uint32_t (*count_fields)(const struct run *r);
+	uint32_t (*count_fields)(const struct packet_run *r);
 	bool any_missing;       /* the caller clears it, … */
 	uint8_t missing[TSDL_NODES_MAX / 8];    /* … then this means nothing */
 	const char *why;        /* of LAYOUT_BAD */
@@ -213,14 +213,14 @@ struct run {
  * packet_text.c: appends `n` bytes at p, or up to a NUL of the encoding, as UTF-8 with a NUL. A
  * character that is not valid becomes U+FFFD; UTF-8 is copied. As layout_run.
  */
-int packet_text(struct run *r, const struct step *s, const uint8_t *p, size_t n);
+int packet_text(struct packet_run *r, const struct step *s, const uint8_t *p, size_t n);
 /* A string of another encoding than UTF-8 with a NUL, from this bit on. */
-int packet_string(struct run *r, const struct step *s, uint64_t at);
+int packet_string(struct packet_run *r, const struct step *s, uint64_t at);
 
 /*
  * Runs a program. 0; LAYOUT_SHORT: it needs bits after bits.end; LAYOUT_BAD: the bits are not
  * valid; LAYOUT_NOMEM. After an error, the members of r are as the program left them.
  */
-int layout_run(struct run *r, uint32_t program);
+int layout_run(struct packet_run *r, uint32_t program);
 
 #endif

@@ -18,7 +18,7 @@ static bool is_in_block(const struct block *b, uint32_t id)
 }
 
 /* The symbol of this path that was added last. */
-static const struct symbol *find_whole(struct compiler *c, const char *path)
+static const struct layout_symbol *find_whole(struct compiler *c, const char *path)
 {
 	if (!layout_may_work(c, c->symbol_count))
 		return NULL;
@@ -30,9 +30,9 @@ static const struct symbol *find_whole(struct compiler *c, const char *path)
 
 uint32_t layout_add_symbol(struct compiler *c, const struct tsdl_type *t)
 {
-	const struct symbol *same = NULL;
+	const struct layout_symbol *same = NULL;
 	const struct block *b = c->block;
-	struct symbol *more;
+	struct layout_symbol *more;
 	uint32_t slot;
 
 	/*
@@ -49,8 +49,8 @@ uint32_t layout_add_symbol(struct compiler *c, const struct tsdl_type *t)
 		return slot;
 	c->symbols = more;
 	more += c->symbol_count;
-	*more = (struct symbol){ strdup(md_buf_str(&c->path)), slot, c->block ? c->block->id : 0,
-				 b ? b->id : 0, c->field, t };
+	*more = (struct layout_symbol){ strdup(md_buf_str(&c->path)), slot,
+					c->block ? c->block->id : 0, b ? b->id : 0, c->field, t };
 	if (more->path)
 		c->symbol_count++;
 	else
@@ -58,7 +58,7 @@ uint32_t layout_add_symbol(struct compiler *c, const struct tsdl_type *t)
 	return slot;
 }
 
-static const struct symbol *find_path(struct compiler *c, const char *prefix, size_t n,
+static const struct layout_symbol *find_path(struct compiler *c, const char *prefix, size_t n,
 				      const char *ref)
 {
 	if (!layout_may_work(c, c->symbol_count * (1 + n / 16)))
@@ -75,9 +75,9 @@ static const struct symbol *find_path(struct compiler *c, const char *prefix, si
 }
 
 /* The field that a length or a tag names: of the nearest structure around, or by its whole path. */
-static const struct symbol *find_symbol(struct compiler *c, const char *ref)
+static const struct layout_symbol *find_symbol(struct compiler *c, const char *ref)
 {
-	const struct symbol *s = NULL;
+	const struct layout_symbol *s = NULL;
 	const char *path = md_buf_str(&c->path);
 	size_t n = c->path.len, least = strlen(layout_scope_name(c->scope));
 
@@ -129,14 +129,14 @@ static bool put_location(struct compiler *c, const struct tsdl_location *at, str
 }
 
 /* Whether all fields of this path are of one kind: each of them may be the one that has a value. */
-static bool are_alike(struct compiler *c, const struct symbol *of)
+static bool are_alike(struct compiler *c, const struct layout_symbol *of)
 {
 	if (!of->block)
 		return true;
 	if (!layout_may_work(c, c->symbol_count))
 		return false;
 	for (size_t i = 0; i < c->symbol_count; i++) {
-		const struct symbol *s = &c->symbols[i];
+		const struct layout_symbol *s = &c->symbols[i];
 
 		if (s->slot == of->slot && !strcmp(s->path, of->path) &&
 		    (s->type->is_signed != of->type->is_signed ||
@@ -146,12 +146,12 @@ static bool are_alike(struct compiler *c, const struct symbol *of)
 	return true;
 }
 
-static const struct symbol *find_location(struct compiler *c, const struct tsdl_location *at,
+static const struct layout_symbol *find_location(struct compiler *c, const struct tsdl_location *at,
 					  bool *checked)
 {
 	const char *name = at->names[at->count - 1];
 	struct md_buf path = MD_BUF_INIT;
-	const struct symbol *s = NULL;
+	const struct layout_symbol *s = NULL;
 
 	if (put_location(c, at, &path))
 		s = find_whole(c, md_buf_str(&path));
@@ -171,13 +171,14 @@ static const struct symbol *find_location(struct compiler *c, const struct tsdl_
 	return s;
 }
 
-const struct symbol *layout_find_field(struct compiler *c, const struct tsdl_type *t, bool *checked)
+const struct layout_symbol *layout_find_field(struct compiler *c, const struct tsdl_type *t,
+					      bool *checked)
 {
 	*checked = false;
 	return t->at ? find_location(c, t->at, checked) : find_symbol(c, t->ref);
 }
 
-uint32_t layout_needed_field(const struct compiler *c, const struct symbol *s)
+uint32_t layout_needed_field(const struct compiler *c, const struct layout_symbol *s)
 {
 	return s && s->field != c->field ? s->field : 0;
 }
@@ -231,7 +232,7 @@ struct choice { uint32_t forget, at, slots; struct step step; };
 static bool begin_choice(struct compiler *c, const struct tsdl_type *t, struct choice *choice)
 {
 	struct step forget = { .code = STEP_FORGET };
-	const struct symbol *tag;
+	const struct layout_symbol *tag;
 
 	*choice = (struct choice){ .step = { .code = STEP_VARIANT } };
 	tag = layout_find_field(c, t, &choice->step.checked);
@@ -289,7 +290,7 @@ static bool is_tag(const struct compiler *c, const struct tsdl_type *t)
 /* The options' steps follow the variant's, each with an end; ranges say where each begins. */
 void layout_compile_variant(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
-	const struct symbol *tag = NULL;
+	const struct layout_symbol *tag = NULL;
 	struct choice choice;
 	uint32_t *first;
 	bool checked;
@@ -363,7 +364,7 @@ static void add_selector(struct compiler *c, const struct tsdl_type *t,
 
 void layout_compile_optional(struct compiler *c, const struct tsdl_type *t, struct md_type *to)
 {
-	const struct symbol *selector;
+	const struct layout_symbol *selector;
 	struct choice choice;
 	uint32_t none, value;
 	bool checked;

@@ -267,7 +267,7 @@ void layout_compile_bytes(struct compiler *c, const struct tsdl_type *t, struct 
 	struct step s = { .code = t->kind == TSDL_TEXT ? STEP_TEXT : STEP_BYTES, .align = 8,
 			  .count = t->count, .slot = NO_SLOT, .encoding = t->encoding,
 			  .roles = t->roles };
-	const struct symbol *length = t->at ? layout_find_field(c, t, &s.checked) : NULL;
+	const struct layout_symbol *length = t->at ? layout_find_field(c, t, &s.checked) : NULL;
 
 	if (length && !is_length(length->type))
 		layout_fail(c, "the length of '%.60s' is not an unsigned integer"

@@ -92,7 +92,7 @@ static bool put_field(const struct lket_file *f, const struct md_type *t, const 
 static const char *put_event(const struct lket_file *f, const struct lket_event *e, uint64_t *last,
 			     struct md_buf *out)
 {
-	const struct lket_kind *k = lket_find_kind(f->t, lket_group(e), lket_hook(e));
+	const struct lket_class *k = lket_find_kind(f->t, lket_group(e), lket_hook(e));
 	uint64_t ns = time_of(f, e->time);
 	uint32_t contexts[3] = { htole32((uint32_t)(e->thread >> 32)), htole32((uint32_t)e->thread),
 				 htole32((uint32_t)(e->rest >> 32)) };

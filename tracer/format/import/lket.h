@@ -12,7 +12,7 @@
 #define LKET_DESCRIBES 1u
 
 /* The events of one group and hook. */
-struct lket_kind {
+struct lket_class {
 	char *name;             /* NULL: not described */
 	struct lket_list { struct md_field *fields; uint32_t count; } lists[2]; /* system, user */
 	const struct md_event *event;   /* has the fields then; owned by the class */
@@ -21,7 +21,7 @@ struct lket_kind {
 
 struct lket_trace {
 	struct import *im;
-	struct lket_kind *groups[256];  /* 256 kinds each; NULL: none is described */
+	struct lket_class *groups[256];  /* 256 kinds each; NULL: none is described */
 	struct md_stream *class;        /* owned by the model */
 };
 
@@ -50,7 +50,7 @@ static inline unsigned int lket_hook(const struct lket_event *e)
 	return (unsigned int)(e->rest >> 16) & 0xff;
 }
 
-static inline struct lket_kind *lket_find_kind(const struct lket_trace *t, unsigned int group,
+static inline struct lket_class *lket_find_kind(const struct lket_trace *t, unsigned int group,
 						unsigned int hook)
 {
 	return t->groups[group] ? &t->groups[group][hook] : NULL;

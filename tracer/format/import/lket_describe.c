@@ -97,7 +97,7 @@ static int describe(struct lket_trace *t, const struct lket_event *e)
 	const uint8_t *p = e->data + 2;
 	unsigned int hook = lket_hook(e);
 	const char *first, *second = NULL;
-	struct lket_kind *k;
+	struct lket_class *k;
 
 	if (hook != SYSTEM_FIELDS && hook != USER_FIELDS && hook != DESCRIPTION)
 		return 0;
@@ -148,7 +148,7 @@ int lket_describe(struct lket_trace *t, const struct lket_file *f, struct tr_err
 /* ---- the model ---- */
 
 static int add_event(struct lket_trace *t, unsigned int group, unsigned int hook,
-		     struct lket_kind *k, struct tr_err *err)
+		     struct lket_class *k, struct tr_err *err)
 {
 	struct md_event *e;
 	uint32_t count = k->lists[0].count + k->lists[1].count;

@@ -71,7 +71,7 @@ static __attribute__((cold, noinline)) uint64_t change_int(const struct step *s,
 }
 
 /* The first value of the clock, not before the last one, that has these low bits. */
-static void advance_clock(struct run *r, const struct step *s, unsigned int size, uint64_t v)
+static void advance_clock(struct packet_run *r, const struct step *s, unsigned int size, uint64_t v)
 {
 	uint64_t mask = size < 64 ? (UINT64_C(1) << size) - 1 : UINT64_MAX;
 
@@ -80,7 +80,8 @@ static void advance_clock(struct run *r, const struct step *s, unsigned int size
 }
 
 /* Keeps an integer of `size` bits for what refers to it. */
-static inline void keep_int(struct run *r, const struct step *s, unsigned int size, uint64_t v)
+static inline void keep_int(struct packet_run *r, const struct step *s, unsigned int size,
+			    uint64_t v)
 {
 	r->slots[s->slot] = v;
 	if (s->tracked)
@@ -92,7 +93,7 @@ static inline void keep_int(struct run *r, const struct step *s, unsigned int si
 		advance_clock(r, s, size, v);
 }
 
-static int put(struct run *r, const void *data, size_t n)
+static int put(struct packet_run *r, const void *data, size_t n)
 {
 	r->work += n;
 	if (!r->out)
@@ -102,7 +103,7 @@ static int put(struct run *r, const void *data, size_t n)
 }
 
 /* The first n <= 8 bytes of v. Eight are stored: a copy of constant size is no call. */
-static inline int put_int(struct run *r, uint64_t v, size_t n)
+static inline int put_int(struct packet_run *r, uint64_t v, size_t n)
 {
 	char *o;
 
@@ -140,7 +141,7 @@ static double make_double(unsigned __int128 v, unsigned int size, unsigned int e
 	return minus ? -d : d;
 }
 
-static int run_float(struct run *r, const struct step *s)
+static int run_float(struct packet_run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, s->align), low, high, v;
@@ -173,14 +174,14 @@ static int run_float(struct run *r, const struct step *s)
 }
 
 /* Where a bit field of C begins: it does not cross a boundary of its unit. */
-static uint64_t place_in_unit(const struct run *r, const struct step *s, uint64_t at)
+static uint64_t place_in_unit(const struct packet_run *r, const struct step *s, uint64_t at)
 {
 	uint64_t begin = r->slots[s->begin], used = (at - begin) % s->unit;
 
 	return used + s->size > s->unit ? at + s->unit - used : at;
 }
 
-static int run_int(struct run *r, const struct step *s)
+static int run_int(struct packet_run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, s->align), v;
@@ -200,7 +201,7 @@ static int run_int(struct run *r, const struct step *s)
 }
 
 /* 7 bits of each byte, the lowest first; the last byte's highest bit is 0. */
-static int run_leb128(struct run *r, const struct step *s)
+static int run_leb128(struct packet_run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, 8), v = 0;
@@ -230,7 +231,7 @@ static int run_leb128(struct run *r, const struct step *s)
 	return put_int(r, v, s->bytes);
 }
 
-static int run_string(struct run *r, const struct step *s)
+static int run_string(struct packet_run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, 8);
@@ -252,13 +253,13 @@ static const char why_missing[] =
 	"the field with the length of a sequence or the tag of a variant is missing"
 	IN_PROPOSAL("6.1");
 
-static bool is_missing(const struct run *r, uint32_t field)
+static bool is_missing(const struct packet_run *r, uint32_t field)
 {
 	return r->any_missing && r->missing[field / 8] >> field % 8 & 1;
 }
 
 /* Whether the slot that a step needs has a value; if not, r->why says that. */
-static bool has_value(struct run *r, const struct step *s)
+static bool has_value(struct packet_run *r, const struct step *s)
 {
 	if (s->needs && is_missing(r, s->needs - 1))
 		r->why = why_missing;
@@ -270,7 +271,7 @@ static bool has_value(struct run *r, const struct step *s)
 }
 
 /* The number of elements; a sequence has it before its elements. */
-static int begin_loop(struct run *r, const struct step *s, uint64_t *count)
+static int begin_loop(struct packet_run *r, const struct step *s, uint64_t *count)
 {
 	uint32_t length;
 
@@ -296,7 +297,7 @@ static int begin_loop(struct run *r, const struct step *s, uint64_t *count)
 	return put(r, &length, sizeof(length));
 }
 
-static int run_bytes(struct run *r, const struct step *s)
+static int run_bytes(struct packet_run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	const uint8_t *p;
@@ -319,7 +320,7 @@ static int run_bytes(struct run *r, const struct step *s)
 	return put(r, p, n);
 }
 
-static int run_text(struct run *r, const struct step *s)
+static int run_text(struct packet_run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t n, at = align_up(b->at, 8);
@@ -335,9 +336,9 @@ static int run_text(struct run *r, const struct step *s)
 
 static const char why_much[] = "an event or a header has too many values" OWN_LIMIT;
 
-static int run_steps(struct run *r, const struct step *s);
+static int run_steps(struct packet_run *r, const struct step *s);
 
-static int run_loop(struct run *r, const struct step *s)
+static int run_loop(struct packet_run *r, const struct step *s)
 {
 	uint64_t n;
 	int err = begin_loop(r, s, &n);
@@ -353,7 +354,7 @@ static int run_loop(struct run *r, const struct step *s)
 	return err;
 }
 
-static int run_hidden(struct run *r, const struct step *s)
+static int run_hidden(struct packet_run *r, const struct step *s)
 {
 	struct md_buf *out = r->out;
 	int err;
@@ -364,7 +365,7 @@ static int run_hidden(struct run *r, const struct step *s)
 	return err;
 }
 
-static int run_missing(struct run *r, const struct step *s)
+static int run_missing(struct packet_run *r, const struct step *s)
 {
 	uint32_t n = r->count_fields ? r->count_fields(r) : 0;
 	struct bits *b = &r->bits;
@@ -386,7 +387,7 @@ static int run_missing(struct run *r, const struct step *s)
 }
 
 /* A missing field has no bits in the event. */
-static int run_optional(struct run *r, const struct step *s)
+static int run_optional(struct packet_run *r, const struct step *s)
 {
 	uint8_t tag = !is_missing(r, s->count);
 	int err = put(r, &tag, 1);
@@ -394,7 +395,7 @@ static int run_optional(struct run *r, const struct step *s)
 	return err || !tag ? err : run_steps(r, s + 1);
 }
 
-static int run_variant(struct run *r, const struct step *s)
+static int run_variant(struct packet_run *r, const struct step *s)
 {
 	const struct range *g = r->layout->ranges + s->ranges, *end = g + s->count;
 	uint64_t tag = r->slots[s->slot];
@@ -419,7 +420,7 @@ static int run_variant(struct run *r, const struct step *s)
 }
 
 /* Those that only CTF 2 has, or few traces. */
-static int run_rare(struct run *r, const struct step *s)
+static int run_rare(struct packet_run *r, const struct step *s)
 {
 	switch (s->code) {
 	case STEP_LEB128:
@@ -441,7 +442,7 @@ static int run_rare(struct run *r, const struct step *s)
 	}
 }
 
-static int run_steps(struct run *r, const struct step *s)
+static int run_steps(struct packet_run *r, const struct step *s)
 {
 	int err = 0;
 
@@ -482,7 +483,7 @@ static int run_steps(struct run *r, const struct step *s)
 	}
 }
 
-int layout_run(struct run *r, uint32_t program)
+int layout_run(struct packet_run *r, uint32_t program)
 {
 	return run_steps(r, r->layout->steps + program);
 }

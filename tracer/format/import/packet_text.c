@@ -50,7 +50,7 @@ static size_t make_utf8(uint32_t c, uint8_t o[4])
 	return n;
 }
 
-static int append(struct run *r, const void *data, size_t n)
+static int append(struct packet_run *r, const void *data, size_t n)
 {
 	r->work += n;
 	if (!r->out)
@@ -59,7 +59,7 @@ static int append(struct run *r, const void *data, size_t n)
 	return r->out->failed ? LAYOUT_NOMEM : 0;
 }
 
-int packet_text(struct run *r, const struct step *s, const uint8_t *p, size_t n)
+int packet_text(struct packet_run *r, const struct step *s, const uint8_t *p, size_t n)
 {
 	size_t unit = unit_size(s), size = 0;
 	uint8_t utf8[4];
@@ -85,7 +85,7 @@ int packet_text(struct run *r, const struct step *s, const uint8_t *p, size_t n)
 	return err ? err : append(r, "", 1);
 }
 
-int packet_string(struct run *r, const struct step *s, uint64_t at)
+int packet_string(struct packet_run *r, const struct step *s, uint64_t at)
 {
 	struct bits *b = &r->bits;
 	const uint8_t *p = b->data + (at - b->from) / 8;

@@ -24,7 +24,7 @@ struct maker {
 	struct session *s;      /* referenced; of `later`: by its owner */
 	uint64_t limit;         /* the file has the events up to this time of the clock */
 	struct md_buf out;      /* text that is not in the file yet */
-	struct rows rows;       /* makes the rows */
+	struct event_rows rows;       /* makes the rows */
 	struct memory_file file;        /* counts as frozen memory of the session */
 	int err;                /* -errno: the file cannot be made */
 	uint64_t clock_offset;  /* of the session when the file was opened */

@@ -20,7 +20,7 @@ struct row_kind {
 	bool lent;              /* names and state are of other rows */
 };
 
-static struct row_kind *place_of(const struct rows *rows, const struct md_event *class,
+static struct row_kind *place_of(const struct event_rows *rows, const struct md_event *class,
 				 const struct md_stream *stream)
 {
 	size_t i = ((uintptr_t)class ^ (uintptr_t)stream >> 3) / 16 * 2654435761u >> 4;
@@ -33,9 +33,9 @@ static struct row_kind *place_of(const struct rows *rows, const struct md_event 
 	}
 }
 
-static int grow(struct rows *rows)
+static int grow(struct event_rows *rows)
 {
-	struct rows old = *rows;
+	struct event_rows old = *rows;
 
 	rows->last = NULL;
 	rows->size = old.size ? 2 * old.size : 64;
@@ -75,7 +75,7 @@ static struct text *list_names(const struct md_event *class, const struct md_str
 }
 
 /* What is known about these classes; NULL: no memory. */
-static struct row_kind *find_kind(struct rows *rows, const struct md_event *class,
+static struct row_kind *find_kind(struct event_rows *rows, const struct md_event *class,
 				  const struct md_stream *stream)
 {
 	struct row_kind *k = rows->last;
@@ -98,7 +98,7 @@ static struct row_kind *find_kind(struct rows *rows, const struct md_event *clas
 	return rows->last = k;
 }
 
-int rows_note(struct rows *rows, const struct cursor *c, uint32_t stream, uint32_t *count)
+int rows_note(struct event_rows *rows, const struct cursor *c, uint32_t stream, uint32_t *count)
 {
 	struct row_kind *k = find_kind(rows, c->o.event, c->stream.class);
 
@@ -122,7 +122,7 @@ static int compare_first(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-int rows_classes(struct rows *rows, void (*add)(void *arg, const struct row *r), void *arg)
+int rows_classes(struct event_rows *rows, void (*add)(void *arg, const struct row *r), void *arg)
 {
 	struct row_kind **list = calloc(rows->count + 1, sizeof(*list));
 	size_t n = 0;
@@ -143,7 +143,7 @@ int rows_classes(struct rows *rows, void (*add)(void *arg, const struct row *r),
 	return 0;
 }
 
-static int read_json(struct rows *rows, const struct md_occurrence *o, struct row *r)
+static int read_json(struct event_rows *rows, const struct md_occurrence *o, struct row *r)
 {
 	struct md_json_parts at;
 	const char *line;
@@ -157,7 +157,7 @@ static int read_json(struct rows *rows, const struct md_occurrence *o, struct ro
 	return 0;
 }
 
-int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, struct row *r)
+int rows_read(struct event_rows *rows, const struct cursor *c, enum row_needs needs, struct row *r)
 {
 	const struct md_occurrence *o = &c->o;
 	const struct md_stream *s = c->stream.class;
@@ -188,9 +188,9 @@ int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, s
 	return needs == ROW_JSON && !r->torn ? read_json(rows, o, r) : 0;
 }
 
-int rows_lend(const struct rows *from, struct rows *to)
+int rows_lend(const struct event_rows *from, struct event_rows *to)
 {
-	*to = (struct rows){ .count = from->count, .size = from->size };
+	*to = (struct event_rows){ .count = from->count, .size = from->size };
 	if (!from->size)
 		return 0;
 	to->kinds = malloc(from->size * sizeof(*to->kinds));
@@ -202,7 +202,7 @@ int rows_lend(const struct rows *from, struct rows *to)
 	return 0;
 }
 
-void rows_deinit(struct rows *rows)
+void rows_deinit(struct event_rows *rows)
 {
 	for (size_t i = 0; i < rows->size; i++) {
 		if (rows->kinds[i].lent)

@@ -76,7 +76,7 @@ const struct table_column *columns_find(struct columns *v, const struct row *r, 
 void columns_deinit(struct columns *v);
 
 /* What makes rows of events. All zero at first. */
-struct rows {
+struct event_rows {
 	struct row_kind *kinds; /* by classes, open addressing; owned */
 	size_t count, size;     /* size: a power of two */
 	struct row_kind *last;  /* that was asked for; NULL: none */
@@ -87,23 +87,23 @@ struct rows {
 };
 
 /* The row of the cursor's current event, until the next call. 0 or -ENOMEM. */
-int rows_read(struct rows *rows, const struct cursor *c, enum row_needs needs, struct row *r);
+int rows_read(struct event_rows *rows, const struct cursor *c, enum row_needs needs, struct row *r);
 /*
  * Notes that the cursor's current event has its classes. Events with one time count in the order of
  * the calls. stream: a number of the cursor, not 0; counts its classes. 0 or -ENOMEM.
  */
-int rows_note(struct rows *rows, const struct cursor *c, uint32_t stream, uint32_t *count);
+int rows_note(struct event_rows *rows, const struct cursor *c, uint32_t stream, uint32_t *count);
 /*
  * Calls add() for the classes that were noted, in the order of their first events; the row has
  * class, stream, names and state. 0 or -ENOMEM.
  */
-int rows_classes(struct rows *rows, void (*add)(void *arg, const struct row *r), void *arg);
+int rows_classes(struct event_rows *rows, void (*add)(void *arg, const struct row *r), void *arg);
 /*
  * Makes other rows, for another thread, with the states of these, which neither changes until the
  * others end. 0 or -ENOMEM.
  */
-int rows_lend(const struct rows *from, struct rows *to);
-void rows_deinit(struct rows *rows);
+int rows_lend(const struct event_rows *from, struct event_rows *to);
+void rows_deinit(struct event_rows *rows);
 
 /* The index of the field of this name; -1: there is none. */
 int row_find(const struct md_field *fields, uint32_t count, const char *name);

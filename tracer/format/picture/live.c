@@ -59,7 +59,7 @@ static void make_page(struct maker *m, const struct newest *n, uint64_t most)
 	session_info(m->s, &info);
 	/* Each run says to the form again what it knows of event classes. */
 	rows_deinit(&m->rows);
-	m->rows = (struct rows){ 0 };
+	m->rows = (struct event_rows){ 0 };
 	md_buf_reset(&m->out);
 	m->from = begin > m->clock_offset ? begin - m->clock_offset : 0;
 	page_write(m, info.active ? AGAIN_MS : AGAIN_STOPPED_MS);

@@ -105,7 +105,7 @@ static void read_compiled(struct functions *f, FILE *in)
 }
 
 /* uid: of the process, or the owner's. Others could give wrong names. */
-static void ask_compiler(struct process *p, const struct owner *owner, uid_t uid)
+static void ask_compiler(struct symbol_process *p, const struct owner *owner, uid_t uid)
 {
 	char path[64];
 	struct stat st;
@@ -125,7 +125,7 @@ static void ask_compiler(struct process *p, const struct owner *owner, uid_t uid
 	}
 }
 
-void process_ask(struct symbols *s, struct process *p, const struct owner *owner, bool here,
+void process_ask(struct symbols *s, struct symbol_process *p, const struct owner *owner, bool here,
 		 uint64_t time)
 {
 	uid_t uid = owner->uid;

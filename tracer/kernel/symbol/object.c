@@ -117,7 +117,7 @@ static int open_view(struct elf_view *v, const struct owner *owner, const char *
 	return fd;
 }
 
-static bool read_debug_file(struct object *o, const struct owner *owner, const char *path,
+static bool read_debug_file(struct code_object *o, const struct owner *owner, const char *path,
 			    const uint8_t *id, size_t id_size)
 {
 	struct elf_view *v = malloc(sizeof(*v));
@@ -134,7 +134,8 @@ static bool read_debug_file(struct object *o, const struct owner *owner, const c
 }
 
 /* The symbols that were stripped from the file; only a build id shows that two files match. */
-static bool find_debug_file(struct object *o, const struct owner *owner, const struct elf_view *v)
+static bool find_debug_file(struct code_object *o, const struct owner *owner,
+			    const struct elf_view *v)
 {
 	const struct elf_section *link = elf_view_section(v, ".gnu_debuglink");
 	int dir = (int)(o->shown - o->path);
@@ -180,7 +181,7 @@ static int open_vdso(struct elf_view *v)
 	return fd;
 }
 
-static void take_view(struct object *o, const struct owner *owner, struct elf_view *v)
+static void take_view(struct code_object *o, const struct owner *owner, struct elf_view *v)
 {
 	o->segments = v->segments;
 	o->segment_count = v->segment_count;
@@ -189,7 +190,7 @@ static void take_view(struct object *o, const struct owner *owner, struct elf_vi
 	v->segments = NULL;
 }
 
-void object_load(struct object *o, const struct owner *owner, bool here)
+void object_load(struct code_object *o, const struct owner *owner, bool here)
 {
 	struct elf_view *v = malloc(sizeof(*v));
 	int fd = -1;
@@ -207,7 +208,7 @@ void object_load(struct object *o, const struct owner *owner, bool here)
 	free(v);
 }
 
-uint64_t object_address(const struct object *o, uint64_t distance, int64_t offset)
+uint64_t object_address(const struct code_object *o, uint64_t distance, int64_t offset)
 {
 	if (offset < 0) {
 		/* The first segment has the lowest address; it is in the page that begins there. */
@@ -225,7 +226,7 @@ uint64_t object_address(const struct object *o, uint64_t distance, int64_t offse
 	return distance;
 }
 
-void object_free(struct object *o)
+void object_free(struct code_object *o)
 {
 	free(o->path);
 	free(o->segments);

@@ -9,7 +9,7 @@
 
 #define VDSO_NAME "[vdso]"
 
-struct object {
+struct code_object {
 	char *path;             /* owned */
 	const char *shown;      /* its last component */
 	uint64_t hash;          /* of path and id */
@@ -26,9 +26,9 @@ struct object {
  * information (by build id below /usr/lib/debug, or by its .gnu_debuglink), else of .dynsym. Files
  * are opened with the rights of `owner`. here: see symbols_create.
  */
-void object_load(struct object *o, const struct owner *owner, bool here);
+void object_load(struct code_object *o, const struct owner *owner, bool here);
 /* The address in terms of the file, of one in a mapping; see symbol_mapping for `offset`. */
-uint64_t object_address(const struct object *o, uint64_t distance, int64_t offset);
-void object_free(struct object *o);
+uint64_t object_address(const struct code_object *o, uint64_t distance, int64_t offset);
+void object_free(struct code_object *o);
 
 #endif

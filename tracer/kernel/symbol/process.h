@@ -13,7 +13,7 @@ struct mapping {
 	bool early;             /* it was known before symbols_settle */
 };
 
-struct process {
+struct symbol_process {
 	int32_t pid;
 	bool asked;             /* the system was asked about it */
 	struct mapping *mappings;       /* owned */
@@ -29,7 +29,7 @@ uint64_t boot_time(void);
  * Adds what a running process maps that may be executed, if it is the process of this id at that
  * time, and the functions that its JIT compiler has listed in /tmp/perf-PID.map.
  */
-void process_ask(struct symbols *s, struct process *p, const struct owner *owner, bool here,
+void process_ask(struct symbols *s, struct symbol_process *p, const struct owner *owner, bool here,
 		 uint64_t time);
 
 #endif

@@ -20,7 +20,7 @@
 #define ANSWERS 8192u           /* a power of two */
 
 struct answer {                 /* of a search, as long as the process has as many mappings */
-	const struct process *process;  /* NULL: none */
+	const struct symbol_process *process;  /* NULL: none */
 	uint64_t address;
 	bool returns;
 	uint32_t count;
@@ -34,10 +34,10 @@ struct symbols {
 	bool settled;
 	bool kernel_asked;
 	struct ksyms *kernel;           /* or NULL */
-	struct object **objects;        /* owned, with their elements */
+	struct code_object **objects;        /* owned, with their elements */
 	uint32_t object_count, object_room;
 	uint32_t slots[OBJECT_SLOTS];   /* 1 + index in objects, by hash, open addressing */
-	struct process **processes;     /* by pid, open addressing; owned, with their elements */
+	struct symbol_process **processes;      /* by pid, open addressing; owned, elements too */
 	uint32_t process_count, mapping_count;
 	struct answer answers[ANSWERS];
 };
@@ -51,7 +51,7 @@ struct symbols *symbols_create(const struct owner *owner, bool here)
 	s->owner = *owner;
 	s->here = here;
 	s->boot = boot_time();
-	s->processes = calloc(TABLE, sizeof(struct process *));
+	s->processes = calloc(TABLE, sizeof(struct symbol_process *));
 	if (!s->processes) {
 		free(s);
 		return NULL;
@@ -84,10 +84,10 @@ void symbols_settle(struct symbols *s)
 }
 
 /* A new one if there is none. NULL: there is no room. */
-static struct process *find_process(struct symbols *s, int32_t pid)
+static struct symbol_process *find_process(struct symbols *s, int32_t pid)
 {
 	uint32_t i = (uint32_t)pid * 2654435761u;
-	struct process **at;
+	struct symbol_process **at;
 
 	while (s->processes[i & (TABLE - 1)] && s->processes[i & (TABLE - 1)]->pid != pid)
 		i++;
@@ -104,9 +104,9 @@ static struct process *find_process(struct symbols *s, int32_t pid)
 
 /* ---- mappings ---- */
 
-static struct object *create_object(const struct symbol_mapping *m, uint64_t hash)
+static struct code_object *create_object(const struct symbol_mapping *m, uint64_t hash)
 {
-	struct object *o = calloc(1, sizeof(*o));
+	struct code_object *o = calloc(1, sizeof(*o));
 	const char *slash;
 
 	if (!o)
@@ -129,7 +129,7 @@ static struct object *create_object(const struct symbol_mapping *m, uint64_t has
 static int64_t find_object(struct symbols *s, const struct symbol_mapping *m)
 {
 	uint64_t hash = hash_bytes(hash_step(HASH_START, m->path_len), m->path, m->path_len);
-	struct object *o;
+	struct code_object *o;
 	uint32_t *slot;
 
 	hash = hash_bytes(hash, m->id, m->id_size);
@@ -162,7 +162,7 @@ static int64_t find_object(struct symbols *s, const struct symbol_mapping *m)
 
 void symbols_add(struct symbols *s, const struct symbol_mapping *m)
 {
-	struct process *p;
+	struct symbol_process *p;
 	int64_t object;
 
 	if (m->pid <= 0 || !m->size || !m->path_len || m->id_size > SYMBOL_ID_MAX ||
@@ -185,9 +185,9 @@ void symbols_add(struct symbols *s, const struct symbol_mapping *m)
 
 void symbols_set_id(struct symbols *s, int32_t pid, uint64_t start, const uint8_t *id, size_t size)
 {
-	struct process *p = pid > 0 ? find_process(s, pid) : NULL;
+	struct symbol_process *p = pid > 0 ? find_process(s, pid) : NULL;
 	uint32_t i = p ? p->count : 0;
-	const struct object *old;
+	const struct code_object *old;
 	int64_t object;
 
 	while (i && p->mappings[i - 1].start != start)
@@ -209,7 +209,8 @@ void symbols_set_id(struct symbols *s, int32_t pid, uint64_t start, const uint8_
  * The latest mapping up to this time that contains the address, else the earliest one that was
  * known before symbols_settle. NULL: none.
  */
-static const struct mapping *find_mapping(const struct process *p, uint64_t time, uint64_t address)
+static const struct mapping *find_mapping(const struct symbol_process *p, uint64_t time,
+					  uint64_t address)
 {
 	const struct mapping *best = NULL, *later = NULL;
 
@@ -226,11 +227,11 @@ static const struct mapping *find_mapping(const struct process *p, uint64_t time
 	return best ? best : later;
 }
 
-static void search(struct symbols *s, const struct process *p, uint64_t time, uint64_t address,
-		   bool returns, struct symbol *out)
+static void search(struct symbols *s, const struct symbol_process *p, uint64_t time,
+		   uint64_t address, bool returns, struct symbol *out)
 {
 	const struct mapping *m = find_mapping(p, time, address - returns);
-	struct object *o;
+	struct code_object *o;
 	uint64_t at;
 
 	if (!m) {
@@ -251,7 +252,7 @@ static void search(struct symbols *s, const struct process *p, uint64_t time, ui
 void symbols_find(struct symbols *s, int32_t pid, uint64_t time, uint64_t address, bool returns,
 		  struct symbol *out)
 {
-	struct process *p = pid > 0 ? find_process(s, pid) : NULL;
+	struct symbol_process *p = pid > 0 ? find_process(s, pid) : NULL;
 	struct answer *a;
 	bool steady;
 

@@ -72,7 +72,7 @@ uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r
 		return r->at;
 	}
 	for (size_t i = 0; i < image->source_count; i++) {
-		const struct source *src = &image->sources[i];
+		const struct image_source *src = &image->sources[i];
 
 		if ((src->stream.trace->uid == KERNEL_UID) != r->kernel)
 			continue;

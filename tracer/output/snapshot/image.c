@@ -191,7 +191,7 @@ void image_put(struct trace_image *image)
 	}
 	pthread_mutex_destroy(&image->sealed_lock);
 	for (size_t i = 0; i < image->source_count; i++) {
-		struct source *src = &image->sources[i];
+		struct image_source *src = &image->sources[i];
 
 		trace_put(src->stream.trace);
 		region_put(src->stream.region);

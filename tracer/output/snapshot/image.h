@@ -21,7 +21,7 @@ struct export_files;
 enum kind { TEXT, STREAM, INDEX, OUTPUT, SEALED, ARCHIVED, EXPORTED };
 
 /* A stream of an image: the source of a stream file and its index. */
-struct source {
+struct image_source {
 	pthread_mutex_t lock;   /* held while the stream is copied; `copied` is set last */
 	struct stream stream;   /* its references are owned */
 	uint8_t uuid[16];       /* of its packets */
@@ -38,7 +38,7 @@ struct source {
 /* What a file of an image consists of. */
 struct content {
 	enum kind kind;
-	struct source *source;  /* of STREAM and INDEX; NULL: of an earlier daemon's snapshot */
+	struct image_source *source; /* of STREAM, INDEX; NULL: of an earlier daemon's snapshot */
 	/* of TEXT: the metadata, or the index of a sealed file */
 	struct md_buf text;
 	uint8_t *bytes;         /* of a snapshot: the file in the map */
@@ -52,7 +52,7 @@ struct content {
 struct trace_image {
 	int refs;               /* atomic */
 	struct session *s;      /* referenced */
-	struct source *sources;
+	struct image_source *sources;
 	size_t source_count;
 	struct image_file *files;
 	struct content *contents;       /* of the files */
@@ -85,8 +85,8 @@ void image_uuid(const struct trace_image *image, const struct trace *t, uint8_t 
 /* ---- image_files.c: 0 or -errno ---- */
 
 bool image_reserve_file(struct trace_image *image);         /* space for one more file, zeroed */
-int image_add_file(struct trace_image *image, enum kind kind, struct source *src, uint64_t size,
-		   uint64_t ts, const char *fmt, const char *dir, const char *name);
+int image_add_file(struct trace_image *image, enum kind kind, struct image_source *src,
+		   uint64_t size, uint64_t ts, const char *fmt, const char *dir, const char *name);
 /* A file of kind TEXT; takes text over, also if it fails. */
 int image_add_text(struct trace_image *image, struct md_buf *text, uint64_t ts, const char *fmt,
 		   const char *dir, const char *name);
@@ -111,17 +111,17 @@ int image_add_files(struct trace_image *image);
 int image_plan_streams(struct trace_image *image, const struct stream_set *set);
 int image_plan(struct trace_image *image);                  /* the same for the session's streams */
 /* Adds the ring of a stream, also if it was written to files. Takes references. */
-struct source *image_add_source(struct trace_image *image, const struct stream *st);
+struct image_source *image_add_source(struct trace_image *image, const struct stream *st);
 /* Plans the packets up to the mark of p. in_files: the leading packet is in a file. */
-int source_plan(struct source *src, struct packetizer *p, bool in_files);
-uint64_t source_index_size(const struct source *src);
+int source_plan(struct image_source *src, struct packetizer *p, bool in_files);
+uint64_t source_index_size(const struct image_source *src);
 /* The header of packet i, of whose content `good` bytes are valid events. */
-void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq,
+void source_packet(const struct image_source *src, size_t i, uint64_t good, uint64_t seq,
 		   struct md_packet *h);
 /* Copies the stream out of its ring, with headers and index. Caller holds src->lock. */
-int source_copy(struct trace_image *image, struct source *src);
+int source_copy(struct trace_image *image, struct image_source *src);
 /* Checks a snapshot's stream at its first read. Caller holds src->lock. */
-void source_check(struct trace_image *image, struct source *src);
+void source_check(struct trace_image *image, struct image_source *src);
 /* How many bytes are events that decode, with times within the packet's. */
 uint64_t count_valid_events(const struct md_stream *class, const uint8_t *bytes, uint64_t len,
 			    uint64_t begin_ts, uint64_t end_ts);

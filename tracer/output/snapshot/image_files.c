@@ -23,8 +23,8 @@ bool image_reserve_file(struct trace_image *image)
 	return true;
 }
 
-int image_add_file(struct trace_image *image, enum kind kind, struct source *src, uint64_t size,
-		    uint64_t ts, const char *fmt, const char *dir, const char *name)
+int image_add_file(struct trace_image *image, enum kind kind, struct image_source *src,
+		   uint64_t size, uint64_t ts, const char *fmt, const char *dir, const char *name)
 {
 	struct image_file *f = image_reserve_file(image) ? &image->files[image->file_count] : NULL;
 	struct md_buf path = MD_BUF_INIT;
@@ -179,7 +179,7 @@ int image_add_files(struct trace_image *image)
 	int err = 0;
 
 	for (size_t i = 0; i < image->source_count && !err; i++) {
-		struct source *src = &image->sources[i];
+		struct image_source *src = &image->sources[i];
 		struct trace *t = src->stream.trace;
 		uint64_t ts = src->packets[src->count - 1].header.timestamp_end;
 

@@ -23,7 +23,7 @@ static bool has_unwritten(const struct ring_mark *mark, const struct outend *end
 static int add_unwritten(struct trace_image *image, const struct stream *st,
 			 const struct ring_mark *mark, const struct outend *end, const char *name)
 {
-	struct source *src = image_add_source(image, st);
+	struct image_source *src = image_add_source(image, st);
 	struct packetizer cut = {
 		.stream = st,
 		.mark = *mark,

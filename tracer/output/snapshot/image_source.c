@@ -10,19 +10,19 @@
 #include "tracer/output/snapshot/image.h"
 #include "tracer/view/cursor.h"
 
-uint64_t source_index_size(const struct source *src)
+uint64_t source_index_size(const struct image_source *src)
 {
 	return sizeof(struct md_index_header) +
 	       (src->count - src->first) * sizeof(struct md_index_entry);
 }
 
-static void plan_packet(struct source *src, const struct packet *p)
+static void plan_packet(struct image_source *src, const struct packet *p)
 {
 	src->packets[src->count++] = *p;
 	src->size += packet_size(p);
 }
 
-int source_plan(struct source *src, struct packetizer *p, bool in_files)
+int source_plan(struct image_source *src, struct packetizer *p, bool in_files)
 {
 	uint32_t most = src->stream.region->geo.subbuf_count + 2;
 	struct packet packet;
@@ -41,9 +41,9 @@ int source_plan(struct source *src, struct packetizer *p, bool in_files)
 	return 0;
 }
 
-struct source *image_add_source(struct trace_image *image, const struct stream *st)
+struct image_source *image_add_source(struct trace_image *image, const struct stream *st)
 {
-	struct source *src = &image->sources[image->source_count++];
+	struct image_source *src = &image->sources[image->source_count++];
 
 	lock_init(&src->lock, NULL, LOCK_SOURCE);
 	src->stream = *st;
@@ -108,7 +108,7 @@ uint64_t count_valid_events(const struct md_stream *class, const uint8_t *bytes,
 	return good;
 }
 
-void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t seq,
+void source_packet(const struct image_source *src, size_t i, uint64_t good, uint64_t seq,
 		   struct md_packet *h)
 {
 	*h = src->packets[i].header;
@@ -117,7 +117,7 @@ void source_packet(const struct source *src, size_t i, uint64_t good, uint64_t s
 	h->packet_seq_num = seq;
 }
 
-static void write_headers(const struct source *src, uint8_t *file, uint8_t *index)
+static void write_headers(const struct image_source *src, uint8_t *file, uint8_t *index)
 {
 	struct md_index_entry *entry =
 		(struct md_index_entry *)(index + sizeof(struct md_index_header));
@@ -150,7 +150,7 @@ static void copy_subbuf(struct packet *p, const struct stream *s, uint8_t *to)
 		memset(to, 0, p->len);
 }
 
-int source_copy(struct trace_image *image, struct source *src)
+int source_copy(struct trace_image *image, struct image_source *src)
 {
 	int64_t bytes = (int64_t)(src->size + source_index_size(src));
 	uint64_t at = 0;
@@ -176,7 +176,7 @@ int source_copy(struct trace_image *image, struct source *src)
 	return 0;
 }
 
-void source_check(struct trace_image *image, struct source *src)
+void source_check(struct trace_image *image, struct image_source *src)
 {
 	uint8_t *file = NULL, *index = NULL;
 

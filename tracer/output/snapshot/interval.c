@@ -81,7 +81,7 @@ static int cut_packet(struct packet *p, const struct stream *s, uint64_t from, u
 }
 
 /* The leading packet, not later than ts and before the first that is kept; the file's size. */
-static void begin_source(struct source *src, size_t kept, uint64_t ts)
+static void begin_source(struct image_source *src, size_t kept, uint64_t ts)
 {
 	if (kept > 1 && ts >= src->packets[1].header.timestamp_begin)
 		ts = just_before(src->packets[1].header.timestamp_begin);
@@ -119,7 +119,7 @@ static bool read_begin(const struct stream *st, const struct ring_mark *m, uint6
  * The ring knows the counters of as many overwritten sub-buffers as it has; what was lost before
  * them may be of an interval that began earlier still.
  */
-static uint64_t lost_before(const struct source *src, uint64_t from, uint64_t *begin)
+static uint64_t lost_before(const struct image_source *src, uint64_t from, uint64_t *begin)
 {
 	uint64_t k = src->packets[1].subbuf, ts, lost;
 	struct ring_mark m;
@@ -141,14 +141,14 @@ static uint64_t lost_before(const struct source *src, uint64_t from, uint64_t *b
  * Whether the losses that packet i counts may be of the interval, though its events are before it.
  * What follows the newest events counts itself.
  */
-static bool loses_within(const struct source *src, size_t i, uint64_t from)
+static bool loses_within(const struct image_source *src, size_t i, uint64_t from)
 {
 	return i + 1 < src->count && src->packets[i + 1].len &&
 	       src->packets[i + 1].header.timestamp_begin >= from;
 }
 
 /* Packet 0 is the leading empty one. The order of the packets is that of their events. */
-static int cut_source(struct source *src, uint64_t from, uint64_t to)
+static int cut_source(struct image_source *src, uint64_t from, uint64_t to)
 {
 	uint64_t ts = src->packets[0].header.timestamp_begin, lost, next;
 	bool later = false;

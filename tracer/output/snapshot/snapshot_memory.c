@@ -59,7 +59,7 @@ size_t snapshot_choose_newest(struct packet_choice *all, size_t n, uint64_t sum,
 }
 
 /* Leaves out packets up to number n; packet n becomes the leading empty packet. */
-static void drop_packets(struct source *src, size_t n)
+static void drop_packets(struct image_source *src, size_t n)
 {
 	struct packet *empty = &src->packets[n];
 	uint64_t ts = empty->header.timestamp_end, lost = empty->header.events_discarded;
@@ -106,7 +106,7 @@ int snapshot_limit(struct trace_image *image, uint64_t max, uint64_t *newest)
 	 * out.
 	 */
 	for (size_t i = kept; i < n; i++) {
-		struct source *src = &image->sources[all[i].source];
+		struct image_source *src = &image->sources[all[i].source];
 
 		if (src->first < all[i].packet)
 			drop_packets(src, all[i].packet);
@@ -132,7 +132,7 @@ static int write_at(int fd, const void *data, size_t len, uint64_t at)
 }
 
 /* Writes a packet with its header. 1: a writer overwrote it before it was copied. */
-static int write_packet(int fd, const struct source *src, size_t i, uint64_t at)
+static int write_packet(int fd, const struct image_source *src, size_t i, uint64_t at)
 {
 	const struct packet *p = &src->packets[i];
 	const struct stream *s = &src->stream;
@@ -164,7 +164,7 @@ static int write_packet(int fd, const struct source *src, size_t i, uint64_t at)
  * Copies the stream file into [at, at + src->size), from its last packet to its first. 0 or -errno;
  * *begin: where the file begins.
  */
-static int copy_stream(struct trace_image *image, struct source *src, uint64_t at,
+static int copy_stream(struct trace_image *image, struct image_source *src, uint64_t at,
 		       struct snapshot *sn, uint64_t *begin)
 {
 	uint64_t end = at + src->size;
@@ -202,7 +202,7 @@ static int copy_stream(struct trace_image *image, struct source *src, uint64_t a
 	return write_packet(image->fd, src, src->first, *begin);
 }
 
-static int write_index(int fd, const struct source *src, uint64_t at)
+static int write_index(int fd, const struct image_source *src, uint64_t at)
 {
 	size_t size = source_index_size(src);
 	struct md_index_header *index = malloc(size);
