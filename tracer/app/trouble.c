@@ -83,6 +83,11 @@ void trouble_show(const struct session *s, struct facts *out)
 				  " bytes: %s; its events are discarded%s",
 				  c->name, *t->comm ? t->comm : "?", t->pid, t->bytes,
 				  strerror(t->error), times);
+		if (t->unmade)
+			fact_item(out, "problem",
+				  "%s: a buffer could not be made: %s; what programs would have "
+				  "recorded there is not counted",
+				  c->name, strerror(t->unmade));
 		if (t->spoiled)
 			fact_item(out, "problem",
 				  "%s: a program of user %" PRIu32

@@ -35,9 +35,10 @@ static void buffer_forget_files(struct buffer *b)
 	b->logs = NULL;
 }
 
-/* Reports the first buffer of the session that could not be made. */
+/* Reports the first buffer of the session that could not be made; `status` shows each channel's. */
 void channel_refuse_buffer(struct channel *c, int err)
 {
+	c->trouble.unmade = -err;
 	if (!__atomic_fetch_add(&c->session->buffers_refused, 1, __ATOMIC_RELAXED))
 		session_failed(
 			c->session,

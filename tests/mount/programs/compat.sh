@@ -202,7 +202,7 @@ cd / || exit 2
 for cc in $compilers; do
 	$cc -O2 $flags $ours -o "$work/log" "$src/log.c" $link || fail "$cc: log"
 	traced "$cc log" "$work/log"
-	sed 's/yyy*/Y/; s,file = "[^"]*/,file = ",' "$work/have" >"$work/log.have"
+	sed 's,file = "[^"]*/,file = ",; s/yyyy*/Y/' "$work/have" >"$work/log.have"
 	cat >"$work/log.want" <<'END'
 lttng_ust_tracef:event { _msg_length = 5, msg = "plain" }
 lttng_ust_tracef:event { _msg_length = 8, msg = "42 words" }

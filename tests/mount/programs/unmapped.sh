@@ -54,4 +54,18 @@ within 20 settled 30 || fail "without room: $(cat "$s/status")"
 is "recorded" 0 "$(key events_recorded "$s/status")"
 has "$(cat "$s/status")" "^problem channel0: program spoiler (pid $pid) cannot map"
 rmdir "$s"
+
+# --- a map's buffer: smaller ones are advised
+mkdir "$S/map" "$S/map/user/maps/m"
+put 16777216 "$S/map/user/maps/m/buffer_size"
+put 'spoil:tick by n count' "$S/map/user/maps/m/rules"
+put start "$S/map/control"
+(ulimit -v 24576 && exec "$spoiler" 25) || fail "spoiler: $?"
+lost() { [ "$(key lost "$S/map/user/maps/m/values")" = 25 ]; }
+within 20 lost || fail "a map: $(cat "$S/map/user/maps/m/values")"
+status=$(cat "$S/map/user/maps/m/values")
+has "$status" '^problem channel0: program spoiler (pid [0-9]*) cannot map'
+has "$status" '^advice buffer_size: a program has no room for buffers of [0-9]* bytes .*: make them smaller$'
+is "advice" 1 "$(printf '%s\n' "$status" | grep -c '^advice')"
+rmdir "$S/map"
 echo "$checks checks"

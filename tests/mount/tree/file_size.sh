@@ -24,6 +24,7 @@ one_cpu "$ticker" 100 0 || fail "ticker: status $?"
 alive
 [ "$(key buffers_refused "$S/large/status")" -gt 0 ] || fail "a large buffer was made"
 has "$(cat "$S/large/error")" 'no buffer.*File too large'
+has "$(cat "$S/large/status")" '^problem c: a buffer could not be made: File too large; what .* not counted$'
 rmdir "$S/large" || fail rmdir
 
 # Rules that are saved in one file

@@ -89,10 +89,28 @@ void map_explain(const struct map_rule *r, enum map_side side, const struct md_s
 			*p = '_';       /* an event's name may have any byte */
 }
 
+/* The size of a buffer that a program could not map; 0: each was mapped. */
+static uint64_t unmapped_bytes(const struct map *m)
+{
+	const struct channel *c;
+
+	if (m->hidden)
+		cds_list_for_each_entry(c, &m->hidden->channels, node)
+			if (c->trouble.unmapped)
+				return c->trouble.bytes;
+	return 0;
+}
+
 void map_advise(const struct map *m, const struct map_rule *r, const struct map_state *st,
 		struct md_buf *out)
 {
-	if (st->lost && !r->counts)
+	uint64_t unmapped = st->lost && !r->counts ? unmapped_bytes(m) : 0;
+
+	if (unmapped)
+		md_buf_printf(out, "buffer_size: a program has no room for buffers of %" PRIu64
+				   " bytes (the line `problem` names it): make them smaller\n",
+			      unmapped);
+	else if (st->lost && !r->counts)
 		md_buf_printf(out, "buffer_size: events came faster than they were taken: buffers "
 				   "of more than %" PRIu64 " bytes for each CPU hold more\n",
 			      m->buffer_size);
