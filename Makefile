@@ -420,13 +420,7 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	$(INSTALL) -m 644 $(filter-out %/trailfs.service,$(wildcard docs/examples/*)) $(DESTDIR)$(DOCDIR)/examples/
 	@echo 'installed below $(DESTDIR)$(PREFIX)'
 # Not for a package (DESTDIR), nor for a private PREFIX: these belong to the whole system.
-ifneq ($(and $(if $(DESTDIR),,yes),$(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX)))),)
-	if [ "$$(id -u)" = 0 ]; then $(INSTALL) -d -m 755 /run/trailfs && $(INSTALL) -d -m 1777 /run/trailfs/apps && \
-		{ ldconfig 2>/dev/null || :; }; fi
-	@tools/group.sh
-else
-	$(if $(DESTDIR),,@tools/group.sh --say)
-endif
+	$(if $(DESTDIR),,@tools/installed.sh$(if $(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX))), --system) '$(BINDIR)' '$(LIBDIR)' '$(MANDIR)' '$(UNITDIR)')
 
 KMOD_SRC = $(DESTDIR)/usr/src/trailfs-$(VERSION)
 

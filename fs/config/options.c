@@ -450,5 +450,12 @@ void options_help(void)
 	       "$XDG_CONFIG_HOME/trailfs.conf (what is set later wins, -o is last):\n\n");
 	for (size_t i = 0; i < COUNT_OF(options); i++)
 		printf("    %s%s\n", options[i].name, options[i].help);
-	printf("    and the usual ones of mount(8): ro, nosuid, noexec, …\n");
+	printf("    and the usual ones of mount(8): ro, nosuid, noexec, …\n"
+	       "\n"
+	       "To begin with; run a program with tracepoints before the last line:\n\n"
+	       "    mkdir -p ~/trace && trailfs ~/trace\n"
+	       "    mkdir ~/trace/sessions/first && cd ~/trace/sessions/first\n"
+	       "    echo '*' > user/events\n"
+	       "    echo start > control\n"
+	       "    cat text\n");
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 300
 #
-# make: what it shows, what `make install` touches, what `make check` says first. tests/run: the number of each test.
+# make: what it shows, when `make install` touches the system, what `make check` says first. tests/run: the number of each test.
 . "$(dirname "$0")/../../lib/mount.sh"
 cd "$top" || fail "cd"
 unset MAKEFLAGS V
@@ -23,20 +23,21 @@ rm "$work/b/tests/reap"
 mk V=1 B="$work/b" "$work/b/tests/reap" >"$work/loud" 2>&1 || fail "make V=1: $(cat "$work/loud")"
 has "$(cat "$work/loud")" "-o $work/b/tests/reap"
 
-# --- make install, to a private place: nothing of the system is touched
+# --- make install touches what belongs to the system with a prefix of the system only, and never for
+# a package (install.sh has the rest)
 mk -n install PREFIX="$work/private" >"$work/private.log" 2>&1 ||
 	fail "make -n install: $(cat "$work/private.log")"
-grep -n 'ldconfig\|/run/' "$work/private.log" &&
+has "$(cat "$work/private.log")" "^tools/installed.sh '$work/private/bin'"
+grep -n 'ldconfig\|/run/\|--system' "$work/private.log" &&
 	fail "make install PREFIX=$work/private touches the system"
 for prefix in /usr /usr/local /usr/; do
 	mk -n install PREFIX=$prefix >"$work/system.log" 2>&1 ||
 		fail "make -n install: $(cat "$work/system.log")"
-	has "$(cat "$work/system.log")" ldconfig
-	has "$(cat "$work/system.log")" /run/trailfs/apps
+	has "$(cat "$work/system.log")" '^tools/installed.sh --system '
 done
 mk -n install PREFIX=/usr DESTDIR="$work/package" >"$work/package.log" 2>&1 ||
 	fail "make -n install: $(cat "$work/package.log")"
-grep -n 'ldconfig\|/run/' "$work/package.log" &&
+grep -n 'ldconfig\|/run/\|installed.sh' "$work/package.log" &&
 	fail "make install DESTDIR=$work/package touches the system"
 
 # --- make check says first what it will install, and how long it takes; deps.sh installs nothing then
@@ -52,24 +53,6 @@ PATH=$work/few tools/deps.sh --announce multilib vm >"$work/said" 2>&1 ||
 is "lines of deps.sh --announce" 1 "$(wc -l <"$work/said")"
 [ "$(uname -m)" != x86_64 ] || has "$(cat "$work/said")" ': .*gcc-multilib .*qemu-system-x86'
 is "nothing to install" "deps.sh: nothing to install" "$(tools/deps.sh --announce)"
-
-# --- make install sees to the group: only with a prefix of the system; a package does it itself
-has "$(cat "$work/system.log")" '^tools/group.sh$'
-has "$(cat "$work/private.log")" '^tools/group.sh --say$'
-grep -n 'group.sh' "$work/package.log" && fail "make install DESTDIR=$work/package makes a group"
-if [ "$(id -u)" = 0 ] && command -v groupadd >/dev/null && unshare -m true 2>/dev/null; then
-	# A copy of /etc without the group takes its place.
-	mkdir "$work/etc"
-	cp -r /etc/passwd /etc/shadow /etc/group /etc/gshadow /etc/login.defs /etc/nsswitch.conf \
-		/etc/pam.d "$work/etc" 2>/dev/null
-	sed -i '/^tracing:/d' "$work/etc/group" "$work/etc/gshadow"
-	in_copy() { unshare -m sh -c 'mount --bind "$0" /etc && "$@"' "$work/etc" "$@"; }
-	has "$(in_copy tools/group.sh --say)" 'as root: groupadd --system tracing$'
-	grep -q '^tracing:' "$work/etc/group" && fail "group.sh --say makes a group"
-	has "$(in_copy tools/group.sh)" '^made the group `tracing`: usermod -aG tracing USER'
-	grep -q '^tracing:' "$work/etc/group" || fail "group.sh makes no group"
-	is "the group exists" "" "$(in_copy tools/group.sh)"
-fi
 
 # --- tests/run: n of all, and how long the rest takes
 mkdir -p "$work/b/tests/unit/metadata"
