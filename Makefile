@@ -21,7 +21,7 @@
 # sanitized by SAN, the others stand for other people's programs and are not. A source tests/…/lib*.c becomes a shared
 # object lib*.so beside the programs (for dlopen).
 
-VERSION = 0.1.0
+VERSION = 0.2.0
 SOVERSION = 0
 
 ifeq ($(origin CC),default)
@@ -64,11 +64,13 @@ CFLAGS ?= -O2 -g$(if $(findstring clang,$(CC)), -gdwarf-4)
 WARNINGS = -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 C_WARNINGS = -Wstrict-prototypes -Wmissing-prototypes
 SANFLAGS = $(if $(sanitize),-fsanitize=$(sanitize) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+# Products are the same wherever the sources are: debuggers look for these from the working directory.
+MAPFLAGS = -ffile-prefix-map=$(CURDIR)=.
 # -MD, not -MMD: trail.h counts as a system header.
 DEPFLAGS = -MD -MP
 
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
-ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(MAPFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
+ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(MAPFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
 
 PACKAGES = fuse3 liburcu uuid inih zlib liblzma
 pkg = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
@@ -82,9 +84,9 @@ LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
 
 # ---- what there is ----
 
-CORE_SRC := $(wildcard metadata/*.c tracer/*.c tracer/*/*.c tracer/*/*/*.c)
-FS_SRC := $(wildcard fs/*/*.c)
-LIB_SRC := $(wildcard ustlib/*.c ustlib/base/*.c ustlib/context/*.c ustlib/front/*.c)
+CORE_SRC := $(sort $(wildcard metadata/*.c tracer/*.c tracer/*/*.c tracer/*/*/*.c))
+FS_SRC := $(sort $(wildcard fs/*/*.c))
+LIB_SRC := $(sort $(wildcard ustlib/*.c ustlib/base/*.c ustlib/context/*.c ustlib/front/*.c))
 TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit/* tests/mount/* tests/adversarial, \
 	$d/*.c $d/*.cc) tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -123,7 +125,7 @@ programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 
 # ---- targets ----
 
-.PHONY: all tests java demo check check-built unit mount vm san layers bench soak install install-dkms uninstall clean help deps
+.PHONY: all abi dist deb tests java demo check check-built unit mount vm san layers bench soak install install-dkms uninstall clean help deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 ifeq ($(filter-out 0,$(V)),)
@@ -217,7 +219,7 @@ $B/tracer/format/picture/flame.o: tracer/format/picture/flame.js
 $B/libtrailcore.a: $(CORE_OBJ)
 	$(made)
 	@rm -f $@
-	$(AR) qcs $@ $^
+	$(AR) qcsD $@ $^
 
 $B/trailfs: $(FS_OBJ) $B/libtrailcore.a
 	$(made)
@@ -256,7 +258,7 @@ $B/libtrail.so: $B/$(SONAME)
 $B/libtrail.a: $(filter-out $B/ustlib/interpose.o $B/ustlib/plugin.o,$(LIB_OBJ))
 	$(made)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(AR) rcsD $@ $^
 
 # ---- what is preloaded beside it: ustlib/preload/NAME.c is libtrail-NAME.so. Never sanitized nor unloaded either ----
 
@@ -430,15 +432,35 @@ install-dkms:				## the source of the kernel module to /usr/src, for dkms
 	$(INSTALL) -m 644 $(wildcard tracer/abi/*.h tracer/abi/*.def) $(KMOD_SRC)/tracer/abi/
 	sed 's,@VERSION@,$(VERSION),' kmod/dkms.conf > $(KMOD_SRC)/dkms.conf
 
+# ---- a release ----
+
+# What a release is made of
+SOURCES = fs tracer kmod ustlib metadata tools tests docs data Makefile README README.md LICENSE
+DIST = trailfs-$(VERSION)
+# The day that docs/CHANGES has for this version; files of a release have no other time.
+EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell date -u -d "$$(sed -n 's/^$(VERSION) (\(.*\))$$/\1/p' docs/CHANGES)" +%s 2>/dev/null))
+
+# From git, what is committed is listed, with the contents that the files have now.
+dist:					## BUILD/trailfs-VERSION.tar.xz, the same bytes each time
+	@mkdir -p $B
+	{ [ -e .git ] && git ls-files -z -- $(SOURCES) || find $(SOURCES) ! -type d ! -name '*.pyc' -print0; } | \
+		sort -z | tar --null -T - -c --format=ustar --owner=0 --group=0 --numeric-owner --mode=u+w,go-w,a+rX \
+		--mtime=@$(EPOCH) --transform 's,^,$(DIST)/,S' | xz -T1 >$B/$(DIST).tar.xz
+	@echo '  $B/$(DIST).tar.xz'
+
+# The list of what libtrail offers programs; tests/mount/project/abi.sh compares it with data/libtrail.abi.
+abi: $B/libtrail.so			## accept the interface of libtrail as it is now
+	@CC='$(CC)' tools/abi.sh $B/libtrail.so.$(SOVERSION) >data/libtrail.abi.new && mv data/libtrail.abi.new data/libtrail.abi
+
 # The sources in a directory of their own, so that nothing is built or changed here.
 DEB_SRC = $B/deb/trailfs-$(VERSION)
 
 deb:					## Debian packages of this release, in BUILD/deb; needs debhelper, dh-dkms and dh-python
 	rm -rf $B/deb && mkdir -p $(DEB_SRC)
-	cp -a fs tracer kmod ustlib metadata tools tests docs data Makefile README README.md LICENSE $(DEB_SRC)/
+	cp -a $(SOURCES) $(DEB_SRC)/
 	cp -a tools/debian $(DEB_SRC)/debian
 	{ echo 'trailfs ($(VERSION)) unstable; urgency=medium'; echo; echo '  * See /usr/share/doc/trailfs/CHANGES in trailfs-doc.'; \
-		echo; echo " -- trailfs maintainers <trailfs@example.org>  $$(date -R -d "@$${SOURCE_DATE_EPOCH:-$$(stat -c %Y docs/CHANGES)}")"; } >$(DEB_SRC)/debian/changelog
+		echo; echo " -- trailfs maintainers <trailfs@example.org>  $$(date -u -R -d @$(EPOCH))"; } >$(DEB_SRC)/debian/changelog
 	cd $(DEB_SRC) && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS DEB_BUILD_OPTIONS="parallel=$$(nproc)" dpkg-buildpackage -b -us -uc -d
 	@ls $B/deb/*.deb
 

@@ -21,7 +21,7 @@
 #include <sys/types.h>
 
 #ifndef TRAILFS_VERSION
-#define TRAILFS_VERSION "0.1.0"
+#define TRAILFS_VERSION "0.2.0"
 #endif
 
 struct tracer;
