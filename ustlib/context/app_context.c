@@ -43,6 +43,7 @@ uint32_t app_context_index(const char *name)
 	if (!n || n >= APP_NAME_MAX)
 		return UINT32_MAX;
 	otel_context_find(name);
+	otel_process_find(name);
 	for (uint32_t i = 0; i < app_context_count; i++)
 		if (!strcmp(app_contexts[i].name, name))
 			return i;
@@ -210,7 +211,7 @@ static size_t get_value(const struct app_context *context, const char *name, str
 		n = provider->put(provider->arg, name, at);
 	else if (provider)
 		provider->get(provider->arg, name, v);
-	else
+	else if (!otel_process_value(name, v))
 		otel_context_value(name, v);
 	__atomic_fetch_sub(&app_context_users, 1, __ATOMIC_RELEASE);
 	if (v->type == TRAIL_VALUE_STRING && !v->s)

@@ -138,6 +138,7 @@ void context_forked(void)
 	struct more *m = cache.more;
 
 	context_changed();
+	otel_process_forked();
 	__atomic_store_n(&context_page.vpid, 0, __ATOMIC_RELAXED);
 	/*
 	 * The counters are of the parent's thread. Those of its other threads are not known here;
@@ -474,4 +475,5 @@ void context_fetch(void)
 		get_id(k);
 	for (uint32_t k = TRAIL_CONTEXT_CGROUP_NS; m && k <= TRAIL_CONTEXT_UTS_NS; k++)
 		get_namespace(k);
+	otel_process_fetch();
 }

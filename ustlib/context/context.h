@@ -4,7 +4,8 @@
  *
  *	context.c       values of threads and processes, cached; what other rooms call
  *	app_context.c   contexts that the application registers
- *	otel_context.c  … or that its OpenTelemetry SDK publishes
+ *	otel_context.c  … or that its OpenTelemetry SDK publishes for a thread
+ *	otel_process.c  … or for the process
  *	perf_context.c  performance counters
  */
 #ifndef USTLIB_CONTEXT_H
@@ -126,5 +127,19 @@ struct trail_value;
 void TRAIL_HIDDEN otel_context_find(const char *name);
 /* This thread's value, as text; v stays as it is if there is none. Async-signal-safe. */
 void TRAIL_HIDDEN otel_context_value(const char *name, struct trail_value *v);
+
+/* ---- otel_process.c ---- */
+
+/* The next hit looks for what the SDK publishes, if the name is one of those. */
+void TRAIL_HIDDEN otel_process_find(const char *name);
+/* Looks now, if a channel has one of the names. Under the registration lock. */
+void TRAIL_HIDDEN otel_process_fetch(void);
+/* In a child of fork: the mapping of the parent is not there. */
+void TRAIL_HIDDEN otel_process_forked(void);
+/*
+ * The process's value, as text, of the two names that it has; false: the name is another one. Valid
+ * during the hit. Async-signal-safe; keeps errno.
+ */
+bool TRAIL_HIDDEN otel_process_value(const char *name, struct trail_value *v);
 
 #endif

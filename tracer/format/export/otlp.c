@@ -33,30 +33,37 @@ struct otlp {
 	struct class *classes;          /* owned */
 	uint32_t class_count;
 	struct otlp_lines lines;
+	struct md_buf service, attributes;      /* scratch */
 	struct span *spans;             /* owned; the first is not used */
 	uint32_t span_count, free;
 	uint64_t last_begin, same;      /* begins at one time */
 };
 
-/* The resource of an event. NULL: m->err. */
-static struct otlp_resource *resource_of(struct otlp *v, const struct row *r, const struct class *c)
+/* The text of a special value, from a field or else a context, in `to`; "": there is none. */
+static const char *special_text(const struct row *r, const struct class *c, int special,
+				struct md_buf *to)
 {
 	const struct md_value *values[] = { r->fields, r->context };
 	const struct otlp_specials *specials[] = { &c->fields, &c->context };
-	struct md_buf json = MD_BUF_INIT;
-	struct otlp_resource *found;
 	const char *text;
 	size_t n;
 
-	for (int i = 0; i < 2 && !json.len; i++) {
-		int at = specials[i]->at[OTLP_SERVICE];
+	md_buf_reset(to);
+	for (int i = 0; i < 2 && !to->len; i++) {
+		int at = specials[i]->at[special];
 
 		if (at >= 0 && values[i][at].p && md_value_string(&values[i][at], &text, &n))
-			md_json_escape_put(text, n, &json);
+			md_buf_put(to, text, n);
 	}
-	found = otlp_resource_find(&v->lines, r->cursor->stream.trace, md_buf_str(&json));
-	md_buf_deinit(&json);
-	return found;
+	return md_buf_str(to);
+}
+
+/* The resource of an event. NULL: m->err. */
+static struct otlp_resource *resource_of(struct otlp *v, const struct row *r, const struct class *c)
+{
+	return otlp_resource_find(&v->lines, r->cursor->stream.trace,
+				  special_text(r, c, OTLP_SERVICE, &v->service),
+				  special_text(r, c, OTLP_RESOURCE, &v->attributes));
 }
 
 /* ---- records ---- */
@@ -110,7 +117,7 @@ static void put_context(struct md_buf *out, const struct timeline *t, const stru
 
 static const struct class *class_of(const struct otlp *v, const struct track_name *event)
 {
-	static const struct class none = { { { -1, -1, -1 } }, { { -1, -1, -1 } } };
+	static const struct class none = { { { -1, -1, -1, -1 } }, { { -1, -1, -1, -1 } } };
 
 	return event && event->number < v->class_count ? &v->classes[event->number] : &none;
 }
@@ -182,7 +189,8 @@ static void add_loss(void *arg, struct timeline *t, const struct lost *l)
 {
 	struct lost_value values[LOST_VALUES];
 	struct otlp *v = arg;
-	struct otlp_resource *resource = otlp_resource_find(&v->lines, l->cursor->stream.trace, "");
+	struct otlp_resource *resource =
+		otlp_resource_find(&v->lines, l->cursor->stream.trace, "", "");
 	struct md_buf *out;
 	char key[48];
 
@@ -424,6 +432,8 @@ void otlp_destroy(struct otlp *v)
 	for (uint32_t i = 0; i < v->span_count; i++)
 		md_buf_deinit(&v->spans[i].text);
 	free(v->spans);
+	md_buf_deinit(&v->service);
+	md_buf_deinit(&v->attributes);
 	otlp_lines_deinit(&v->lines);
 	free(v->classes);
 	free(v);

@@ -5,15 +5,16 @@
  * are log records. Each line has the resources of its records: the environment of their trace and
  * their service.
  *
- * Ids: a field, or else a context, `otel.trace_id`, `otel.span_id` or `otel.service` (also with `_`
- * in place of the point, and `$app.otel:trace_id`). A field of the begin is the id of the span
- * itself; a context is the id of the span that the program is in, which becomes the parent. Without
- * them, ids are made of the trace's UUID, the track and the time: the same events have the same ids
- * in each file.
+ * Ids: a field, or else a context, `otel.trace_id`, `otel.span_id`, `otel.service` or
+ * `otel.resource` (also with `_` in place of the point, and `$app.otel:trace_id`). A field of the
+ * begin is the id of the span itself; a context is the id of the span that the program is in, which
+ * becomes the parent. Without them, ids are made of the trace's UUID, the track and the time: the
+ * same events have the same ids in each file.
  *
  *	otlp.c          spans and log records; export/otlp.jsonl
  *	otlp_pipe.c     pipe.otlp
- *	otlp_text.c     resources and lines, ids, attributes
+ *	otlp_resource.c resources and lines
+ *	otlp_text.c     ids, attributes
  *
  * Private to the room. No lock: all belongs to one open.
  */
@@ -42,7 +43,7 @@ enum otlp_kind { OTLP_SPANS, OTLP_LOGS, OTLP_KINDS };
 
 struct otlp_resource {
 	struct trace *trace;            /* referenced */
-	char *service;                  /* JSON characters; "": not known; owned */
+	char *service, *attributes;     /* "": not known; owned */
 	struct md_buf json;             /* its attributes */
 	struct md_buf records[OTLP_KINDS];      /* that are no lines yet */
 };
@@ -55,9 +56,12 @@ struct otlp_lines {             /* all zero but m at first */
 	size_t bytes;           /* of the records that are no lines yet */
 };
 
-/* A new one if there is none. service: JSON characters. NULL: m->err. */
+/*
+ * A new one if there is none. attributes: KEY=VALUE,… with %XX for what is no character of W3C
+ * Baggage. NULL: m->err.
+ */
 struct otlp_resource *otlp_resource_find(struct otlp_lines *v, struct trace *t,
-					 const char *service);
+					 const char *service, const char *attributes);
 /* A record up to its attributes, which the caller appends before otlp_record_end. */
 struct md_buf *otlp_record_begin(struct otlp_lines *v, struct otlp_resource *r,
 				 enum otlp_kind kind);
@@ -71,7 +75,7 @@ struct otlp_ids {               /* all zero: absent */
 	uint8_t trace[16], span[8];
 };
 
-enum { OTLP_TRACE_ID, OTLP_SPAN_ID, OTLP_SERVICE, OTLP_SPECIALS };
+enum { OTLP_TRACE_ID, OTLP_SPAN_ID, OTLP_SERVICE, OTLP_RESOURCE, OTLP_SPECIALS };
 
 /* The values with a meaning of their own among names of fields or contexts; -1: there is none. */
 struct otlp_specials {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What lines of OTLP consist of: values as AnyValue (opentelemetry/proto/common/v1), ids, resources
- * and the lines, which have the records of all resources, of one kind.
+ * What records of OTLP consist of: values as AnyValue (opentelemetry/proto/common/v1), and ids.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,9 +16,6 @@
 #include "tracer/base/hash.h"
 #include "tracer/format/export/otlp.h"
 #include "tracer/session/session.h"
-
-#define LINE_BYTES (64u << 10)  /* of the records of a line, about */
-#define RESOURCES_MAX 4096u     /* further services of a trace are its first one */
 
 /* ---- attributes ---- */
 
@@ -129,14 +125,6 @@ void otlp_put_value(struct md_buf *out, const char *prefix, struct text name,
 	md_buf_puts(out, "}}");
 }
 
-static void put_json(struct md_buf *out, const char *key, struct text json)
-{
-	begin(out, key, "", 0);
-	md_buf_puts(out, "\"stringValue\":\"");
-	md_buf_put(out, json.p, json.n);
-	md_buf_puts(out, "\"}}");
-}
-
 void otlp_put_string(struct md_buf *out, const char *key, const char *s, size_t n)
 {
 	begin(out, key, "", 0);
@@ -157,6 +145,7 @@ static const char *const specials[OTLP_SPECIALS] = {
 	[OTLP_TRACE_ID] = "otel_trace_id",
 	[OTLP_SPAN_ID] = "otel_span_id",
 	[OTLP_SERVICE] = "otel_service",
+	[OTLP_RESOURCE] = "otel_resource",
 };
 
 /* `otel.trace_id`, `otel_trace_id` or `$app.otel:trace_id`, or what a reader makes of them. */
@@ -193,8 +182,10 @@ void otlp_find_specials(const struct text *names, uint32_t count, struct otlp_sp
 
 bool otlp_is_special(const struct otlp_specials *s, uint32_t i)
 {
-	return s->at[OTLP_TRACE_ID] == (int)i || s->at[OTLP_SPAN_ID] == (int)i ||
-	       s->at[OTLP_SERVICE] == (int)i;
+	for (int k = 0; k < OTLP_SPECIALS; k++)
+		if (s->at[k] == (int)i)
+			return true;
+	return false;
 }
 
 bool otlp_id_is_set(const uint8_t *id, size_t n)
@@ -270,150 +261,4 @@ void otlp_make_id(uint8_t *id, size_t n, const uint64_t *numbers, size_t count)
 		h = h ? h : 1;
 		memcpy(id + at, &h, 8);
 	}
-}
-
-/* ---- resources ---- */
-
-static const struct { const char *env, *key; } env_keys[] = {
-	{ "hostname", "host.name" },
-	{ "vpid", "process.pid" },
-	{ "procname", "process.executable.name" },
-	{ "sysname", "os.name" },
-	{ "kernel_release", "os.version" },
-};
-
-static void put_env(struct md_buf *out, const struct md_env *e)
-{
-	char key[160];
-
-	snprintf(key, sizeof(key), "ctf.env.%.140s", e->name);
-	for (size_t i = 0; i < sizeof(env_keys) / sizeof(*env_keys); i++)
-		if (!strcmp(env_keys[i].env, e->name))
-			snprintf(key, sizeof(key), "%s", env_keys[i].key);
-	if (e->value)
-		otlp_put_string(out, key, e->value, strlen(e->value));
-	else
-		otlp_put_number(out, key, e->number);
-}
-
-static void describe_resource(struct otlp_resource *r)
-{
-	struct trace *t = r->trace;
-	const char *service = r->service;
-
-	put_json(&r->json, "service.name",
-		      *service ? (struct text){ service, strlen(service) }
-			       : (struct text){ "unknown_service", 15 });
-	pthread_mutex_lock(&t->lock);
-	for (uint32_t i = 0; i < t->md->env_count; i++)
-		put_env(&r->json, &t->md->env[i]);
-	pthread_mutex_unlock(&t->lock);
-}
-
-static struct otlp_resource *add_resource(struct otlp_lines *v, struct trace *t,
-					  const char *service)
-{
-	struct otlp_resource *r = calloc(1, sizeof(*r)), **all;
-
-	all = realloc(v->all, (v->count + 1) * sizeof(struct otlp_resource *));
-	if (all)
-		v->all = all;
-	if (!r || !all || !(r->service = strdup(service))) {
-		free(r);
-		v->m->err = -ENOMEM;
-		return NULL;
-	}
-	r->trace = trace_get(t);
-	describe_resource(r);
-	return v->all[v->count++] = r;
-}
-
-struct otlp_resource *otlp_resource_find(struct otlp_lines *v, struct trace *t, const char *service)
-{
-	struct otlp_resource *r = v->last;
-
-	if (r && r->trace == t && !strcmp(r->service, service))
-		return r;
-	for (uint32_t i = 0; i < v->count; i++) {
-		r = v->all[i];
-		if (r->trace == t && (v->count >= RESOURCES_MAX ||
-				      !strcmp(r->service, service)))
-			return v->last = r;
-	}
-	return v->last = add_resource(v, t, service);
-}
-
-struct md_buf *otlp_record_begin(struct otlp_lines *v, struct otlp_resource *r,
-				 enum otlp_kind kind)
-{
-	struct md_buf *out = &r->records[kind];
-
-	if (out->len)
-		md_buf_putc(out, ',');
-	v->bytes -= out->len;
-	md_buf_putc(out, '{');
-	return out;
-}
-
-void otlp_record_end(struct otlp_lines *v, struct md_buf *out)
-{
-	md_buf_puts(out, "]}");
-	v->bytes += out->len;
-	v->m->out.failed |= out->failed;
-	if (v->bytes >= LINE_BYTES)
-		otlp_lines_flush(v);
-}
-
-static void put_line(struct otlp_lines *v, int kind)
-{
-	static const char *const names[OTLP_KINDS][3] = {
-		[OTLP_SPANS] = { "resourceSpans", "scopeSpans", "spans" },
-		[OTLP_LOGS] = { "resourceLogs", "scopeLogs", "logRecords" },
-	};
-	struct md_buf *out = &v->m->out;
-	bool any = false;
-
-	for (uint32_t i = 0; i < v->count; i++) {
-		struct otlp_resource *r = v->all[i];
-
-		if (!r->records[kind].len)
-			continue;
-		if (any)
-			md_buf_putc(out, ',');
-		else
-			md_buf_printf(out, "{\"%s\":[", names[kind][0]);
-		any = true;
-		md_buf_puts(out, "{\"resource\":{\"attributes\":[");
-		md_buf_put(out, r->json.data, r->json.len);
-		md_buf_printf(out, "]},\"%s\":[{\"scope\":{\"name\":\"trailfs\"},\"%s\":[",
-			      names[kind][1], names[kind][2]);
-		md_buf_put(out, r->records[kind].data, r->records[kind].len);
-		md_buf_puts(out, "]}]}");
-		out->failed |= r->records[kind].failed || r->json.failed;
-		md_buf_reset(&r->records[kind]);
-	}
-	if (any)
-		md_buf_puts(out, "]}\n");
-}
-
-void otlp_lines_flush(struct otlp_lines *v)
-{
-	for (int kind = 0; kind < OTLP_KINDS; kind++)
-		put_line(v, kind);
-	v->bytes = 0;
-}
-
-void otlp_lines_deinit(struct otlp_lines *v)
-{
-	for (uint32_t i = 0; i < v->count; i++) {
-		struct otlp_resource *r = v->all[i];
-
-		trace_put(r->trace);
-		free(r->service);
-		md_buf_deinit(&r->json);
-		for (int kind = 0; kind < OTLP_KINDS; kind++)
-			md_buf_deinit(&r->records[kind]);
-		free(r);
-	}
-	free(v->all);
 }
