@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # What the tests that ask DuckDB share: `. "$top/tests/lib/duckdb.sh"` after mount.sh.
+. "$top/tests/lib/npm.sh"
 
 # sql QUERY: DuckDB's answer, a line for each row, with commas; false: there is no DuckDB
 sql() {
@@ -16,5 +17,6 @@ sql() {
 }
 
 have_duckdb() {
+	command -v duckdb >/dev/null || need_npm @duckdb/node-api@1.5.6-r.1 || return 1
 	sql 'select 42' >"$work/duckdb" 2>&1 && [ "$(cat "$work/duckdb")" = 42 ]
 }

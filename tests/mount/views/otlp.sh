@@ -3,9 +3,18 @@
 #
 # export/otlp.jsonl and pipe.otlp: each event is in a span or a log record of OpenTelemetry, with
 # parents by nesting, the ids of the program, the environment of the trace, and losses. A reader
-# that shares nothing with the daemon compares them with export/json.
+# that shares nothing with the daemon compares them with export/json; the protobuf definitions of
+# OpenTelemetry, from npm where that can be reached, hold all that is in the lines.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/npm.sh"
 command -v python3 >/dev/null || skip "there is no python3"
+# (Later versions have no definitions in them.)
+if need_npm @opentelemetry/otlp-transformer@0.212.0; then
+	definitions=yes
+else
+	definitions=
+	echo "# no protobuf definitions of OpenTelemetry: $(grep -v '^$' "$work/npm.log" | head -n 1)"
+fi
 slices=$BUILD/tests/lib/slices
 ticker=$BUILD/tests/lib/ticker
 mount_tree
@@ -15,6 +24,10 @@ judge() { # SESSION: compares; the numbers are in $work/judged
 		fail "cannot read"
 	python3 "$top/tests/lib/judge_otlp.py" "$work/otlp" "$work/json" >"$work/judged" 2>&1 ||
 		fail "$1: $(tail -c 2000 "$work/judged")"
+	[ -n "$definitions" ] || return 0
+	node "$top/tests/lib/judge_otlp.js" "$work/otlp" >"$work/decoded" 2>&1 ||
+		fail "$1: $(tail -n 40 "$work/decoded")"
+	is "lines that the definitions have" "$(wc -l <"$work/otlp")" "$(cat "$work/decoded")"
 }
 
 s=$S/a

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # export/parquet has the columns, rows and values of export/csv. A reader that knows only the
-# format's documents compares them; where DuckDB is installed (`duckdb`, or the package
-# @duckdb/node-api of NODE_PATH), it counts and joins the files of two sessions.
+# format's documents compares them; DuckDB (`duckdb`, or the package @duckdb/node-api,
+# from npm where that can be reached) counts and joins the files of two sessions.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/duckdb.sh"
 command -v python3 >/dev/null || skip "there is no python3"

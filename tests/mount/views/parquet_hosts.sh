@@ -4,7 +4,7 @@
 #
 # 20 hosts stream to a relay, which has a directory for each; a session with such a directory as
 # `input` makes the Parquet file of it. One query over all files counts, groups by host and joins:
-# by DuckDB where it is installed (`duckdb`, or the package @duckdb/node-api of NODE_PATH), and by a
+# by DuckDB (`duckdb`, or the package @duckdb/node-api, from npm where that can be reached), and by a
 # reader that knows only the format's documents.
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/relay.sh"
