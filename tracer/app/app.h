@@ -5,7 +5,7 @@
  *
  *	app.c             registrations come and go; state words by the rules
  *	user_domain.c     what rules mean for registered tracepoints (session/domain.h)
- *	selection.c       which events of a layout the sessions want
+ *	selection.c       which events of an application the sessions want, and in which group
  *	layout.c          what registration files declare, parsed once for equal files
  *	table.c           registrations by name, by process and by file, and what each user has
  *	directories.c     where registrations are, and what users put beside them
@@ -56,19 +56,23 @@ struct app {
 
 /* user_domain.c: caller holds tracer.lock */
 extern const struct domain_ops user_domain;
+/* The rules of a session that has just become inactive, without the barrier of domains_apply(). */
+void apps_halt(struct session *s);
+/* Whether the words of all applications can be written in the time that `most` tracepoints take. */
+bool apps_are_few(const struct tracer *t, size_t most);
+
+/* selection.c: caller holds tracer.lock */
 /*
  * The session is active, serves the user and has the clock of the process, and the inclusion sets
  * have the process.
  */
 bool session_wants(const struct session *s, const struct app *a);
-/* The rules of a session that has just become inactive, without the barrier of domains_apply(). */
-void apps_halt(struct session *s);
-/* The process's name, as a part of a path; empty: not known. */
+/* The process's name, as a part of a path; empty: not known. Without a lock. */
 void app_comm(uint32_t pid, char *out, size_t size);
-/* Whether the words of all applications can be written in the time that `most` tracepoints take. */
-bool apps_are_few(const struct tracer *t, size_t most);
 /* The group of the application's owner, made if there is none; NULL: no memory, or an I/O error. */
 struct stream_group *owner_group(struct channel *c, const struct app *a);
+/* The fields of an event, for filters. It refers to the registration. */
+struct filter_event app_fields(const struct app *a, uint32_t event);
 /* event_wanted for an event of an application; event is its index there. */
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 

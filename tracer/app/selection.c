@@ -1,12 +1,93 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/app/app.h"
 #include "tracer/app/layout.h"
 #include "tracer/app/prepared_slots.h"
 #include "tracer/app/selection.h"
 #include "tracer/base/hash.h"
+#include "tracer/session/session.h"
+#include "tracer/session/trace_form.h"
+
+bool session_wants(const struct session *s, const struct app *a)
+{
+	return session_serves(s, a->file->uid) && session_has_clock(s, a->file->clock) &&
+	       session_tracks(s, a->file->pid, a->file->uid, a->gid);
+}
+
+void app_comm(uint32_t pid, char *out, size_t size)
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, out, size - 1);
+	if (fd >= 0)
+		close(fd);
+	while (n > 0 && out[n - 1] == '\n')
+		n--;
+	out[n > 0 ? n : 0] = 0;
+	for (char *p = out; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.",
+			    *p))
+			*p = '_';
+	if (out[0] == '.')
+		out[0] = '_';
+}
+
+struct stream_group *owner_group(struct channel *c, const struct app *a)
+{
+	struct session *s = c->session;
+	uint32_t pid = c->per_process ? a->pid : 0;
+	struct trace_key key = { a->file->uid, pid, a->file->word_bits };
+	struct trace *t = trace_find(s, key);
+	char comm[17] = "";
+	int err;
+
+	session_take_clock(s, a->file->clock);
+	if (!t) {
+		if (pid)
+			app_comm(pid, comm, sizeof(comm));
+		t = trace_new(s, key, comm, NULL, 0);
+		err = t ? session_save(s) : -ENOMEM;
+		if (err) {
+			channel_refuse_buffer(c, err);
+			return NULL;
+		}
+	}
+	/* Perhaps there was no descriptor for it the last time. */
+	if (t->log_fd < 0 && (err = trace_open_log(s, t))) {
+		channel_refuse_buffer(c, err);
+		return NULL;
+	}
+	return group_get(c, t, true);
+}
+
+struct filter_event app_fields(const struct app *a, uint32_t event)
+{
+	const struct registration_event *e = &a->file->events[event];
+
+	return (struct filter_event){ .fields = a->file->fields + e->first_field,
+				      .field_count = e->field_count,
+				      .strings = a->file->strings };
+}
+
+uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program)
+{
+	struct filter_event e = app_fields(a, event);
+
+	if (a->file->events[event].refused)
+		return 0;
+	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e,
+			    a->file->uid, program);
+}
 
 static void selection_free(struct layout *layout, struct selection *s)
 {

@@ -4,12 +4,9 @@
  * registered.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tracer/base/facts.h"
 #include "tracer/app/app.h"
@@ -23,81 +20,6 @@
 #define NAMES_MOST 4096u        /* bytes of names among which a field's name is suggested */
 
 #define APP_COST 32u            /* tracepoints whose words cost what one application costs */
-
-bool session_wants(const struct session *s, const struct app *a)
-{
-	return session_serves(s, a->file->uid) && session_has_clock(s, a->file->clock) &&
-	       session_tracks(s, a->file->pid, a->file->uid, a->gid);
-}
-
-void app_comm(uint32_t pid, char *out, size_t size)
-{
-	char path[32];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, out, size - 1);
-	if (fd >= 0)
-		close(fd);
-	while (n > 0 && out[n - 1] == '\n')
-		n--;
-	out[n > 0 ? n : 0] = 0;
-	for (char *p = out; *p; p++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.",
-			    *p))
-			*p = '_';
-	if (out[0] == '.')
-		out[0] = '_';
-}
-
-struct stream_group *owner_group(struct channel *c, const struct app *a)
-{
-	struct session *s = c->session;
-	uint32_t pid = c->per_process ? a->pid : 0;
-	struct trace_key key = { a->file->uid, pid, a->file->word_bits };
-	struct trace *t = trace_find(s, key);
-	char comm[17] = "";
-	int err;
-
-	session_take_clock(s, a->file->clock);
-	if (!t) {
-		if (pid)
-			app_comm(pid, comm, sizeof(comm));
-		t = trace_new(s, key, comm, NULL, 0);
-		err = t ? session_save(s) : -ENOMEM;
-		if (err) {
-			channel_refuse_buffer(c, err);
-			return NULL;
-		}
-	}
-	/* Perhaps there was no descriptor for it the last time. */
-	if (t->log_fd < 0 && (err = trace_open_log(s, t))) {
-		channel_refuse_buffer(c, err);
-		return NULL;
-	}
-	return group_get(c, t, true);
-}
-
-static struct filter_event fields_of(const struct app *a, uint32_t event)
-{
-	const struct registration_event *e = &a->file->events[event];
-
-	return (struct filter_event){ .fields = a->file->fields + e->first_field,
-				      .field_count = e->field_count,
-				      .strings = a->file->strings };
-}
-
-uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program)
-{
-	struct filter_event e = fields_of(a, event);
-
-	if (a->file->events[event].refused)
-		return 0;
-	return event_wanted(c, a->file->events[event].name, a->file->events[event].level, &e,
-			    a->file->uid, program);
-}
 
 static bool takes_event(const struct rule *r, const struct registration_event *e)
 {
@@ -119,7 +41,7 @@ static int check_rule(const struct session *s, const struct rule *r, struct tr_e
 			continue;
 		for (uint32_t i = 0; i < a->file->event_count; i++) {
 			const struct registration_event *e = &a->file->events[i];
-			struct filter_event fields = fields_of(a, i);
+			struct filter_event fields = app_fields(a, i);
 
 			if (!takes_event(r, e))
 				continue;
@@ -155,7 +77,7 @@ static void examine_app(const struct app *a, const struct rule *r, size_t *looks
 {
 	for (uint32_t i = 0; *looks && i < a->file->event_count; i++) {
 		const struct registration_event *e = &a->file->events[i];
-		struct filter_event fields = fields_of(a, i);
+		struct filter_event fields = app_fields(a, i);
 
 		--*looks;
 		if (!takes_event(r, e))
@@ -269,7 +191,7 @@ static void each_match(struct session *s, const struct rule_list *rules,
 	cds_list_for_each_entry(a, &s->tracer->apps, node)
 		for (uint32_t i = 0; !done && i < a->file->event_count; i++) {
 			const struct registration_event *e = &a->file->events[i];
-			struct filter_event fields = fields_of(a, i);
+			struct filter_event fields = app_fields(a, i);
 
 			if ((!s->uid || s->uid == a->file->uid) &&
 			    rule_list_decide(rules, EVENT_KEY(e->name), e->level))
