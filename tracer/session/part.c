@@ -1,59 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The parts of a session as a whole (session/part.h), and its settings (base/setting.h). */
+/* All tracing domains (session/domain.h), and all parts of a session (session/part.h). */
 #include "tracer/session/part.h"
 
-#include <errno.h>
 #include <stddef.h>
 
+#include "tracer/session/domain.h"
 #include "tracer/session/session.h"
 
-int session_show(struct session *s, const char *setting, bool saved, struct md_buf *out)
+void domains_apply(struct session *s)
 {
-	const struct setting *row = setting_find(s->tracer->settings, setting);
-
-	if (!row)
-		return -EINVAL;
-	pthread_mutex_lock(&s->tracer->lock);
-	if (saved && row->save)
-		row->save(s, out);
-	else
-		setting_show(row, s, out);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return 0;
+	for_each_domain(d, s->tracer)
+		if ((*d)->apply)
+			SESSION_LOCKED(s, (*d)->apply(s));
 }
 
-static int store_member(struct session *s, const struct setting *row, const char *value,
-			struct tr_err *err)
+void domain_drain(struct session *s, enum domain domain)
 {
-	uint64_t v = 0;
-	int ret = setting_parse(row, value, &v, err);
+	const struct domain_ops *ops = s->tracer->domains[domain];
 
-	if (ret)
-		return ret;
-	session_lock(s);
-	ret = row->live ? session_check_alive(s, err) : session_may_set(s, err);
-	if (!ret && row->check)
-		ret = row->check(s, value, &v, err);
-	if (!ret) {
-		setting_set(row, s, v);
-		if (row->changed)
-			row->changed(s);
-		session_save(s);
-		session_changed(s);
-	}
-	session_unlock(s);
-	return ret;
+	if (ops->drain)
+		UNLOCKED(s->tracer, ops->drain(s));
 }
 
-int session_store(struct session *s, const char *setting, const char *text, bool replace,
-		  struct tr_err *err)
+void domains_drain(struct session *s)
 {
-	const struct setting *row = setting_find(s->tracer->settings, setting);
-
-	if (!row)
-		return -EINVAL;
-	return row->store ? row->store(s, text, replace, err) : store_member(s, row, text, err);
+	for_each_domain(d, s->tracer)
+		domain_drain(s, (enum domain)(d - s->tracer->domains));
 }
+
+void domains_check(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->check)
+			UNLOCKED(s->tracer, (*d)->check(s));
+}
+
+void domains_gc(struct tracer *t)
+{
+	for_each_domain(d, t)
+		if ((*d)->gc)
+			UNLOCKED(t, (*d)->gc(t));
+}
+
+/* ---- parts ---- */
 
 /* Each part's data begins at a multiple of this. */
 static size_t round_up(size_t size)
@@ -190,13 +179,4 @@ bool session_must_finish(const struct session *s)
 		if ((*p)->must_finish && LOCKED(s->tracer, (*p)->must_finish(s)))
 			return true;
 	return false;
-}
-
-int session_may_set(const struct session *s, struct tr_err *err)
-{
-	int ret = session_check_alive(s, err);
-
-	if (!ret && s->starts)
-		ret = tr_fail(err, -EBUSY, "cannot change after the session was first started");
-	return ret;
 }

@@ -15,7 +15,8 @@
  *	session.c       create, find, stop and remove sessions; their status
  *	session_lock.c  the locks and the references that an operation on a session holds
  *	channel.c       channels: create, start and remove them; their rules and contexts
- *	channel_attr.c  the settings of a channel
+ *	channel_settings.c  the rows of a channel's settings
+ *	settings.c      shows and stores settings of sessions and channels
  *	group.c         stream groups: event ids and switch bytes
  *	buffer.c        buffers: create, keep, clear and remove them
  *	trace_form.c    their clock and version of CTF
@@ -30,8 +31,7 @@
  *	quota.c         the share of each user (quota.h, with a lock of its own)
  *	advice.c        the `advice` lines of status
  *	report.c        reports to the program that opened the tracer
- *	domain.c        calls the hooks of all tracing domains (domain.h)
- *	part.c          calls the hooks of all parts of a session (part.h); its settings
+ *	part.c          calls the hooks of all tracing domains (domain.h) and parts (part.h)
  *
  * Locks: tracer.lock guards the tables (sessions, applications) and what is in them. session.lock
  * lets one operation at a time change a session, and keeps the session as it is while that
@@ -450,7 +450,7 @@ int channel_rules(struct session *s, enum domain domain, const char *channel,
 
 void programs_drop(struct tracer *t);           /* frees all compiled filters */
 
-/* channel_attr.c */
+/* channel_settings.c */
 extern const struct setting channel_settings[];
 
 /* session_file.c: caller holds tracer.lock, unless the line says otherwise */

@@ -308,3 +308,37 @@ bool session_leaves_threads_out(struct session *s)
 	pthread_mutex_unlock(&s->tracer->lock);
 	return some;
 }
+
+/* ---- what a channel asks of the files of its streams ---- */
+
+struct periods session_periods(struct session *s, const char *owner, const char *channel)
+{
+	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);
+	struct periods p = { 0 };
+	bool first = true;
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	cds_list_for_each_entry(c, &s->channels, node) {
+		if (channel && (c->kernel != kernel || strcmp(c->name, channel) != 0))
+			continue;
+		p.hold = c->switch_period * 1000;
+		if (first || c->read_period * 1000 < p.look)
+			p.look = c->read_period * 1000;
+		first = false;
+	}
+	pthread_mutex_unlock(&s->tracer->lock);
+	return p;
+}
+
+void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size,
+			 uint32_t *count)
+{
+	struct channel *c;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel);
+	*size = c ? c->file_size : 0;
+	*count = c && c->file_size ? c->file_count : 0;
+	pthread_mutex_unlock(&s->tracer->lock);
+}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The settings of a channel: the files below channels/NAME/ that show and take one value. */
+/* The rows of a channel's settings (base/setting.h), and how their values depend on each other. */
 #include <errno.h>
-#include <string.h>
 
 #include "tracer/base/setting.h"
 #include "tracer/session/session.h"
@@ -84,87 +83,3 @@ const struct setting channel_settings[] = {
 #include "tracer/session/channel_settings.def"
 	{ 0 }
 };
-
-int channel_show(struct session *s, enum domain domain, const char *channel, const char *setting,
-		 struct md_buf *out)
-{
-	const struct setting *row = setting_find(channel_settings, setting);
-	struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	c = row ? channel_find(s, domain, channel) : NULL;
-	if (c)
-		setting_show(row, c, out);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return c ? 0 : -ENOENT;
-}
-
-/* Caller holds session.lock and tracer.lock. */
-static int store_setting(struct channel *c, const struct setting *row, const char *value,
-			 struct tr_err *err)
-{
-	uint64_t v = 0;
-	int ret;
-
-	if (c->started && !row->live)
-		return tr_fail(err, -EBUSY, "cannot change after the session was first started");
-	ret = setting_parse(row, value, &v, err);
-	if (!ret && row->check)
-		ret = row->check(c, value, &v, err);
-	if (ret)
-		return ret;
-	setting_set(row, c, v);
-	if (row->live)
-		session_apply(c->session);
-	session_save(c->session);
-	session_changed(c->session);
-	return 0;
-}
-
-int channel_store(struct session *s, enum domain domain, const char *channel, const char *setting,
-		  const char *value, struct tr_err *err)
-{
-	const struct setting *row = setting_find(channel_settings, setting);
-	struct channel *c;
-	int ret;
-
-	if (!row)
-		return -EINVAL;
-	session_lock(s);
-	c = channel_find(s, domain, channel);
-	ret = c ? store_setting(c, row, value, err) : channel_missing(err, channel);
-	session_unlock(s);
-	return ret;
-}
-
-struct periods session_periods(struct session *s, const char *owner, const char *channel)
-{
-	bool kernel = owner && !strcmp(owner, OWNER_KERNEL);
-	struct periods p = { 0 };
-	bool first = true;
-	struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(c, &s->channels, node) {
-		if (channel && (c->kernel != kernel || strcmp(c->name, channel) != 0))
-			continue;
-		p.hold = c->switch_period * 1000;
-		if (first || c->read_period * 1000 < p.look)
-			p.look = c->read_period * 1000;
-		first = false;
-	}
-	pthread_mutex_unlock(&s->tracer->lock);
-	return p;
-}
-
-void session_file_limits(struct session *s, bool kernel, const char *channel, uint64_t *size,
-			 uint32_t *count)
-{
-	struct channel *c;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	c = channel_find(s, kernel ? DOMAIN_KERNEL : DOMAIN_USER, channel);
-	*size = c ? c->file_size : 0;
-	*count = c && c->file_size ? c->file_count : 0;
-	pthread_mutex_unlock(&s->tracer->lock);
-}
