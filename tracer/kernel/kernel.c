@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The kernel domain: chooses the backend, decides who may trace, and shows what can be traced. */
+/* The kernel domain: chooses the backend, and shows what can be traced. */
 #include "tracer/base/hash.h"
 #include "tracer/kernel/available.h"
 #include "tracer/kernel/kernel.h"
@@ -17,8 +17,6 @@
 #include "tracer/base/rows.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/kernel/statedump/statedump.h"
-
-#define GROUP "tracing"
 
 /* A hash of the state directory: the same for its next daemon. */
 static uint32_t hash_state_dir(const struct tracer *t)
@@ -81,41 +79,6 @@ void kernel_close(struct tracer *t)
 	pthread_cond_destroy(&k->dumped);
 	free(k);
 	t->kernel = NULL;
-}
-
-bool kernel_allowed(struct tracer *t, const struct owner *owner)
-{
-	if (!t->kernel)
-		return false;
-	return owner->uid == geteuid() || owner->uid == 0 ||
-	       (geteuid() == 0 && owner_in_group(owner, GROUP));
-}
-
-bool session_may_trace_kernel(const struct session *s)
-{
-	struct owner owner = session_owner(s);
-
-	return kernel_allowed(s->tracer, &owner);
-}
-
-bool session_kernel(struct session *s)
-{
-	struct owner owner;
-
-	pthread_mutex_lock(&s->tracer->lock);
-	owner = session_owner(s);
-	pthread_mutex_unlock(&s->tracer->lock);
-	return kernel_allowed(s->tracer, &owner);
-}
-
-int kernel_refuses(struct tracer *t, const struct owner *owner, struct tr_err *err)
-{
-	if (!t->kernel)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", t->no_kernel);
-	if (kernel_allowed(t, owner))
-		return 0;
-	return tr_fail(err, -EACCES,
-		       "the kernel is traced by root and by members of the group '" GROUP "'");
 }
 
 void kernel_describe(struct tracer *t, struct md_buf *out)

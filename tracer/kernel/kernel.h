@@ -2,10 +2,10 @@
 /*
  * The kernel domain: sessions record kernel events through a backend (backend/backend.h).
  *
- *	kernel.c              chooses the backend; who may trace; what can be traced
+ *	kernel.c              chooses the backend; what can be traced
  *	kernel_domain.c       the domain as the model calls it (session/domain.h)
  *	events.c              the kernel's events and their formats
- *	rule_check.c          checks new rules against the events
+ *	rule_check.c          who may trace; checks new rules against the events
  *	hook_choice.c         which hooks (rule/hook.h) the kernel has, and how
  *	probes.c              dynamic events that rules make
  *	channel.c             channels: start, adopt, remove
@@ -199,8 +199,6 @@ extern const struct domain_ops kernel_domain;
 
 void kernel_open(struct tracer *t);
 void kernel_close(struct tracer *t);
-/* The session's owner may. Caller holds one of the session's locks. */
-bool session_may_trace_kernel(const struct session *s);
 
 /* ---- events.c: these take kernel.lock, unless they say otherwise ---- */
 
@@ -231,6 +229,8 @@ void kernel_choose_hooks(struct kernel *k);
 
 /* ---- rule_check.c ---- */
 
+/* The session's owner may trace the kernel. Caller holds one of the session's locks. */
+bool session_may_trace_kernel(const struct session *s);
 /*
  * Checks that each new rule matches an event, and that its filter fits one of its events. -ENOENT,
  * -EINVAL. Makes the probes for rules that need them; -EAGAIN: the plan must be prepared first.

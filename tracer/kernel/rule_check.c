@@ -1,21 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Checks new rules of kernel channels against the kernel's events and their fields.
+ * Says who may trace the kernel, and checks new rules of kernel channels against the kernel's
+ * events and their fields.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/base/base.h"
 #include "tracer/base/filter/tree.h"
+#include "tracer/kernel/available.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/kernel/statedump/statedump.h"
 
+#define GROUP "tracing"         /* besides root, its members may trace the kernel */
 #define SUGGEST_EVENTS 64       /* their fields are suggested for a field that no event has */
+
+bool kernel_allowed(struct tracer *t, const struct owner *owner)
+{
+	if (!t->kernel)
+		return false;
+	return owner->uid == geteuid() || owner->uid == 0 ||
+	       (geteuid() == 0 && owner_in_group(owner, GROUP));
+}
+
+bool session_may_trace_kernel(const struct session *s)
+{
+	struct owner owner = session_owner(s);
+
+	return kernel_allowed(s->tracer, &owner);
+}
+
+bool session_kernel(struct session *s)
+{
+	struct owner owner;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	owner = session_owner(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return kernel_allowed(s->tracer, &owner);
+}
+
+int kernel_refuses(struct tracer *t, const struct owner *owner, struct tr_err *err)
+{
+	if (!t->kernel)
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", t->no_kernel);
+	if (kernel_allowed(t, owner))
+		return 0;
+	return tr_fail(err, -EACCES,
+		       "the kernel is traced by root and by members of the group '" GROUP "'");
+}
 
 /* The nearest of the tracepoints' systems and the words that begin other rules. */
 static const char *suggest_system(struct kernel *k, const char *word, size_t len)
