@@ -9,8 +9,6 @@
 
 #include "tracer/base/array.h"
 
-static const struct import_format *const formats[] = { &ctf_format, &ltt_format, &lket_format };
-
 /* The sentence of this thread, and whether a caller of import_reported has seen it. */
 static __thread struct { char text[320]; bool seen; } reported;
 
@@ -104,23 +102,6 @@ void import_put_header(struct md_buf *out, uint32_t id, uint64_t ts)
 	} header = { 65535, htole32(id), htole64(ts) };
 
 	md_buf_put(out, &header, sizeof(header));
-}
-
-int import_open(struct import *im, struct tr_err *err)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !ret; i++) {
-		ret = formats[i]->open(im, err);
-		if (!ret && im->trace_count && !im->format)
-			im->format = formats[i]->name;
-	}
-	if (!ret && !im->trace_count)
-		ret = tr_fail_at(err, -EINVAL, im->path, -1,
-				 "no trace in this directory: expected a file `metadata` of CTF "
-				 "1.8 or 2, eventdefs/ and control/ of LTT, or files stpd_cpuN of "
-				 "LKET, in it or below it");
-	return ret;
 }
 
 void import_deinit(struct import *im)

@@ -4,7 +4,8 @@
  * format/foreign/ starts; the daemon calls none of them.
  *
  *   import.h     (this file) what a format of traces uses and provides
- *   import.c     opens a trace of any format; what the formats share
+ *   open.c       opens a trace of any format: the table of formats
+ *   import.c     what the formats share
  *   read.c       reads its files
  *   ctf.h        CTF 1.8 and 2: the traces and streams of a directory (ctf.c), their event classes
  *                (ctf_model.c), packets and events (ctf_stream.c, ctf_sum.c)
@@ -16,7 +17,7 @@
  *   ltt_input.c  … which makes traces and streams of directories
  *   lket.c       LKET's files stpd_cpuN
  *
- * A format is a row of the table in import.c. Its open() looks through the files, makes a struct
+ * A format is a row of the table in open.c. Its open() looks through the files, makes a struct
  * md_trace for each trace that it knows, and adds streams. The files are open, and are read by
  * pread: a file that has another size or time than at first is an error, unless it has only grown.
  * What was added is not read.
