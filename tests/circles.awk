@@ -8,7 +8,10 @@ function room_of(file) {
 	return file
 }
 FILENAME == "tests/circles" {
-	if ($0 !~ /^#/ && NF == 2) allowed[$1] = $2
+	if ($0 !~ /^#/ && NF == 2) {
+		allowed[$1] = $2
+		if ($2 > 6) print $1 ": tests/circles may not have more than 6 files in a circle"
+	}
 	next
 }
 {

@@ -9,7 +9,6 @@
 #include "fs/tree/errors.h"
 #include "fs/tree/rows.h"
 #include "tracer/face/tracer.h"
-#include "tracer/trigger/trigger_files.h"
 
 #define PER_PLACE 4     /* of one user in one session or trigger */
 #define PER_USER 32
@@ -54,24 +53,9 @@ static void put_dir(const struct node *dir, const struct node *top, struct place
 /* The session or trigger that n is in, if it can be reached: p gets which. */
 static const struct node *find_top(const struct node *n, struct place *p)
 {
-	const struct node *top = node_up(n, &session_row);
-	struct session_info info;
-	struct trigger *trigger;
-
-	if (top) {
-		session_info(top->session, &info);
-		p->made = info.created;
-		snprintf(p->top, sizeof(p->top), "%s", top->name);
-		return info.gone ? NULL : top;
-	}
-	top = node_up(n, &trigger_row);
-	trigger = top ? trigger_of(top) : NULL;
-	if (!trigger)
-		return NULL;
-	trigger_put(trigger);
-	p->made = (int64_t)top->tag;
-	snprintf(p->top, sizeof(p->top), "triggers/%s", top->name);
-	return top;
+	while (n && !n->row->top)
+		n = n->parent;
+	return n && n->row->top(n, &p->made, p->top, sizeof(p->top)) ? n : NULL;
 }
 
 /* The place of the directory that n is, or is in. */

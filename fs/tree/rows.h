@@ -87,7 +87,6 @@ int contexts_write(const struct node *n, const struct who *who, const char *text
 		   struct tr_err *err);
 
 /* trigger.c, for triggers/. */
-extern const struct tree_row trigger_row;
 int triggers_find(const struct node *dir, const char *name, const struct who *who,
 		  struct found *found);
 void triggers_each(const struct node *dir, const struct who *who, struct listing *out);
@@ -97,8 +96,6 @@ int triggers_remove(const struct node *dir, const char *name, const struct who *
 		    struct tr_err *err);
 /* The trigger that n is or is in, with a reference; NULL: it was removed. */
 struct trigger *trigger_of(const struct node *n);
-int trigger_node_chmod(const struct node *n, mode_t mode);
-int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid);
 
 /* export.c: what is in export/. */
 extern const struct tree_row export_rows[];
@@ -111,7 +108,7 @@ int64_t export_expire(int64_t now);
 extern const struct view text_view, pipe_view, otlp_view;
 int text_attr(const struct node *n, const struct who *who, struct stat *st);
 
-/* session.c: a directory in snapshots/. Its tag is the time it was made. */
+/* tracedir.c: a directory in snapshots/. Its tag is the time it was made. */
 extern const struct tree_row snapshot_row;
 /* session.c: a number that grows with each change of the session's state. */
 uint64_t session_change(const struct node *n);

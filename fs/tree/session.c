@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sessions/NAME/ */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,19 +219,6 @@ static int remove_snapshot(const struct node *dir, const char *name, const struc
 	return snapshot_destroy(dir->session, name, err);
 }
 
-static int snapshot_attr(const struct node *n, const struct who *who, struct stat *st)
-{
-	(void)who;
-	st->st_mtim.tv_sec = (time_t)(n->tag / 1000000000);
-	st->st_mtim.tv_nsec = (long)(n->tag % 1000000000);
-	st->st_atim = st->st_ctim = st->st_mtim;
-	return 0;
-}
-
-const struct tree_row snapshot_row = {
-	.mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list, .attr = snapshot_attr
-};
-
 /* ---- settings ---- */
 
 static int show_setting(const struct node *n, const struct who *who, struct md_buf *out)
@@ -409,6 +397,27 @@ static const struct tree_row session_rows[] = {
 	{ 0 }
 };
 
+static int chmod_session(const struct node *n, mode_t mode)
+{
+	return session_chmod(n->session, mode);
+}
+
+static int chown_session(const struct node *n, uid_t uid, gid_t gid)
+{
+	return session_chown(n->session, uid, gid);
+}
+
+static bool top_session(const struct node *n, int64_t *made, char *name, size_t size)
+{
+	struct session_info info;
+
+	session_info(n->session, &info);
+	*made = info.created;
+	snprintf(name, size, "%s", n->name);
+	return !info.gone;
+}
+
 const struct tree_row session_row = {
-	.mode = S_IFDIR | 07777, .rows = session_rows, .find = find_domain, .list = list_domains
+	.mode = S_IFDIR | 07777, .rows = session_rows, .find = find_domain, .list = list_domains,
+	.chmod = chmod_session, .chown = chown_session, .top = top_session,
 };

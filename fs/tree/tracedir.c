@@ -190,8 +190,7 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 /* The trace image of the requesting process: the present one, or a new one. With a reference. */
 static int look_up_slot(const struct node *n, const struct who *who, struct slot **out)
 {
-	const struct node *session = node_up(n, &session_row),
-			  *snapshot = node_up(n, &snapshot_row);
+	const struct node *session = n, *snapshot = node_up(n, &snapshot_row);
 	enum tracedir_form form;
 	struct slot *s, *fresh;
 	struct process p;
@@ -201,6 +200,8 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 		return look_snapshot(n, snapshot, out);
 	while (n->row == &dir_row)
 		n = n->parent;
+	while (!session->own_session)
+		session = session->parent;
 	form = (enum tracedir_form)n->row->arg;
 	process_of(who, &p);
 	pthread_mutex_lock(&trace.lock);
@@ -451,3 +452,18 @@ static const struct tree_row dir_row = { .mode = S_IFDIR | 0555,
 				    .find = tracedir_find,
 				    .list = tracedir_list };
 static const struct tree_row file_row = { .mode = S_IFREG | 0444, .attr = file_attr };
+
+/* ---- the directory of a snapshot ---- */
+
+static int snapshot_attr(const struct node *n, const struct who *who, struct stat *st)
+{
+	(void)who;
+	st->st_mtim.tv_sec = (time_t)(n->tag / 1000000000);
+	st->st_mtim.tv_nsec = (long)(n->tag % 1000000000);
+	st->st_atim = st->st_ctim = st->st_mtim;
+	return 0;
+}
+
+const struct tree_row snapshot_row = {
+	.mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list, .attr = snapshot_attr
+};

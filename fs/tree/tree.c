@@ -9,60 +9,6 @@
 
 #define PERMISSIONS 07777
 
-void listing_add(struct listing *l, const char *name, const struct tree_row *row, uint64_t salt)
-{
-	struct entry e = { .ino = node_ino(l->dir, name, salt),
-			   .mode = row->mode,
-			   .name = l->names.len };
-
-	md_buf_put(&l->names, name, strlen(name) + 1);
-	if (!l->names.failed)
-		md_buf_put(&l->entries, &e, sizeof(e));
-}
-
-const char *names_next(struct md_buf *names, const char *p)
-{
-	const char *all = md_buf_str(names), *end = all + (names->failed ? 0 : names->len);
-
-	p = p ? p + strlen(p) + 1 : all;
-	while (p < end && !*p)
-		p++;
-	return p < end ? p : NULL;
-}
-
-void listing_add_all(struct listing *l, struct md_buf *names, const struct tree_row *row)
-{
-	for (const char *p = names_next(names, NULL); p; p = names_next(names, p))
-		listing_add(l, p, row, 0);
-}
-
-bool names_have(struct md_buf *names, const char *name)
-{
-	for (const char *p = names_next(names, NULL); p; p = names_next(names, p))
-		if (!strcmp(p, name))
-			return true;
-	return false;
-}
-
-size_t listing_count(const struct listing *l)
-{
-	return l->entries.len / sizeof(struct entry);
-}
-
-const struct entry *listing_at(const struct listing *l, size_t i, const char **name)
-{
-	const struct entry *e = (const struct entry *)(const void *)l->entries.data + i;
-
-	*name = l->names.data + e->name;
-	return e;
-}
-
-void listing_deinit(struct listing *l)
-{
-	md_buf_deinit(&l->names);
-	md_buf_deinit(&l->entries);
-}
-
 bool tree_gone(const struct node *n)
 {
 	struct session_info info;
@@ -250,15 +196,11 @@ int tree_chmod(const struct node *n, mode_t mode, const struct who *who)
 {
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
-	int rc;
+	int rc = n->row->chmod ? n->row->chmod(n, mode & PERMISSIONS)
+			       : tr_fail_at(&err, -EPERM, n->name, 0,
+					    "only the directory of a session or trigger has a "
+					    "mode of its own");
 
-	if (n->row == &session_row)
-		rc = session_chmod(n->session, mode & PERMISSIONS);
-	else if (n->row == &trigger_row)
-		rc = trigger_node_chmod(n, mode);
-	else
-		rc = tr_fail_at(&err, -EPERM, n->name, 0,
-				"only the directory of a session or trigger has a mode of its own");
 	errors_result(n, "chmod", who, since, rc, &err);
 	return rc;
 }
@@ -267,16 +209,11 @@ int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who
 {
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
-	int rc;
+	int rc = n->row->chown ? n->row->chown(n, uid, gid)
+			       : tr_fail_at(&err, -EPERM, n->name, 0,
+					    "only the directory of a session or trigger has an "
+					    "owner of its own");
 
-	if (n->row == &session_row)
-		rc = session_chown(n->session, uid, gid);
-	else if (n->row == &trigger_row)
-		rc = trigger_node_chown(n, uid, gid);
-	else
-		rc = tr_fail_at(
-			&err, -EPERM, n->name, 0,
-			"only the directory of a session or trigger has an owner of its own");
 	errors_result(n, "chown", who, since, rc, &err);
 	return rc;
 }

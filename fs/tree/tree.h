@@ -5,6 +5,7 @@
  * readdir, getattr and open derive from it, so that a new file is one row and its functions.
  *
  *	tree.c                  lookup, readdir, getattr, mkdir, rmdir, chmod on any row
+ *	listing.c               lists of names
  *	root.c, readme.c        the rows of the mount's root, and its README
  *	apps.c, kernel.c        the rows of apps/ and of available/kernel/
  *	session.c, channel.c    the rows of a session and of a channel (rows.h: shared)
@@ -121,6 +122,14 @@ struct tree_row {
 		    struct tr_err *err);
 	int (*remove)(const struct node *dir, const char *name, const struct who *who,
 		      struct tr_err *err);
+	/* of a directory with a mode and an owner of its own; UINT32_MAX leaves a value */
+	int (*chmod)(const struct node *n, mode_t mode);
+	int (*chown)(const struct node *n, uid_t uid, gid_t gid);
+	/*
+	 * Of a directory whose file `error` has what failed in it and below: its name there, and
+	 * when it was made, which tells apart those of one name. False: it was removed.
+	 */
+	bool (*top)(const struct node *n, int64_t *made, char *name, size_t size);
 	/* changes what tree_attr says */
 	int (*attr)(const struct node *n, const struct who *who, struct stat *st);
 	bool lasting;   /* … but always to the same */

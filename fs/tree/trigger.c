@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* triggers/NAME/. Nodes hold no trigger: each call finds it by its name and serial. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "fs/base/process.h"
 #include "fs/base/words.h"
@@ -10,6 +11,8 @@
 #include "tracer/trigger/trigger_files.h"
 
 #define PERMISSIONS 07777
+
+static const struct tree_row trigger_row;
 
 struct trigger *trigger_of(const struct node *n)
 {
@@ -120,22 +123,33 @@ static const struct view notifications_view = {
 
 /* ---- owner and mode ---- */
 
-int trigger_node_chmod(const struct node *n, mode_t mode)
+static int chmod_trigger(const struct node *n, mode_t mode)
 {
 	struct trigger *trigger = trigger_of(n);
-	int rc = trigger ? trigger_chmod(trigger, mode & PERMISSIONS) : -ENOENT;
+	int rc = trigger ? trigger_chmod(trigger, mode) : -ENOENT;
 
 	trigger_put(trigger);
 	return rc;
 }
 
-int trigger_node_chown(const struct node *n, uid_t uid, gid_t gid)
+static int chown_trigger(const struct node *n, uid_t uid, gid_t gid)
 {
 	struct trigger *trigger = trigger_of(n);
 	int rc = trigger ? trigger_chown(trigger, uid, gid) : -ENOENT;
 
 	trigger_put(trigger);
 	return rc;
+}
+
+static bool top_trigger(const struct node *n, int64_t *made, char *name, size_t size)
+{
+	struct trigger *trigger = trigger_of(n);
+	bool there = trigger;
+
+	trigger_put(trigger);
+	*made = (int64_t)n->tag;
+	snprintf(name, size, "triggers/%s", n->name);
+	return there;
 }
 
 /* ---- rows ---- */
@@ -159,8 +173,9 @@ static const struct tree_row trigger_rows[] = {
 	{ 0 }
 };
 
-const struct tree_row trigger_row = {
+static const struct tree_row trigger_row = {
 	.mode = S_IFDIR | 07777, .rows = trigger_rows, .attr = trigger_attr,
+	.chmod = chmod_trigger, .chown = chown_trigger, .top = top_trigger,
 };
 
 int triggers_find(const struct node *dir, const char *name, const struct who *who,
