@@ -4,8 +4,8 @@
 #
 # `metrics` of the mount and of sessions: text of OpenMetrics by its grammar, with the numbers of
 # `counts` and `values.json`; keys with any bytes; whose sessions the mount shows to whom; the size
-# that a web server sees. Where they are installed, prometheus_client, promtool and Prometheus itself
-# read it.
+# that a web server sees. Where they are installed, prometheus_client, promtool, the node exporter and
+# Prometheus itself read it.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 command -v python3 >/dev/null || skip "there is no python3"
@@ -148,7 +148,67 @@ if command -v promtool >/dev/null; then
 else
 	echo "not checked: there is no promtool"
 fi
-command -v prometheus >/dev/null || { echo "not checked: there is no prometheus"; exit 0; }
+# --- the textfile collector of the node exporter, with the copy that the cookbook makes
+exporter=$(command -v prometheus-node-exporter || command -v node_exporter)
+server= prometheus= node=
+# (mount.sh's clean_up follows.)
+trap 'ended=$?; kill $server $prometheus $node 2>/dev/null; wait; (exit $ended); clean_up' EXIT
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+if [ -n "$exporter" ]; then
+	mkdir "$work/textfile"
+	cp "$work/metrics" "$work/textfile/trailfs.tmp" &&
+		mv "$work/textfile/trailfs.tmp" "$work/textfile/trailfs.prom" || fail "cannot copy"
+	port=$(free_port)
+	"$exporter" --collector.disable-defaults --collector.textfile \
+		--collector.textfile.directory="$work/textfile" \
+		--web.listen-address="127.0.0.1:$port" >"$work/exporter.log" 2>&1 &
+	node=$!
+	cat >"$work/get.py" <<'EOF'
+import sys, urllib.request
+try:
+    sys.stdout.write(urllib.request.urlopen('http://127.0.0.1:%s/metrics' % sys.argv[1]).read().decode())
+except OSError:
+    pass
+EOF
+	exported() {
+		python3 "$work/get.py" "$port" >"$work/exported"
+		grep -q '^node_textfile_scrape_error' "$work/exported"
+	}
+	within 60 exported || fail "no node exporter: $(cat "$work/exporter.log")"
+	is "the node exporter reads the file" "node_textfile_scrape_error 0" \
+		"$(grep '^node_textfile_scrape_error' "$work/exported")"
+	# It sorts labels, and writes numbers in its own way.
+	python3 - "$work/metrics" "$work/exported" <<'EOF' >"$work/compared" 2>&1 ||
+import re, sys
+
+def samples(path):
+    found = {}
+    for line in open(path, encoding='utf-8'):
+        m = re.fullmatch(r'(trailfs_[a-z_]+)(?:\{(.*)\})? (\S+)\n', line)
+        if m:
+            labels = re.findall(r'([a-z_A-Z0-9]+)="((?:[^"\\]|\\.)*)"', m[2] or '')
+            # A number is written with and without a point; all samples of a family get all labels.
+            labels = [(k, str(float(v)) if k == 'le' else v) for k, v in labels if v]
+            found[m[1], tuple(sorted(labels))] = float(m[3])
+    return found
+
+ours, theirs = samples(sys.argv[1]), samples(sys.argv[2])
+# A histogram of the older format has a sum and a count: 0 where OpenMetrics has none.
+for key in set(theirs) - set(ours):
+    if key[0] in ('trailfs_map_distribution_sum', 'trailfs_map_distribution_count') and not theirs[key]:
+        del theirs[key]
+other = [k for k in {**ours, **theirs} if ours.get(k) != theirs.get(k)]
+if other or len(ours) < 50:
+    sys.exit('%d samples, %d of the exporter; another value: %r' % (len(ours), len(theirs), [(k, ours.get(k), theirs.get(k)) for k in other[:2]]))
+EOF
+		fail "node exporter: $(cat "$work/compared"); $(grep -i textfile "$work/exporter.log" | tail -n 3)"
+	checks=$((checks + 1))
+else
+	echo "not checked: there is no node exporter"
+fi
+command -v prometheus >/dev/null || { echo "not checked: there is no prometheus"; echo "$checks checks"; exit 0; }
 cat >"$work/serve.py" <<'EOF'
 import functools, http.server, sys
 class Files(http.server.SimpleHTTPRequestHandler):
@@ -161,9 +221,6 @@ server.serve_forever()
 EOF
 python3 "$work/serve.py" "$MNT" >"$work/port" &
 server=$!
-# (mount.sh's clean_up follows.)
-trap 'ended=$?; kill $server $prometheus 2>/dev/null; wait; (exit $ended); clean_up' EXIT
-prometheus=
 has_port() { [ -s "$work/port" ]; }
 within 20 has_port || fail "no web server"
 put start "$s/control"
@@ -175,7 +232,7 @@ scrape_configs:
     metrics_path: /metrics
     static_configs: [ { targets: [ '127.0.0.1:$(cat "$work/port")' ] } ]
 EOF
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/tsdb" \
 	--web.listen-address="127.0.0.1:$port" --log.level=error >"$work/prometheus.log" 2>&1 &
 prometheus=$!
@@ -198,3 +255,4 @@ within 60 scraped || fail "Prometheus: $(ask 'up'); $(cat "$work/prometheus.log"
 is "the mount is up" 1 "$(ask up)"
 is "a key" 125 "$(ask 'sum(trailfs_map_key_events_total{map="sales",item="green tea"})')"
 is "all buckets" 125 "$(ask 'trailfs_map_distribution_bucket{map="parts",rule="1",operator="hist(price)",item="green tea",le="+Inf"}')"
+echo "$checks checks"
