@@ -4,7 +4,7 @@
 #
 # What holds for the kernel domain by tracefs holds with trail.ko, too; and a daemon takes over what
 # one before left that had tracefs. SOAK: on each kernel, and more of it.
-kernel_in_check=6.1
+kernel_in_check=6.12
 . "$(dirname "$0")/modlib.sh"
 
 # --- a killed daemon that had tracefs, and one that has the module

@@ -4,7 +4,7 @@
 #
 # Filters in trail.ko: what they let through is what tracefs and the daemon let through, and what
 # they do not has never been in the ring.
-kernel_in_check=6.1
+kernel_in_check=6.12
 . "$(dirname "$0")/modlib.sh"
 
 cat >"$work/load.c" <<'C'

@@ -9,7 +9,7 @@
 # is good, as one thread is both CPUs, but the kernel does not know.)
 VM_APPEND="${VM_APPEND-} tsc=reliable preempt=full"
 export VM_APPEND
-kernel_in_check=6.1
+kernel_in_check=6.12
 . "$(dirname "$0")/modlib.sh"
 run=/sys/module/nest/parameters/run
 seconds=1

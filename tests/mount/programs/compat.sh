@@ -105,9 +105,15 @@ done
 
 # ---- languages, compilers, linkage ----
 
+# Each standard with one version and each compiler with one standard of C++. SOAK: all with all.
+with() { # COMPILER STANDARD VERSION
+	[ -z "${SOAK-}" ] || return 0
+	case $1-$2-${3#"$src"} in gcc-gnu99- | gcc-c11-/one | clang-c11- | clang-gnu99-/one) ;; *) false ;; esac
+}
 for cc in $compilers; do
 	for std in gnu99 c11 ${SOAK:+gnu17}; do
 		for v in "$src" "$src/one"; do
+			with $cc $std "$v" || continue
 			[ "$v" = "$src" ] || one=-DLTTNG_UST_COMPAT_API_VERSION=1
 			$cc -std=$std -O2 ${one-} -I"$v" $flags $ours -o "$work/p" "$v/hits.c" \
 				"$v/provider.c" $link ||
@@ -147,9 +153,10 @@ for cc in $compilers; do
 	traced "$cc without provider" "$work/p"
 	is "events without a provider" 0 "$(wc -l <"$work/have")"
 
-	case $cc in gcc) cxx=g++ ;; *) cxx=clang++ ;; esac
+	case $cc in gcc) cxx=g++ standards=gnu++20 ;; *) cxx=clang++ standards=c++11 ;; esac
 	command -v $cxx >/dev/null || continue
-	for std in c++11 gnu++20 ${SOAK:+gnu++14 c++17}; do
+	[ -z "${SOAK-}" ] || standards="c++11 gnu++14 c++17 gnu++20"
+	for std in $standards; do
 		$cxx -x c++ -std=$std -O2 $flags $ours -o "$work/p" "$src/hits.c" \
 			"$src/provider.c" $link || fail "$cxx $std"
 		like "$cxx $std" "$work/want" "$work/p"
