@@ -243,6 +243,19 @@ static void put_variant(const struct md_field *f, unsigned int indent, struct md
 	md_buf_puts(out, ";\n");
 }
 
+/* CTF 1.8 has no BLOBs: they are arrays of bytes, with the comment that LTTng 2.16 writes. */
+static void put_blob_comment(const struct md_type *t, unsigned int indent, struct md_buf *out)
+{
+	md_buf_printf(out, "// %s length BLOB field", t->kind == MD_ARRAY ? "static" : "dynamic");
+	if (t->media_type) {
+		md_buf_puts(out, " with `");
+		md_name_event(t->media_type, out);
+		md_buf_puts(out, "` media type");
+	}
+	md_buf_putc(out, '\n');
+	put_tabs(indent, out);
+}
+
 static void put_field(const struct md_field *f, unsigned int indent, struct md_buf *out)
 {
 	const struct md_type *t = &f->type;
@@ -259,6 +272,8 @@ static void put_field(const struct md_field *f, unsigned int indent, struct md_b
 		md_buf_puts(out, "_length;\n");
 	}
 	put_tabs(indent, out);
+	if (t->show == MD_SHOW_BLOB)
+		put_blob_comment(t, indent, out);
 	put_type(t, indent, out);
 	md_buf_puts(out, " _");
 	md_name_field(f->name, out);

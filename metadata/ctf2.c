@@ -208,6 +208,21 @@ static void put_variant(const struct md_type *t, const char *name, struct md_buf
 	md_buf_puts(out, "]}");
 }
 
+static void put_blob(const struct md_type *t, const char *name, struct md_buf *out)
+{
+	md_buf_printf(out, "{\"type\":\"%s-length-blob\"",
+		      t->kind == MD_ARRAY ? "static" : "dynamic");
+	if (t->kind == MD_ARRAY)
+		md_buf_printf(out, ",\"length\":%" PRIu32, t->count);
+	else
+		put_length(name, out);
+	if (t->media_type) {
+		md_buf_puts(out, ",\"media-type\":");
+		put_string(t->media_type, out);
+	}
+	md_buf_putc(out, '}');
+}
+
 static void put_class(const struct md_type *t, const char *name, struct md_buf *out)
 {
 	switch (t->kind) {
@@ -220,7 +235,7 @@ static void put_class(const struct md_type *t, const char *name, struct md_buf *
 		break;
 	case MD_ARRAY:
 	case MD_SEQUENCE:
-		put_elements(t, name, out);
+		(t->show == MD_SHOW_BLOB ? put_blob : put_elements)(t, name, out);
 		break;
 	case MD_STRUCT:
 		put_members(t->members, t->count, out);

@@ -39,6 +39,8 @@ static uint64_t type(uint64_t h, const struct md_type *t)
 	/* Only of these, so that other events keep their digests */
 	if (t->show)
 		h = byte(h, t->show);
+	if (t->media_type)
+		h = string(h, t->media_type);
 	switch (t->kind) {
 	case MD_INT:
 	case MD_ENUM:

@@ -289,13 +289,13 @@ static const struct md_program *publish(struct md_program **slot, struct md_prog
 }
 
 /* NULL: no memory. */
-static const struct md_program *program_of(const struct md_event *e)
+static const struct md_program *program_of(const struct md_event *e, const struct md_stream *s)
 {
 	/* The program is a cache: it does not change what the event is. */
 	struct md_program **slot = (struct md_program **)&e->json, *made;
 	const struct md_program *p = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
-	if (!p && !md_program_create(e, MD_FORM_JSON, &made))
+	if (!p && !md_program_create(e, s, MD_FORM_JSON, &made))
 		p = publish(slot, made);
 	return p;
 }
@@ -305,7 +305,7 @@ static const struct md_program *context_of(const struct md_stream *s)
 	struct md_program **slot = (struct md_program **)&s->context_json, *made;
 	const struct md_program *p = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 
-	if (!p && !md_program_create_context(s, MD_FORM_JSON, &made))
+	if (!p && !md_program_create(NULL, s, MD_FORM_JSON, &made))
 		p = publish(slot, made);
 	return p;
 }
@@ -340,7 +340,7 @@ struct line {
 static char *begin_line(struct line *l, const struct md_occurrence *e,
 			const struct md_stream *stream, size_t more, struct md_buf *out)
 {
-	*l = (struct line){ .e = e, .program = program_of(e->event),
+	*l = (struct line){ .e = e, .program = program_of(e->event, stream),
 			    .r = { .limit = e->limit, .out = out } };
 	if (stream->context_count)
 		l->context = context_of(stream);

@@ -22,6 +22,7 @@ void md_type_deinit(struct md_type *t)
 	free(t->mappings);
 	free(t->members);
 	free(t->element);
+	free(t->media_type);
 	*t = (struct md_type){ 0 };
 }
 
@@ -145,7 +146,7 @@ int md_stream_set_context(struct md_stream *s, struct md_field *context, uint32_
 	s->context = context;
 	s->context_count = count;
 	if (count)
-		ret = md_program_create_context(s, MD_FORM_TEXT, &s->context_program);
+		ret = md_program_create(NULL, s, MD_FORM_TEXT, &s->context_program);
 	if (ret) {      /* the caller keeps them */
 		s->context = NULL;
 		s->context_count = 0;
@@ -164,7 +165,7 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 	if (chunk && chunk[e->id & 255])
 		return -EEXIST;
 	if (s->context_count && !s->context_program) {
-		ret = md_program_create_context(s, MD_FORM_TEXT, &s->context_program);
+		ret = md_program_create(NULL, s, MD_FORM_TEXT, &s->context_program);
 		if (ret)
 			return ret;
 	}
@@ -178,7 +179,7 @@ int md_stream_add(struct md_stream *s, struct md_event *e)
 		__atomic_store_n(&s->chunks[e->id >> 8], chunk, __ATOMIC_RELEASE);
 	}
 	if (!e->program) {
-		ret = md_program_create(e, MD_FORM_TEXT, &e->program);
+		ret = md_program_create(e, s, MD_FORM_TEXT, &e->program);
 		if (!ret && e->no_fields)
 			e->program->plain = false;      /* the end of its line is cut */
 		if (ret)

@@ -53,7 +53,11 @@ enum md_show {
 	MD_SHOW_PLAIN,
 	MD_SHOW_BOOL,           /* MD_INT of a byte: false or true */
 	MD_SHOW_FLAGS,          /* MD_ENUM, unsigned: its mappings are ranges of bits */
-	MD_SHOW_BLOB,           /* MD_ARRAY, MD_SEQUENCE of MD_INT of a byte: bytes */
+	/*
+	 * MD_ARRAY, MD_SEQUENCE of MD_INT of a byte: bytes. In text, an array if the stream class
+	 * says so.
+	 */
+	MD_SHOW_BLOB,
 	MD_SHOW_BRACES,         /* MD_VARIANT that is optional: text has braces around its value */
 };
 
@@ -90,6 +94,7 @@ struct md_type {
 	 */
 	bool optional;
 	uint32_t count;         /* elements, mappings, members or options, by kind */
+	char *media_type;               /* MD_SHOW_BLOB: or NULL; owned */
 	struct md_type *element;        /* MD_ARRAY, MD_SEQUENCE; owned */
 	struct md_mapping *mappings;    /* MD_ENUM; owned */
 	struct md_field *members;       /* MD_STRUCT; MD_VARIANT: options; owned */
@@ -133,6 +138,8 @@ struct md_stream {              /* a stream class: one channel */
 	bool cpu_in_context;            /* the contexts have it: text has no cpu_id of its own */
 	bool no_time;                   /* events have no times: text has none */
 	bool empty_before;              /* text has `{ }` before the contexts */
+	/* of CTF 1.8, which has no BLOBs. Set it before the first event. */
+	bool blobs_are_arrays;
 	uint32_t context_count;
 	struct md_field *context;       /* event contexts, before the fields of each event; owned */
 	struct md_program *context_program;     /* or NULL if there are none */

@@ -9,6 +9,7 @@
 
 struct compiler {
 	enum md_form form;
+	bool arrays;            /* BLOBs are such */
 	const struct form *is;
 	struct md_buf walk, steps, labels;      /* arrays of struct md_walk, md_step, md_label */
 	struct md_buf text;
@@ -339,8 +340,8 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 		return compile_string(c);
 	case MD_ARRAY:
 	case MD_SEQUENCE:
-		return md_type_is_text(t->element) || t->show == MD_SHOW_BLOB ? compile_text(c, t)
-									      : compile_loop(c, t);
+		return md_type_is_text(t->element) || (t->show == MD_SHOW_BLOB && !c->arrays)
+			       ? compile_text(c, t) : compile_loop(c, t);
 	case MD_STRUCT:
 		return compile_fields(c, t->members, t->count);
 	case MD_VARIANT:
@@ -457,15 +458,15 @@ static void end_program(struct compiler *c, const char *name, unsigned int n)
 		c->text.len -= c->text.failed ? 0 : 2;
 }
 
-/* e: of this event; or NULL: of the contexts of s. */
-static int compile_program(enum md_form form, const struct md_event *e, const struct md_stream *s,
-			   struct md_program **result)
+int md_program_create(const struct md_event *e, const struct md_stream *s, enum md_form form,
+		      struct md_program **result)
 {
 	const struct md_field *fields = e ? e->fields : s->context;
 	uint32_t count = e ? e->field_count : s->context_count;
 	const char *name = e ? e->name : NULL;
 	struct md_program *p = calloc(1, sizeof(*p));
-	struct compiler c = { .form = form, .is = &forms[form] };
+	struct compiler c = { .form = form, .is = &forms[form],
+			      .arrays = form == MD_FORM_TEXT && s->blobs_are_arrays };
 	struct bounds b;
 	int ret = p ? md_type_check_fields(fields, count, 0) : -ENOMEM;
 
@@ -486,15 +487,4 @@ fail:
 	md_buf_deinit(&c.text);
 	free(p);
 	return ret;
-}
-
-int md_program_create(const struct md_event *e, enum md_form form, struct md_program **result)
-{
-	return compile_program(form, e, NULL, result);
-}
-
-int md_program_create_context(const struct md_stream *s, enum md_form form,
-			      struct md_program **result)
-{
-	return compile_program(form, NULL, s, result);
 }

@@ -100,10 +100,12 @@ struct md_program {
 
 enum md_form { MD_FORM_TEXT, MD_FORM_JSON };    /* text.h, json.h */
 
-/* Both return 0, -EINVAL (a type is not supported) or -ENOMEM. */
-int md_program_create(const struct md_event *e, enum md_form form, struct md_program **result);
-int md_program_create_context(const struct md_stream *s, enum md_form form,
-			      struct md_program **result);
+/*
+ * Compiles the fields of an event of s, or, if e is NULL, the contexts of s. 0, -EINVAL (a type is
+ * not supported) or -ENOMEM.
+ */
+int md_program_create(const struct md_event *e, const struct md_stream *s, enum md_form form,
+		      struct md_program **result);
 /* Whether the list is that of a plain program. */
 bool md_program_is_plain(const struct md_step *list);
 /* Sets `rest` of each step in the list, bodies included. */

@@ -133,6 +133,19 @@ static void put_enums(struct builder *b)
 	}
 }
 
+static const char *media_type(const struct trail__field *f)
+{
+	return f->values ? (const char *)f->values : "";
+}
+
+static bool is_blob(const struct trail__field *f)
+{
+	unsigned int kind = TRAIL__KIND(f->code);
+
+	return f->code >> 16 & TRAIL__BLOB &&
+	       (kind == TRAIL__ARRAY_OF || kind == TRAIL__SEQUENCE_OF);
+}
+
 static void put_field(void *arg, const struct trail__field *from, const char *name)
 {
 	struct builder *b = arg;
@@ -141,6 +154,8 @@ static void put_field(void *arg, const struct trail__field *from, const char *na
 
 	to += b->fields++;
 	to->name = put_name(b, name, strlen(name));
+	if (is_blob(from))
+		put_name(b, media_type(from), strlen(media_type(from)));
 	to->kind = TRAIL__KIND(from->code);
 	to->size = TRAIL__SIZE(from->code);
 	to->flags = from->code >> 16 & 255 & ~TRAIL_FIELD_ENUM;
@@ -250,7 +265,7 @@ static void count_name(void *arg, const struct trail__field *f, const char *name
 {
 	struct name_count *count = arg;
 
-	(void)f;
+	count->strings += is_blob(f) ? (uint32_t)strlen(media_type(f)) + 1 : 0;
 	count->strings += name ? (uint32_t)strlen(name) + 1 : count->unnamed;
 }
 

@@ -5,6 +5,7 @@ Decodes the trace by its metadata alone, as CTF2-SPEC-2.0 says; knows no more of
 lines are those of export/json. Prints the first difference and exits with 1; else prints the number
 of events.
 """
+import base64
 import codecs
 import glob
 import json
@@ -97,11 +98,11 @@ class Packet:
         if kind in ("static-length-string", "dynamic-length-string"):
             raw = self.bytes(self.length(c, members))
             return raw.split(b"\0")[0].decode("utf-8", "each")
-        if kind == "static-length-blob":
-            value = self.bytes(c["length"])
+        if kind in ("static-length-blob", "dynamic-length-blob"):
+            value = self.bytes(self.length(c, members))
             if "metadata-stream-uuid" in c.get("roles", []):
                 assert list(value) == self.trace.uuid, "the packet is of another trace"
-            return value
+            return base64.b64encode(value).decode()
         if kind in ("static-length-array", "dynamic-length-array"):
             return [self.field(c["element-field-class"], members)
                     for _ in range(self.length(c, members))]

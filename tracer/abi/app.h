@@ -171,8 +171,9 @@ static inline uint32_t trail_bits_bytes(uint32_t begin, uint32_t size)
 #define TRAIL_FIELD_TEXT 8u             /* ARRAY, SEQUENCE of bytes: UTF-8 text */
 #define TRAIL_FIELD_NOWRITE 16u         /* for filters only: after the payload, not recorded */
 #define TRAIL_FIELD_ENUM 32u            /* INT: count is the index of its enumeration */
-
 #define TRAIL_FIELD_FLOAT 64u           /* ARRAY, SEQUENCE: of floating point numbers */
+/* ARRAY, SEQUENCE of bytes: a BLOB; after its name comes its media type, "": none */
+#define TRAIL_FIELD_BLOB 128u
 
 /* Fields with TRAIL_FIELD_NOWRITE come after all others of their event. */
 struct trail_reg_field {

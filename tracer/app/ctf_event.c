@@ -112,7 +112,22 @@ static bool labels(const struct registration *r, const struct trail_reg_field *f
 	return l == end;
 }
 
-static bool elements(const struct trail_reg_field *f, struct md_type *t)
+/* "" is no media type. */
+static bool blob(const struct registration *r, const struct trail_reg_field *f, struct md_type *t)
+{
+	const char *media_type = registration_media_type(r->strings, f);
+	struct md_buf buffer = MD_BUF_INIT;
+
+	t->show = MD_SHOW_BLOB;
+	if (!*media_type)
+		return true;
+	t->media_type = text(media_type, &buffer);
+	md_buf_deinit(&buffer);
+	return t->media_type;
+}
+
+static bool elements(const struct registration *r, const struct trail_reg_field *f,
+		     struct md_type *t)
 {
 	t->element = calloc(1, sizeof(*t->element));
 	if (!t->element)
@@ -126,7 +141,7 @@ static bool elements(const struct trail_reg_field *f, struct md_type *t)
 		t->element->base = 10;
 		t->element->encoding = MD_ENCODING_UTF8;
 	}
-	return true;
+	return !(f->flags & TRAIL_FIELD_BLOB) || blob(r, f, t);
 }
 
 static bool type(const struct registration *r, const struct trail_reg_field *f, struct md_type *t)
@@ -146,11 +161,11 @@ static bool type(const struct registration *r, const struct trail_reg_field *f, 
 	case TRAIL_KIND_ARRAY:
 		t->kind = MD_ARRAY;
 		t->count = f->count;
-		return elements(f, t);
+		return elements(r, f, t);
 	default:
 		t->kind = MD_SEQUENCE;
 		t->length_size = f->length;
-		return elements(f, t);
+		return elements(r, f, t);
 	}
 }
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@ enum {
 
 #define FLAGS \
 	(TRAIL_FIELD_SIGNED | TRAIL_FIELD_HEX | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_TEXT | \
-	 TRAIL_FIELD_NOWRITE | TRAIL_FIELD_ENUM | TRAIL_FIELD_FLOAT)
+	 TRAIL_FIELD_NOWRITE | TRAIL_FIELD_ENUM | TRAIL_FIELD_FLOAT | TRAIL_FIELD_BLOB)
 
 struct parse {
 	const uint8_t *data;
@@ -191,6 +192,16 @@ static bool is_size(unsigned int size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+/* Bytes, and a media type, which is shown like a label: it may be any text. */
+static bool check_blob(struct parse *p, const struct trail_reg_field *f)
+{
+	if ((f->kind != TRAIL_KIND_ARRAY && f->kind != TRAIL_KIND_SEQUENCE) || f->size != 1 ||
+	    f->flags & (TRAIL_FIELD_SIGNED | TRAIL_FIELD_TEXT))
+		return fail(p, "a blob is not of bytes");
+	return text_length(p, f->name + (uint32_t)name_length(p, f->name) + 1,
+			   TRAIL_NAME_MAX) >= 0 || fail(p, "bad media type of a blob");
+}
+
 static bool check_field(struct parse *p, const struct trail_reg_field *f)
 {
 	if (!name_length(p, f->name))
@@ -206,6 +217,8 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 	    ((f->kind != TRAIL_KIND_ARRAY && f->kind != TRAIL_KIND_SEQUENCE) || f->size < 4 ||
 	     f->flags & TRAIL_FIELD_TEXT))
 		return fail(p, "bad size of floating point elements");
+	if ((f->flags & TRAIL_FIELD_BLOB) && !check_blob(p, f))
+		return false;
 	switch (f->kind) {
 	case TRAIL_KIND_STRING:
 		return true;
@@ -318,6 +331,8 @@ static bool check_event_fields(struct parse *p, const struct trail_reg_event *e)
 
 		get_field(p, e->first_field + i, &f);
 		p->expanded += name_length(p, f.name) + 1;
+		if (f.flags & TRAIL_FIELD_BLOB)
+			p->expanded += strlen(registration_media_type(p->strings, &f)) + 1;
 		if (f.flags & TRAIL_FIELD_NOWRITE) {
 			unwritten = true;
 			continue;
@@ -330,16 +345,6 @@ static bool check_event_fields(struct parse *p, const struct trail_reg_event *e)
 			return false;
 	}
 	return !used || fail(p, "a tracepoint ends within a byte");
-}
-
-static const char *why_refused(uint8_t why)
-{
-	switch (why) {
-	case TRAIL_REFUSED_ARGUMENTS: return "its arguments are not those of its class";
-	case TRAIL_REFUSED_TYPE: return "a field has a type that the library does not know";
-	case TRAIL_REFUSED_VERSION: return "its provider has a version that is not known";
-	default: return "the program refuses it";
-	}
 }
 
 static bool check_event(struct parse *p, const struct trail_reg_event *e)
@@ -355,7 +360,7 @@ static bool check_event(struct parse *p, const struct trail_reg_event *e)
 		return fail(p, "its name has a blank, a quote, a backslash, a control character or "
 			       "no UTF-8, or its provider has a colon");
 	if (e->refused)
-		return fail(p, why_refused(e->refused));
+		return fail(p, refused_why(e->refused));
 	if (e->level >= LEVEL_COUNT)
 		return fail(p, "no such log level");
 	if (e->field_count > TRAIL_EVENT_FIELDS_MAX)
@@ -392,17 +397,9 @@ static char *join(const struct parse *p, const struct trail_reg_event *e)
 {
 	const char *provider = p->strings + e->provider, *name = p->strings + e->name;
 	size_t n = name_length(p, e->provider), m = name_length(p, e->name);
-	char *s = malloc(n + m + 2);
+	char *s;
 
-	if (!s)
-		return NULL;
-	if (n)
-		memcpy(s, provider, n);
-	s[n] = ':';
-	if (m)
-		memcpy(s + n + 1, name, m);
-	s[n + 1 + m] = 0;
-	return s;
+	return asprintf(&s, "%.*s:%.*s", (int)n, provider, (int)m, name) < 0 ? NULL : s;
 }
 
 static int copy_event(struct registration *r, const struct parse *p, uint32_t i)

@@ -8,6 +8,7 @@
 #define TRACER_APP_REGISTRATION_H
 
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "metadata/model.h"
@@ -94,6 +95,12 @@ int registration_remove_stale(int dir, const char *name, unsigned int seconds);
  * -EAGAIN if there are more. 0 or -errno.
  */
 int registration_remove_junk(int dir, const char *name);
+/* Of a field with TRAIL_FIELD_BLOB: "" if it has none. Points into strings. */
+static inline const char *registration_media_type(const char *strings,
+						  const struct trail_reg_field *f)
+{
+	return strchr(strings + f->name, 0) + 1;
+}
 /*
  * The event in the type model, what is not written left out, for a stream class; NULL when memory
  * ran out. id is not set.

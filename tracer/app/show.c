@@ -197,6 +197,9 @@ static struct field_look look_at_field(const struct registration *f,
 		strcpy(l.type, "string");
 	} else if ((l.array || l.sequence) && field->flags & TRAIL_FIELD_TEXT) {
 		strcpy(l.type, "char");
+	} else if (field->flags & TRAIL_FIELD_BLOB) {
+		strcpy(l.type, "blob");
+		l.media_type = registration_media_type(f->strings, field);
 	} else if (field->kind == TRAIL_KIND_FLOAT || field->flags & TRAIL_FIELD_FLOAT) {
 		strcpy(l.type, field->size == 4 ? "float" : "double");
 		l.big_endian = be && field->kind == TRAIL_KIND_FLOAT;

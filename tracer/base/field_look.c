@@ -15,6 +15,10 @@ void field_look_text(const struct field_look *f, struct md_buf *out)
 		md_buf_puts(out, *f->enum_name ? " " : "");
 	}
 	md_buf_printf(out, "%s%s%s ", f->hex ? "hex " : "", f->big_endian ? "be " : "", f->type);
+	if (f->media_type && *f->media_type) {
+		md_buf_escape(out, f->media_type, strlen(f->media_type));
+		md_buf_putc(out, ' ');
+	}
 	md_buf_escape(out, f->name, strlen(f->name));
 	if (f->array)
 		md_buf_printf(out, "[%u]", f->length);
@@ -37,6 +41,8 @@ void field_look_json(const struct field_look *f, struct md_buf *out)
 	put_word(",\"type\":", f->type, out);
 	if (f->enum_name)
 		put_word(",\"enum\":", f->enum_name, out);
+	if (f->media_type && *f->media_type)
+		put_word(",\"media_type\":", f->media_type, out);
 	if (f->array)
 		md_buf_printf(out, ",\"length\":%u", f->length);
 	else if (f->sequence)

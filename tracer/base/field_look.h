@@ -13,8 +13,9 @@
 
 struct field_look {
 	const char *name;
-	char type[16];                  /* int8 … uint64, float, double, string, char, struct */
+	char type[16];                  /* int8 … double, string, char, blob, struct, variant */
 	const char *enum_name;          /* NULL: it is no enum; "": one without a name */
+	const char *media_type;         /* of a blob; NULL or "": it has none */
 	bool hex, big_endian;
 	bool nowrite;                   /* only filters see it */
 	bool array, sequence;           /* of that type */

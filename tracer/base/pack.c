@@ -31,9 +31,14 @@ void md_pack_string(struct md_buf *b, const char *s, bool whole)
 
 static void put_field(struct md_buf *b, const struct md_field *f, bool whole);
 
+/* In logs, of the kind of a BLOB: its media type follows its element. */
+enum { KIND_BLOB = 0x80 };
+
 static void put_type(struct md_buf *b, const struct md_type *t, bool whole)
 {
-	md_pack_number(b, t->kind, 1);
+	bool blob = t->show == MD_SHOW_BLOB;
+
+	md_pack_number(b, t->kind | (blob && !whole ? KIND_BLOB : 0u), 1);
 	md_pack_number(b, t->size, 1);
 	md_pack_number(b, t->is_signed, 1);
 	md_pack_number(b, t->big_endian, 1);
@@ -51,6 +56,8 @@ static void put_type(struct md_buf *b, const struct md_type *t, bool whole)
 	case MD_ARRAY:
 	case MD_SEQUENCE:
 		put_type(b, t->element, whole);
+		if (blob)
+			md_pack_string(b, t->media_type, whole);
 		break;
 	case MD_ENUM:
 		for (uint32_t i = 0; i < t->count; i++) {
@@ -224,8 +231,12 @@ static void get_members(struct md_unpack *in, struct md_type *t, uint32_t count,
 static void get_scalars(struct md_unpack *in, struct md_type *t, uint32_t *count)
 {
 	unsigned int flags;
+	bool blob;
 
 	t->kind = (uint8_t)md_unpack_number(in, 1);
+	blob = !in->whole && t->kind & KIND_BLOB;
+	t->kind = blob ? t->kind & ~KIND_BLOB : t->kind;
+	t->show = blob ? MD_SHOW_BLOB : MD_SHOW_PLAIN;
 	t->size = (uint8_t)md_unpack_number(in, 1);
 	t->is_signed = md_unpack_number(in, 1) != 0;
 	t->big_endian = md_unpack_number(in, 1) != 0;
@@ -262,6 +273,8 @@ static void get_type(struct md_unpack *in, struct md_type *t, int depth)
 		t->element = get_array(in, 1, TYPE_BYTES, sizeof(*t->element));
 		if (t->element)
 			get_type(in, t->element, depth + 1);
+		if (t->show == MD_SHOW_BLOB)
+			t->media_type = md_unpack_string(in);
 		break;
 	case MD_ENUM:
 		get_mappings(in, t, count);

@@ -229,6 +229,8 @@ struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 	CDS_INIT_LIST_HEAD(&group->buffers);
 	group->channel = c;
 	group->stream = md_stream_create(c->id, MD_HEADER_COMPACT);
+	if (group->stream)
+		group->stream->blobs_are_arrays = !c->session->is_ctf2;
 	pthread_mutex_lock(&t->lock);
 	added = group->stream && set_context(group->stream, &c->contexts) == 0 &&
 		md_trace_add(t->md, group->stream) == 0;

@@ -118,18 +118,19 @@ bool field_describe(const struct ust_field *f, const struct ust_field *before,
 			return false;
 		out->code |= out->code ? TRAIL__SIZE(length) << 24 : 0;
 		break;
-	/* CTF 1.8 has no blobs: bytes in base 16, as LTTng writes them. */
 	case UST_FIXED_BLOB:
 		if (((const struct ust_fixed_blob *)type)->length > UINT_MAX)
 			return false;
-		out->code = TRAIL__CODE_OF(TRAIL__ARRAY_OF, TRAIL__HEX, 1);
+		out->code = TRAIL__CODE_OF(TRAIL__ARRAY_OF, TRAIL__BLOB | TRAIL__HEX, 1);
+		out->values = (const void *)((const struct ust_fixed_blob *)type)->media_type;
 		out->count = (unsigned int)((const struct ust_fixed_blob *)type)->length;
 		break;
 	case UST_VARIABLE_BLOB:
 		if (!length)
 			return false;
-		out->code = TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, TRAIL__HEX, 1) |
+		out->code = TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, TRAIL__BLOB | TRAIL__HEX, 1) |
 			    TRAIL__SIZE(length) << 24;
+		out->values = (const void *)((const struct ust_variable_blob *)type)->media_type;
 		break;
 	default:
 		break;

@@ -145,6 +145,7 @@ enum trail__level {
 #define TRAIL__NOWRITE 16       /* only for filters; such fields come last */
 #define TRAIL__ENUM 32          /* an integer with an enumeration */
 #define TRAIL__REAL 64          /* an array or sequence of floating point numbers */
+#define TRAIL__BLOB 128         /* of bytes: a BLOB; values is its media type, a text */
 #define TRAIL__CODE_OF(kind, flags, size) \
 	((unsigned int)(kind) << 8 | (unsigned int)(flags) << 16 | (unsigned int)(size))
 #define TRAIL__KIND(code) ((code) >> 8 & 255)
@@ -168,7 +169,7 @@ struct trail__field {
 	const char *name;       /* null: from the spelling, see trail__event.args */
 	unsigned int code;
 	unsigned int count;     /* elements of an array */
-	const struct trail__enum *values;       /* TRAIL__ENUM */
+	const struct trail__enum *values;       /* TRAIL__ENUM, TRAIL__BLOB; or null */
 };
 
 struct trail__struct {

@@ -101,6 +101,8 @@ for cc in $compilers; do
 	printf 'compat_blob:blob { begin = [ %s ], _all_length = %s, all = [ %s] }\n' \
 		'[0] = 0x89, [1] = 0x50' 4 '[0] = 0x89, [1] = 0x50, [2] = 0x4E, [3] = 0x47 ' \
 		'[0] = 0x0, [1] = 0xFF' 0 '' | diff - "$work/have" || fail "$cc: blobs"
+	is "$cc: comments" '// static length BLOB field with `image/png` media type
+// dynamic length BLOB field' "$(sed -n 's,^[[:blank:]]*//,//,p' "$work/meta")"
 done
 
 # ---- languages, compilers, linkage ----

@@ -3,9 +3,9 @@
 # TIMEOUT: 60
 #
 # Compiled programs of LTTng-UST 2.16, whose providers have version 4, run with the libraries of
-# $BUILD/lttng: their events are recorded, blobs as bytes. An event with a field of an unknown type
-# is left out alone, a provider of an unknown version whole; `problem` lines and LTTNG_UST_DEBUG say
-# so.
+# $BUILD/lttng: their events are recorded, with blobs (blobs.sh). An event with a field of an unknown
+# type is left out alone, a provider of an unknown version whole; `problem` lines and
+# LTTNG_UST_DEBUG say so.
 . "$(dirname "$0")/../../lib/mount.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 [ -e "$BUILD/lttng/liblttng-ust.so.1" ] || fail "there is no $BUILD/lttng"

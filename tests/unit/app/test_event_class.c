@@ -294,6 +294,49 @@ static void bad_variants(void)
 	end();
 }
 
+static void blobs_in_the_model(void)
+{
+	struct registration *r = NULL;
+	const char *reason;
+	struct trail_reg_field *f;
+	struct md_event *e;
+
+	begin();
+	regs_event(&regs, "p", "n", 1);
+	f = regs.fields + regs.field_count;
+	regs_field(&regs, "a", TRAIL_KIND_ARRAY, 1, TRAIL_FIELD_BLOB | TRAIL_FIELD_HEX, 4);
+	regs_string(&regs, "image/\n");
+	regs_field(&regs, "b", TRAIL_KIND_SEQUENCE, 1, TRAIL_FIELD_BLOB, 0);
+	regs_string(&regs, "");
+	CHECK_STR(refused(), "taken");
+	close(regs_save(dir, "f", file.data, file.len));
+	CHECK(!registration_open(NULL, dir, "f", &r, &reason));
+	e = r ? registration_event(r, r->event_count - 1) : NULL;
+	CHECK(e && e->field_count == 2);
+	if (!e || e->field_count != 2)
+		return;
+	CHECK(e->fields[0].type.show == MD_SHOW_BLOB && e->fields[1].type.show == MD_SHOW_BLOB);
+	CHECK(e->fields[0].type.element->base == 16 && !e->fields[1].type.media_type);
+	CHECK_STR(e->fields[0].type.media_type, "image/_");
+	md_event_destroy(e);
+	registration_close(r);
+	f[0].size = 2;
+	CHECK_STR(refused(), "a blob is not of bytes");
+	f[0].size = 1;
+	f[0].flags |= TRAIL_FIELD_TEXT;
+	CHECK_STR(refused(), "a blob is not of bytes");
+	f[0].flags = TRAIL_FIELD_BLOB;
+	f[0].kind = TRAIL_KIND_INT;
+	CHECK_STR(refused(), "a blob is not of bytes");
+	f[0].kind = TRAIL_KIND_ARRAY;
+	/* The last string has nothing after it. */
+	f[1].name = (uint32_t)regs.strings.len - 3;
+	regs.strings.data[regs.strings.len - 3] = 'b';
+	regs.strings.data[regs.strings.len - 2] = 'b';
+	CHECK_STR(refused(), "bad media type of a blob");
+	end();
+}
+
 /* Labels are shown, not trusted; what covers nothing is left out, by the field's sign. */
 static void labels_of_any_kind(void)
 {
@@ -385,6 +428,7 @@ int main(void)
 	CASE(bad_structures);
 	CASE(variants_in_the_model);
 	CASE(bad_variants);
+	CASE(blobs_in_the_model);
 	CASE(field_names_are_made_unique);
 	return test_summary();
 }

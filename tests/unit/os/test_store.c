@@ -129,6 +129,31 @@ static int take(void *arg, uint32_t stream_id, struct md_event *e)
 	return ++g->count == g->stop_at ? -ECANCELED : 0;
 }
 
+/* With their media types: digests are of these, too. */
+static void logs_give_blobs_back(void)
+{
+	struct md_event *e = md_event_create("p:n", 3, 2);
+	struct got g = { .stop_at = 0 };
+	uint64_t digest;
+	int fd;
+
+	begin();
+	set_field(&e->fields[0], "a", t_array(t_int(1, false, 16, false), 3));
+	set_field(&e->fields[1], "b", t_sequence(t_int(1, false, 16, false), 2));
+	e->fields[0].type.show = e->fields[1].type.show = MD_SHOW_BLOB;
+	digest = md_event_digest(e);
+	e->fields[0].type.media_type = strdup("image/png");
+	CHECK(md_event_digest(e) != digest);
+	digest = md_event_digest(e);
+	CHECK(!eventlog_open(dir, "log", &fd) && !eventlog_append(fd, 1, e));
+	md_event_destroy(e);
+	close(fd);
+	CHECK(!eventlog_open(dir, "log", &fd) && !eventlog_read(fd, take, &g));
+	CHECK(g.count == 1 && g.digests[0] == digest);
+	close(fd);
+	end();
+}
+
 static int append_some(int fd, uint64_t *seed, int n, uint64_t *digests)
 {
 	int i, ret = 0;
@@ -393,6 +418,7 @@ int main(void)
 	CASE(directories);
 	CASE(removing_many);
 	CASE(logs_give_back);
+	CASE(logs_give_blobs_back);
 	CASE(many_are_appended_or_none);
 	CASE(torn_tails_are_cut);
 	CASE(bad_records_end_the_reading);

@@ -91,15 +91,15 @@ template <> struct real<true> { typedef float type; };
 #define lttng_ust_field_sequence_text_nowrite(type, item, e, len_type, n) \
 	TRAIL__TP_SEQUENCE(1, TRAIL__TEXT, type, item, e, len_type, n)
 
-/* Of LTTng-UST 2.16: a trace of CTF 1.8 has no blobs, so they are bytes, without a media type. */
+/* Of LTTng-UST 2.16. */
 #define lttng_ust_field_fixed_length_blob(item, e, n, media_type) \
-	TRAIL__TP_ARRAY(0, TRAIL__HEX, unsigned char, item, e, n)
+	TRAIL__TP_BLOB(0, item, e, n, media_type)
 #define lttng_ust_field_fixed_length_blob_nowrite(item, e, n, media_type) \
-	TRAIL__TP_ARRAY(1, TRAIL__HEX, unsigned char, item, e, n)
+	TRAIL__TP_BLOB(1, item, e, n, media_type)
 #define lttng_ust_field_variable_length_blob(item, e, len_type, n, media_type) \
-	TRAIL__TP_SEQUENCE(0, TRAIL__HEX, unsigned char, item, e, len_type, n)
+	TRAIL__TP_VARIABLE_BLOB(0, item, e, len_type, n, media_type)
 #define lttng_ust_field_variable_length_blob_nowrite(item, e, len_type, n, media_type) \
-	TRAIL__TP_SEQUENCE(1, TRAIL__HEX, unsigned char, item, e, len_type, n)
+	TRAIL__TP_VARIABLE_BLOB(1, item, e, len_type, n, media_type)
 
 #define LTTNG_UST_TP_ENUM_VALUES(...) __VA_ARGS__
 #define lttng_ust_field_enum_value(label, value) \
@@ -170,6 +170,15 @@ template <> struct real<true> { typedef float type; };
 	(SEQUENCE, nowrite, TRAIL__TP_INTEGER(TRAIL__SEQUENCE_OF, TRAIL__TP_TEXT_OF(flags, type), \
 		type) | \
 			    (unsigned int)sizeof(len_type) << 24, item, e, __typeof__(len_type), n)
+/* Bytes in base 16, for traces of CTF 1.8 and for filters. */
+#define TRAIL__TP_BLOB(nowrite, item, e, n, media_type) \
+	(BLOB, nowrite, TRAIL__CODE_OF(TRAIL__ARRAY_OF, TRAIL__BLOB | TRAIL__HEX, 1), \
+		media_type, item, e, n)
+#define TRAIL__TP_VARIABLE_BLOB(nowrite, item, e, len_type, n, media_type) \
+	(VARIABLE_BLOB, nowrite, \
+		TRAIL__CODE_OF(TRAIL__SEQUENCE_OF, TRAIL__BLOB | TRAIL__HEX, 1) | \
+			(unsigned int)sizeof(len_type) << 24, \
+		media_type, item, e, __typeof__(len_type), n)
 
 #define TRAIL__TP_INTEGER(kind, flags, type) \
 	TRAIL__CODE_OF(kind, (flags) | TRAIL__TP_SIGNED(type), sizeof(type))
@@ -255,6 +264,11 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_DESCRIBE_ARRAY(last, code, item, e, n) { #item, (code) | (last) << 16, (n), 0 },
 #define TRAIL__TP_DESCRIBE_SEQUENCE(last, code, item, e, len_type, n) \
 	{ #item, (code) | (last) << 16, 0, 0 },
+#define TRAIL__TP_MEDIA_TYPE(text) (const struct trail__enum *)(const void *)(text)
+#define TRAIL__TP_DESCRIBE_BLOB(last, code, media_type, item, e, n) \
+	{ #item, (code) | (last) << 16, (n), TRAIL__TP_MEDIA_TYPE(media_type) },
+#define TRAIL__TP_DESCRIBE_VARIABLE_BLOB(last, code, media_type, item, e, len_type, n) \
+	{ #item, (code) | (last) << 16, 0, TRAIL__TP_MEDIA_TYPE(media_type) },
 #define TRAIL__TP_DESCRIBE_UNUSED(last, e)
 
 /*
@@ -265,6 +279,10 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_SIZE_STRING(nowrite, item, e) + (1 << 16) + (nowrite << 24)
 #define TRAIL__TP_SIZE_ARRAY(nowrite, code, item, e, n) + (1 << 16) + (nowrite << 24)
 #define TRAIL__TP_SIZE_SEQUENCE(nowrite, code, item, e, len_type, n) + (1 << 16) + (nowrite << 24)
+#define TRAIL__TP_SIZE_BLOB(nowrite, code, media_type, ...) \
+	TRAIL__TP_SIZE_ARRAY(nowrite, code, __VA_ARGS__)
+#define TRAIL__TP_SIZE_VARIABLE_BLOB(nowrite, code, media_type, ...) \
+	TRAIL__TP_SIZE_SEQUENCE(nowrite, code, __VA_ARGS__)
 #define TRAIL__TP_SIZE_UNUSED(nowrite, e)
 
 #define TRAIL__TP_CAPTURE_VALUE(nowrite, code, values, type, item, e) \
@@ -276,6 +294,10 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_CAPTURE_SEQUENCE(nowrite, code, item, e, len_type, n) \
 	const void *const trail__v_##item = (const void *)(e); \
 	const unsigned long long trail__n_##item = (unsigned long long)(len_type)(n);
+#define TRAIL__TP_CAPTURE_BLOB(nowrite, code, media_type, ...) \
+	TRAIL__TP_CAPTURE_ARRAY(nowrite, code, __VA_ARGS__)
+#define TRAIL__TP_CAPTURE_VARIABLE_BLOB(nowrite, code, media_type, ...) \
+	TRAIL__TP_CAPTURE_SEQUENCE(nowrite, code, __VA_ARGS__)
 #define TRAIL__TP_CAPTURE_UNUSED(nowrite, e) if (0) (void)(e);
 
 #define TRAIL__TP_PUT_VALUE(code, values, type, item, e) \
@@ -290,6 +312,9 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_PUT_SEQUENCE(code, item, e, len_type, n) \
 	trail__at = trail__tp_sequence(trail__at, trail__end, code, trail__v_##item, \
 		trail__n_##item, &trail__big);
+#define TRAIL__TP_PUT_BLOB(code, media_type, ...) TRAIL__TP_PUT_ARRAY(code, __VA_ARGS__)
+#define TRAIL__TP_PUT_VARIABLE_BLOB(code, media_type, ...) \
+	TRAIL__TP_PUT_SEQUENCE(code, __VA_ARGS__)
 #define TRAIL__TP_PUT_UNUSED(e)
 
 #define TRAIL__TP_PIECE_VALUE(code, values, type, item, e) { code, 1, &trail__v_##item },
@@ -298,6 +323,9 @@ template <> struct real<true> { typedef float type; };
 #define TRAIL__TP_PIECE_ARRAY(code, item, e, n) { code, (n), trail__v_##item },
 #define TRAIL__TP_PIECE_SEQUENCE(code, item, e, len_type, n) \
 	{ code, trail__n_##item < ~0u ? (unsigned int)trail__n_##item : ~0u, trail__v_##item },
+#define TRAIL__TP_PIECE_BLOB(code, media_type, ...) TRAIL__TP_PIECE_ARRAY(code, __VA_ARGS__)
+#define TRAIL__TP_PIECE_VARIABLE_BLOB(code, media_type, ...) \
+	TRAIL__TP_PIECE_SEQUENCE(code, __VA_ARGS__)
 #define TRAIL__TP_PIECE_UNUSED(e)
 
 /*
