@@ -51,6 +51,10 @@ const char *md_clock_name(const struct md_trace *t);
 void md_ctf_print_stream(const struct md_stream *s, struct md_buf *out);
 /* Appends the `event { … };` block of one event, with `stream_id`. */
 void md_ctf_print_event(const struct md_event *e, uint32_t stream_id, struct md_buf *out);
+/* The same as fragments of CTF 2, of a stream class of t. */
+void md_ctf2_print_stream(const struct md_trace *t, const struct md_stream *s, bool sealed,
+			  struct md_buf *out);
+void md_ctf2_print_event(const struct md_event *e, uint32_t stream_id, struct md_buf *out);
 
 #define MD_CTF_MAGIC 0xC1FC1FC1u
 

@@ -323,7 +323,7 @@ static void put_attributes(const char *level, const char *emf_uri, struct md_buf
 	md_buf_puts(out, "}}");
 }
 
-static void put_event(const struct md_event *e, uint32_t stream_id, struct md_buf *out)
+void md_ctf2_print_event(const struct md_event *e, uint32_t stream_id, struct md_buf *out)
 {
 	size_t known = sizeof(levels) / sizeof(levels[0]);
 	const char *level = e->loglevel >= 0 && (size_t)e->loglevel < known ? levels[e->loglevel]
@@ -344,25 +344,29 @@ static void put_event(const struct md_event *e, uint32_t stream_id, struct md_bu
 	md_buf_deinit(&name);
 }
 
-static void put_stream(const struct md_stream *s, const char *clock, const char *context,
-		       struct md_buf *out)
+void md_ctf2_print_stream(const struct md_trace *t, const struct md_stream *s, bool sealed,
+			  struct md_buf *out)
 {
 	open_fragment("data-stream-class", out);
 	md_buf_printf(out,
 		      ",\"id\":%" PRIu32 ",\"default-clock-class-id\":\"%s\","
 		      "\"packet-context-field-class\":%s,\"event-record-header-field-class\":%s",
-		      s->id, clock, context,
+		      s->id, md_clock_name(t), sealed ? sealed_context : packet_context,
 		      s->header == MD_HEADER_COMPACT ? compact_header : large_header);
 	if (s->context_count) {
 		md_buf_puts(out, ",\"event-record-common-context-field-class\":");
 		put_members(s->context, s->context_count, out);
 	}
 	close_fragment(out);
+}
+
+static void put_events(const struct md_stream *s, struct md_buf *out)
+{
 	for (uint32_t id = 0; id <= MD_EVENT_ID_MAX; id++) {
 		const struct md_event *e = md_stream_lookup(s, id);
 
 		if (e)
-			put_event(e, s->id, out);
+			md_ctf2_print_event(e, s->id, out);
 		else if (!s->chunks[id >> 8])
 			id |= 255;
 	}
@@ -417,8 +421,9 @@ int md_ctf2_print(const struct md_trace *t, bool sealed, struct md_buf *out)
 	close_fragment(out);
 	put_trace(t, out);
 	put_clock(t, out);
-	for (uint32_t i = 0; i < t->stream_count; i++)
-		put_stream(t->streams[i], md_clock_name(t),
-			   sealed ? sealed_context : packet_context, out);
+	for (uint32_t i = 0; i < t->stream_count; i++) {
+		md_ctf2_print_stream(t, t->streams[i], sealed, out);
+		put_events(t->streams[i], out);
+	}
 	return out->failed ? -ENOMEM : 0;
 }

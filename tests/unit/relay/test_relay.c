@@ -193,6 +193,12 @@ static void sessions_and_streams(void)
 					   "0102030405060708090a0b0c0d0e0f10 0000000000000001 "
 					   "0000000000000002 00 0000000000000000"
 					   "77656200 6800 00"));
+	s.is_ctf2 = true;
+	CHECK(!relay_put_session(&b, 15, &s));
+	CHECK(bytes(&b, HEADER("46", "02") "00000004 00000002 00000001 00000010 00 00"
+					   "0102030405060708090a0b0c0d0e0f10 0000000000000001 "
+					   "0000000000000002 00 0000000000000000 00000002"
+					   "77656200 6800 00"));
 	CHECK(!relay_put_session(&b, 10, &s));
 	CHECK(b.len == RELAY_HEADER + 255 + 64 + 8 && !strcmp(b.data + RELAY_HEADER, "web") &&
 	      !strcmp(b.data + RELAY_HEADER + 255, "h"));

@@ -60,6 +60,7 @@ struct relay {
 	bool connected;
 	bool new_streams;               /* the relay was not told yet that they are complete */
 	bool may_clear;
+	bool is_ctf2;                   /* the traces on this connection */
 	uint64_t unasked;               /* bytes of packets that were sent since link_flush */
 	uint64_t retry, delay;          /* when to connect again, and the pause after that, ns */
 	int error;                      /* of the last attempt, -errno */

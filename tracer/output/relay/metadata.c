@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The metadata of a trace on the relay: packets of TSDL text (CTF 1.8.3, section 7.1), which are
- * only ever added to, because live readers have read what was sent: at first all of it, then the
- * stream classes and events that are new.
+ * The metadata of a trace on the relay: packets of TSDL text (CTF 1.8.3, section 7.1), or, if the
+ * relay knows CTF 2, fragments of CTF 2. It is only ever added to, because live readers have read
+ * what was sent: at first all of it, then the stream classes and events that are new.
  */
 #include <endian.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include "tracer/output/relay/internal.h"
 
 #define PIECE 60000                     /* bytes of packets that are sent at once */
+#define SEPARATOR '\x1e'               /* of fragments */
 #define BITS_SIZE ((MD_EVENT_ID_MAX + 1) / 8)
 
 struct relay_trace *relay_trace_of(struct relay *r, struct trace *t)
@@ -81,7 +82,7 @@ static int add_streams(struct relay_trace *t, uint32_t count)
 /*
  * Prints events of the class that the relay does not have; text NULL: only notes that it has them.
  */
-static void add_events(uint8_t *sent, const struct md_stream *s, struct md_buf *text)
+static void add_events(uint8_t *sent, const struct md_stream *s, bool is_ctf2, struct md_buf *text)
 {
 	for (uint32_t id = 0; id <= MD_EVENT_ID_MAX; id++) {
 		const struct md_event *e = md_stream_event(s, id);
@@ -90,25 +91,43 @@ static void add_events(uint8_t *sent, const struct md_stream *s, struct md_buf *
 			continue;
 		sent[id / 8] |= (uint8_t)(1 << id % 8);
 		if (text)
-			md_ctf_print_event(e, s->id, text);
+			(is_ctf2 ? md_ctf2_print_event : md_ctf_print_event)(e, s->id, text);
 	}
 }
 
 /* Prints what the relay does not have. Caller holds the trace's lock. */
-static int print_new(struct relay_trace *t, struct md_buf *text)
+static int print_new(struct relay_trace *t, bool is_ctf2, struct md_buf *text)
 {
 	const struct md_trace *md = t->trace->md;
 	uint32_t before = t->stream_count;
 	bool whole = !t->version;
-	int err = whole ? md_ctf_print(md, false, text) : 0;
+	int err = !whole ? 0 : (is_ctf2 ? md_ctf2_print : md_ctf_print)(md, false, text);
 
 	err = err || !md->stream_count ? err : add_streams(t, md->stream_count);
 	for (uint32_t i = 0; i < md->stream_count && !err; i++) {
-		if (!whole && i >= before)
+		if (!whole && i >= before && is_ctf2)
+			md_ctf2_print_stream(md, md->streams[i], false, text);
+		else if (!whole && i >= before)
 			md_ctf_print_stream(md->streams[i], text);
-		add_events(t->events[i], md->streams[i], whole ? NULL : text);
+		add_events(t->events[i], md->streams[i], is_ctf2, whole ? NULL : text);
 	}
 	return err ? err : text->failed ? -ENOMEM : 0;
+}
+
+/*
+ * The size of the next piece: of CTF 2 whole fragments, because a live reader may read between two
+ * pieces.
+ */
+static size_t cut_piece(const char *text, size_t size, bool is_ctf2)
+{
+	const char *end;
+
+	if (size <= PIECE || !is_ctf2)
+		return size < PIECE ? size : PIECE;
+	end = memrchr(text + 1, SEPARATOR, PIECE);
+	if (!end)
+		end = memchr(text + PIECE, SEPARATOR, size - PIECE);
+	return end ? (size_t)(end - text) : size;
 }
 
 int relay_send_metadata(struct relay_link *l, uint64_t id, const uint8_t uuid[16], const char *text,
@@ -116,17 +135,18 @@ int relay_send_metadata(struct relay_link *l, uint64_t id, const uint8_t uuid[16
 {
 	const uint32_t magic = MD_METADATA_MAGIC;
 	bool packets = size >= sizeof(magic) && !memcmp(text, &magic, sizeof(magic));
-	bool is_ctf2 = size && text[0] == '\x1e';
+	/* Not in packets: babeltrace2 2.1 reads CTF 2 as text only. */
+	bool is_ctf2 = size && text[0] == SEPARATOR;
 	struct md_buf piece = MD_BUF_INIT;
 	int err = 0;
 
 	for (size_t at = 0, len; at < size && !err; at += len) {
 		md_buf_reset(&piece);
-		len = size - at < PIECE ? size - at : PIECE;
-		if (packets)
+		len = cut_piece(text + at, size - at, is_ctf2);
+		if (packets || is_ctf2)
 			md_buf_put(&piece, text + at, len);
 		else
-			len = md_metadata_packet(uuid, is_ctf2, text + at, len, &piece);
+			len = md_metadata_packet(uuid, false, text + at, len, &piece);
 		if (piece.failed) {
 			err = -ENOMEM;
 			break;
@@ -173,7 +193,7 @@ int relay_trace_ready(struct relay *r, struct relay_trace *t)
 	pthread_mutex_lock(&t->trace->lock);
 	version = md_trace_version(t->trace->md);
 	if (version != t->version)
-		err = print_new(t, &text);
+		err = print_new(t, r->is_ctf2, &text);
 	pthread_mutex_unlock(&t->trace->lock);
 	if (!err && text.len)
 		err = relay_send_metadata(&r->link, t->id, t->trace->md->uuid, text.data,

@@ -47,6 +47,7 @@ struct relay_delivery {
 	const char *session, *host;
 	const char *name;               /* of the snapshot: its directory, below the session's */
 	int64_t created;                /* the session was, ns since the epoch */
+	bool is_ctf2;
 	/* Asked ten times a second while the sender waits; true ends it with -ECANCELED. */
 	bool (*quits)(void *arg);
 	void *arg;

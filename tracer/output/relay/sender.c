@@ -54,6 +54,7 @@ static int make_session(struct relay_sender *s, const struct relay_url *url)
 	uint64_t now = (uint64_t)(wall_clock() / 1000000000);
 	struct relay_session_info info = {
 		.name = d->session, .host = d->host, .path = url->path, .snapshot = true,
+		.is_ctf2 = d->is_ctf2,
 		.id = now, .created = (uint64_t)(d->created / 1000000000),
 	};
 	bool chunks = s->link.minor >= RELAY_MINOR_CHUNKS;

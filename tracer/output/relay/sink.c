@@ -174,6 +174,7 @@ static int create_session(struct output *o, char path[RELAY_PATH_MAX])
 					   .path = r->url.path };
 	char when[TIME_TEXT_MAX], own[sizeof(r->url.path) + TIME_TEXT_MAX];
 
+	info.is_ctf2 = r->is_ctf2 = o->s->is_ctf2 && r->link.minor >= RELAY_MINOR_FORMAT;
 	info.id = info.created = next_time(o);
 	info.live_timer = (uint32_t)(o->live_period / 1000);
 	time_print((int64_t)info.created * 1000000000, TIME_FORMAT_NAME, when);

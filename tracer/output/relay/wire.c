@@ -105,11 +105,13 @@ static void put_session_2_4(struct md_buf *b, const struct relay_session_info *s
 	put_u32(b, s->snapshot);
 }
 
-static void put_session_2_11(struct md_buf *b, const struct relay_session_info *s)
+static void put_session_2_11(struct md_buf *b, uint32_t minor, const struct relay_session_info *s)
 {
 	size_t name = strlen(s->name) + 1, host = strlen(s->host) + 1, path = strlen(s->path) + 1;
+	size_t format = minor >= RELAY_MINOR_FORMAT ? 4 : 0;
 
-	put_header(b, RELAY_CREATE_SESSION, 12 + 4 + 2 + 16 + 8 + 8 + 9 + name + host + path);
+	put_header(b, RELAY_CREATE_SESSION,
+		   12 + 4 + 2 + 16 + 8 + 8 + 9 + format + name + host + path);
 	put_u32(b, (uint32_t)name);
 	put_u32(b, (uint32_t)host);
 	put_u32(b, (uint32_t)path);
@@ -121,6 +123,8 @@ static void put_session_2_11(struct md_buf *b, const struct relay_session_info *
 	put_u64(b, s->created);
 	put_u8(b, 0);           /* there is no current chunk */
 	put_u64(b, 0);
+	if (format)
+		put_u32(b, s->is_ctf2 ? 2 : 1);
 	put_text(b, s->name);
 	put_text(b, s->host);
 	put_text(b, s->path);
@@ -134,7 +138,7 @@ int relay_put_session(struct md_buf *b, uint32_t minor, const struct relay_sessi
 	if (minor < RELAY_MINOR_CHUNKS)
 		put_session_2_4(b, s);
 	else
-		put_session_2_11(b, s);
+		put_session_2_11(b, minor, s);
 	return 0;
 }
 

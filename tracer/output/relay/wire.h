@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The bytes of the relay protocol (LTTng's, versions 2.4 to 2.13): commands that a producer of
+ * The bytes of the relay protocol (LTTng's, versions 2.4 to 2.15): commands that a producer of
  * traces sends to lttng-relayd, and the replies. All integers are big endian. Nothing here does
  * I/O. Private to tracer/output/relay/.
  *
@@ -17,11 +17,12 @@
 #include "metadata/ctf.h"
 
 #define RELAY_MAJOR 2
-#define RELAY_MINOR 13          /* the latest that is spoken */
+#define RELAY_MINOR 15          /* the latest that is spoken */
 #define RELAY_MINOR_MIN 4       /* the first with indexes and names of sessions */
 #define RELAY_MINOR_RESET 8     /* the first that can begin metadata again */
 #define RELAY_MINOR_CHUNKS 11   /* the first with trace chunks */
 #define RELAY_MINOR_CONFIG 12   /* the first that says whether `clear` is allowed */
+#define RELAY_MINOR_FORMAT 15   /* the first that takes traces of CTF 2 */
 #define RELAY_OK 10             /* the code of success in a reply */
 
 enum relay_command {
@@ -54,6 +55,7 @@ struct relay_session_info {
 	const char *path;               /* below the host's directory; "": NAME-CREATED */
 	uint32_t live_timer;            /* us; 0: not a live session */
 	bool snapshot;
+	bool is_ctf2;                   /* from RELAY_MINOR_FORMAT on */
 	uint8_t uuid[16];               /* of the sender; not all zero */
 	uint64_t id;                    /* of the session, for the sender */
 	uint64_t created;               /* seconds since the epoch */

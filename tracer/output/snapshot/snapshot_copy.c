@@ -256,8 +256,8 @@ static int copy_to_relay(struct making *k, struct tr_err *err)
 	struct session *s = c->session;
 	const struct relay_delivery d = { .url = c->target->place, .session = s->name,
 					  .host = s->tracer->hostname, .name = c->name,
-					  .created = s->created, .quits = snapshot_copy_quits,
-					  .arg = c };
+					  .created = s->created, .is_ctf2 = s->is_ctf2,
+					  .quits = snapshot_copy_quits, .arg = c };
 	struct relay_sender *r = NULL;
 	int ret = relay_sender_open(&d, &r);
 
