@@ -4,12 +4,13 @@
 #
 #   CC, CXX          compilers (gcc and clang are tested)
 #   SAN=1            AddressSanitizer and UBSan for the daemon and its tests; SAN=thread: ThreadSanitizer
+#   COVERAGE=1       count which lines of the daemon run (make coverage)
 #   WERROR=1         warnings are errors
 #   V=1              show all commands, and all that the tests print
 #   DESTDIR, PREFIX  for install (PREFIX is /usr/local)
 #   TESTS            what `tests/run` is to run: "unit", "mount", a name pattern (check only)
 #
-# Each combination of compiler and SAN has its own build directory: build, build-san, build-clang, build-clang-san, ….
+# Each combination of compiler, SAN and COVERAGE has its own build directory: build, build-san, build-clang, build-clang-san, ….
 #
 # There are no lists of sources: a room is all its files. A test program may say what it is linked with, within its
 # first ten lines:
@@ -57,13 +58,14 @@ comma := ,
 sanitize := $(if $(filter-out 0,$(SAN)),$(if $(san_thread),thread,address$(comma)undefined))
 
 compiler := $(notdir $(firstword $(CC)))
-B := build$(if $(filter-out gcc cc,$(compiler)),-$(compiler))$(if $(sanitize),$(if $(san_thread),-tsan,-san))
+B := build$(if $(filter-out gcc cc,$(compiler)),-$(compiler))$(if $(sanitize),$(if $(san_thread),-tsan,-san))$(if $(COVERAGE),-coverage)
 
 # valgrind of Debian 12 does not read what clang writes as DWARF 5.
 CFLAGS ?= -O2 -g$(if $(findstring clang,$(CC)), -gdwarf-4)
 WARNINGS = -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
 C_WARNINGS = -Wstrict-prototypes -Wmissing-prototypes
-SANFLAGS = $(if $(sanitize),-fsanitize=$(sanitize) -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SANFLAGS = $(if $(sanitize),-fsanitize=$(sanitize) -fno-sanitize-recover=undefined -fno-omit-frame-pointer) \
+	$(if $(COVERAGE),--coverage -fprofile-update=atomic)
 # Products are the same wherever the sources are: debuggers look for these from the working directory.
 MAPFLAGS = -ffile-prefix-map=$(CURDIR)=.
 # -MD, not -MMD: trail.h counts as a system header.
@@ -125,7 +127,7 @@ programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 
 # ---- targets ----
 
-.PHONY: all abi dist deb tests java demo check check-built unit mount vm san layers bench soak install install-dkms uninstall clean help deps
+.PHONY: all abi dist deb tests java demo check check-built unit coverage mount vm san layers bench soak install install-dkms uninstall clean help deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 ifeq ($(filter-out 0,$(V)),)
@@ -161,6 +163,12 @@ RUN = BUILD=$(abspath $B) CC='$(CC)' CXX='$(CXX)' SAN='$(SAN)' tests/run
 unit: $B/tests/reap $(filter $B/tests/unit/%,$(TEST_PROGRAMS))	## the unit tests (no root, no mount)
 	@$(RUN) unit
 
+coverage:				## functions of rooms that no unit test reaches, by gcov
+	@$(MAKE) COVERAGE=1 coverage-built
+
+coverage-built: unit
+	@BUILD=$(abspath $B) tests/coverage.sh
+
 mount: all $(OTHERS) $B/tests/reap $(filter $B/tests/mount/% $B/tests/lib/%,$(TEST_PROGRAMS))	## the tests on a mounted tree
 	@$(RUN) mount
 
@@ -183,7 +191,7 @@ bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench analyses
 	@$(MAKE) bench-built
 
-.PHONY: bench-built demo-built FORCE
+.PHONY: bench-built coverage-built demo-built FORCE
 # LTTng-UST's macros, ours
 $B/tests/bench/bench_compat.o: CPPFLAGS += -Iustlib/lttng
 
