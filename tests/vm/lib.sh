@@ -5,13 +5,19 @@
 # (a guest uses one; with VM_LANE others use the rest), and ends. kernel_in_check: the kernel that
 # it runs on unless others are asked for, or SOAK=1; else on 6.1 and 6.12. Inside, it is
 # tests/lib/mount.sh and continues. $VM is then the kernel's series, root has this machine's files,
-# and nothing that is done to the kernel outlives the guest.
+# and nothing that is done to the kernel outlives the guest. A function `prepare` that a script has
+# before that builds programs outside, as compilers are slow in a guest: into its argument, which is
+# $prepared inside.
 
 if [ -z "${VM-}" ]; then
 	vm=$(cd "$(dirname "$0")" && pwd) || exit 2
 	BUILD=${BUILD:-$(cd "$vm/../.." && pwd)/build}
 	export BUILD
 	[ -n "${VM_KERNEL-}${SOAK-}" ] || VM_KERNEL=${kernel_in_check-}
+	if command -v prepare >/dev/null; then
+		mkdir -p "$BUILD/vm/${0##*/}.d" && prepare "$BUILD/vm/${0##*/}.d" ||
+			{ echo "no compiler"; exit 77; }
+	fi
 	logs=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-guests.XXXXXX") || exit 2
 	guests=
 	trap 'rm -rf "$logs"' EXIT
@@ -40,6 +46,11 @@ if [ -z "${VM-}" ]; then
 	exit $status
 fi
 . "$(dirname "$0")/../lib/mount.sh"
+prepared=$BUILD/vm/${0##*/}.d
+# (A script that another one in the guest calls was not called outside.)
+if command -v prepare >/dev/null && [ ! -d "$prepared" ]; then
+	mkdir -p "$prepared" && prepare "$prepared" || skip "no compiler"
+fi
 T=/sys/kernel/tracing
 
 # Whether this kernel's event probes read the text of system calls. Some read all of it as empty:

@@ -6,6 +6,12 @@
 # field: strings, addresses, what poll, select and epoll are given, results that pointers point to;
 # calls that have no name. State dump and log with the module.
 kernel_in_check=6.12
+prepare() {
+	rm -f "$1/calls32"
+	${CC:-cc} -static -D_GNU_SOURCE -o "$1/calls64" "${0%/*}/known_calls.c" || return
+	${CC:-cc} -m32 -static -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o "$1/calls32" \
+		"${0%/*}/known_calls.c" 2>/dev/null || return 0
+}
 . "$(dirname "$0")/modlib.sh"
 
 # A daemon by tracefs, to compare with
@@ -56,12 +62,11 @@ known() {
 	is "pairs" "$(grep -c '^[a-z_]*syscall_entry_' "$work/got")" \
 		"$(grep -c '^[a-z_]*syscall_exit_' "$work/got")"
 }
-${CC:-cc} -static -D_GNU_SOURCE -o "$work/calls64" "$here/known_calls.c" || skip "no compiler"
+cp "$prepared"/calls* "$work/" || fail "no programs"
 known "$work/calls64" ''
 is "none of 32 bits" 0 "$(grep -c '^compat_' "$work/got")"
 rmdir "$s"
-if ${CC:-cc} -m32 -static -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o "$work/calls32" \
-	"$here/known_calls.c" 2>/dev/null; then
+if [ -x "$work/calls32" ]; then
 	known "$work/calls32" compat_
 	# Before it, the shell's child was a program of 64 bits.
 	is "none of 64 bits" 0 "$(sed '1,/syscall_exit_execve/d' "$work/got" | grep -vc '^compat_')"

@@ -7,17 +7,14 @@
 kernel_in_check=6.12
 VM_SECONDS=${VM_SECONDS:-2000}
 export VM_SECONDS
-# Compilers are slow in a guest.
-[ -n "${VM-}" ] || {
-	from=$(cd "$(dirname "$0")" && pwd)/probed
-	to=${BUILD:-${from%/tests/*}/build}/vm/probed
+prepare() {
+	from=${0%/*}/probed
 	cc="${CC:-cc} -O1 -fcf-protection=none"
-	mkdir -p "$to/a dir" &&
-		$cc -shared -fPIC -o "$to/a dir/libprobed.so" "$from/lib.c" || exit 1
-	$cc -fPIE -pie -o "$to/probed" "$from/probed.c" -L"$to/a dir" -lprobed \
-		"-Wl,-rpath,\$ORIGIN/a dir" || exit 1
-	$cc -no-pie -fno-pie -o "$to/fixed" "$from/probed.c" -L"$to/a dir" -lprobed \
-		"-Wl,-rpath,\$ORIGIN/a dir" || exit 1
+	mkdir -p "$1/a dir" && $cc -shared -fPIC -o "$1/a dir/libprobed.so" "$from/lib.c" || return
+	for program in "probed -fPIE -pie" "fixed -no-pie -fno-pie"; do
+		$cc ${program#* } -o "$1/${program%% *}" "$from/probed.c" -L"$1/a dir" -lprobed \
+			"-Wl,-rpath,\$ORIGIN/a dir" || return
+	done
 }
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +22,7 @@ command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 mkdir "$work/a dir"
 P=$work/probed
 L="$work/a dir/libprobed.so"
-cp -r "$BUILD/vm/probed/." "$top/tests/vm/probed/lib.c" "$work/" || fail "no program to probe"
+cp -r "$prepared/." "$top/tests/vm/probed/lib.c" "$work/" || fail "no program to probe"
 
 probes() {
 	cat $T/kprobe_events $T/uprobe_events | grep -c trailfs_

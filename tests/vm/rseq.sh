@@ -10,8 +10,8 @@
 kernel_in_check=6.1
 . "$(dirname "$0")/lib.sh"
 [ -x "$BUILD/tests/vm/rseq_load_own" ] || skip "there is no $BUILD/tests/vm/rseq_load_own"
-threads=3 count=${VM_RSEQ_COUNT:-20000}
-[ -z "${SOAK-}" ] || count=$((count * 100))
+threads=3 count=${VM_RSEQ_COUNT:-5000}
+[ -z "${SOAK-}" ] || count=$((count * 400))
 
 # round NAME VARIABLE=VALUE… PROGRAM: all that it emits is recorded
 round() {
