@@ -15,7 +15,7 @@ if [ -z "${VM-}" ]; then
 	export BUILD
 	[ -n "${VM_KERNEL-}${SOAK-}" ] || VM_KERNEL=${kernel_in_check-}
 	if command -v prepare >/dev/null; then
-		mkdir -p "$BUILD/vm/${0##*/}.d" && prepare "$BUILD/vm/${0##*/}.d" ||
+		mkdir -p "$BUILD/vm/${0##*/}-programs" && prepare "$BUILD/vm/${0##*/}-programs" ||
 			{ echo "no compiler"; exit 77; }
 	fi
 	logs=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-guests.XXXXXX") || exit 2
@@ -46,7 +46,7 @@ if [ -z "${VM-}" ]; then
 	exit $status
 fi
 . "$(dirname "$0")/../lib/mount.sh"
-prepared=$BUILD/vm/${0##*/}.d
+prepared=$BUILD/vm/${0##*/}-programs
 # (A script that another one in the guest calls was not called outside.)
 if command -v prepare >/dev/null && [ ! -d "$prepared" ]; then
 	mkdir -p "$prepared" && prepare "$prepared" || skip "no compiler"
