@@ -82,6 +82,36 @@ for t in all plain old agent; do
 done
 has "$(cat "$work/plain.text")" 'compat_blob:blob: .*begin = { 89 50 }'
 
+# ---- saved by LTTng ----
+
+cat >"$work/save" <<'END'
+lttng-sessiond --no-kernel --daemonize >/mnt/sessiond.log 2>&1 || exit 1
+trap 'kill $(cat /run/lttng/lttng-sessiond.pid)' EXIT
+lttng -n create web --output="$1" --trace-format=ctf-2 &&
+	lttng -n enable-channel -u --subbuf-size=1M --num-subbuf=8 --auto-reclaim-memory=consumed ch &&
+	lttng -n enable-event -u -c ch 'web:*' --exclude=web:a,web:b &&
+	lttng -n enable-event -u -c ch 'app:*' --loglevel=INFO --filter='x > 5 && s == "a*"' &&
+	lttng -n add-context -u -c ch -t vpid -t procname &&
+	lttng -n enable-event -p app.one --loglevel=WARNING &&
+	lttng -n enable-event -j net.x &&
+	lttng -n track -u --vpid=12 &&
+	lttng -n save web --output-path=/mnt/saved
+END
+if command -v xsltproc >/dev/null; then
+	mkdir "$work/web"
+	sid save "$work/web" >"$work/out" 2>&1 || fail "LTTng does not save: $(tail -n 5 "$work/out")"
+	xsltproc "$top/docs/examples/lttng-save.xsl" "$work/saved/web.lttng" >"$work/web.ini" ||
+		fail "xsltproc"
+	mkdir "$S/web" && cat "$work/web.ini" >"$S/web/config" || fail "a saved session"
+	is "saved rules" 'app:* loglevel <= info if x > 5 && s == "a*"
+web:* except web:a,web:b' "$(sort "$S/web/user/channels/ch/events")"
+	is "saved contexts" 'vpid procname' "$(echo $(cat "$S/web/user/channels/ch/contexts"))"
+	is "saved loggers" 'app.one loglevel >= warning' "$(cat "$S/web/python/events")"
+	is "saved loggers of JUL" 'net.x' "$(cat "$S/web/jul/events")"
+	is "saved processes" 12 "$(cat "$S/web/user/track/vpid")"
+	rmdir "$S/web"
+fi
+
 # ---- the same programs, recorded by us ----
 
 cat >"$work/ours" <<'END'
