@@ -156,6 +156,18 @@ static void add_rules(struct wishes *w, const struct channel *c)
 			add_context(w, context_app_name(&c->contexts.items[i]));
 }
 
+bool link_serves(const struct session *s, const struct channel *c, const struct agent_kind *k)
+{
+	struct agent_rule rule;
+	bool found = false;
+
+	if (c->kernel)
+		return false;
+	for (size_t i = 0; s->hidden && i < c->rules.count && !found; i++)
+		found = agent_rule_read(k, &c->rules.rules[i], &rule);
+	return found || (c->rules.count && !strcmp(c->name, k->channel));
+}
+
 void link_update(struct agents *a, struct agent_link *l)
 {
 	struct wishes w = { .kind = l->kind };
@@ -167,10 +179,11 @@ void link_update(struct agents *a, struct agent_link *l)
 		return;
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node) {
-		c = session_serves(s, l->uid) ? channel_find(s, DOMAIN_USER, l->kind->channel)
-					      : NULL;
-		if (c && c->enabled)
-			add_rules(&w, c);
+		if (!session_serves(s, l->uid))
+			continue;
+		cds_list_for_each_entry(c, &s->channels, node)
+			if (c->enabled && link_serves(s, c, l->kind))
+				add_rules(&w, c);
 	}
 	pthread_mutex_unlock(&t->lock);
 	/* All loggers: what a rule does not want, its filter rejects. */

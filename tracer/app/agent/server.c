@@ -126,15 +126,25 @@ void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
 /* tracer.lock. The domains in which the session has rules, one bit each. */
 static unsigned int domains_of(const struct session *s)
 {
+	const struct channel *c;
 	unsigned int found = 0;
 
-	for (size_t i = 0; i < AGENT_DOMAINS; i++) {
-		const struct channel *c = channel_find(s, DOMAIN_USER, agent_kinds[i].channel);
-
-		if (c && c->rules.count)
-			found |= 1u << i;
-	}
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (size_t i = 0; i < AGENT_DOMAINS; i++)
+			if (link_serves(s, c, &agent_kinds[i]))
+				found |= 1u << i;
 	return found;
+}
+
+void agents_follow(struct session *s)
+{
+	unsigned int domains;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	domains = domains_of(s);
+	pthread_mutex_unlock(&s->tracer->lock);
+	if (domains)
+		agents_settle(s);
 }
 
 /* tracer.lock */

@@ -64,6 +64,8 @@ struct agents {
  * second at most, and reports to the session, unless it is hidden, that agents cannot be served.
  */
 void agents_settle(struct session *s);
+/* The same, if the session has rules on loggers. */
+void agents_follow(struct session *s);
 /* Without lock. Lines `key value` about the agents for the rules of the session. */
 void agents_show_status(struct session *s, struct md_buf *out);
 
@@ -72,6 +74,12 @@ void agents_show_status(struct session *s, struct md_buf *out);
 /* NULL: no memory, or the connection's owner is not known. Owns fd in any case. */
 struct agent_link *link_new(int fd);
 void link_free(struct agent_link *l);
+/*
+ * tracer.lock. Whether the channel has the rules on loggers of a domain: the one with the domain's
+ * name, and in a hidden session, whose maps have a channel for each rule, also another with a rule
+ * on the domain's event.
+ */
+bool link_serves(const struct session *s, const struct channel *c, const struct agent_kind *k);
 /* tracer.lock: collects what to enable; replaces l->wanted with agents.lock held. */
 void link_update(struct agents *a, struct agent_link *l);
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The hidden session of a map: when it has one, and what it records. */
+#include "tracer/app/agent/server.h"
 #include "tracer/kernel/available.h"
 #include "tracer/view/map/map.h"
 
@@ -146,6 +147,8 @@ static int open_hidden(struct map *m, struct session *s, enum which which, struc
 		if (ret && what.channel < count)
 			explain(&plans[what.channel], &what, ret, err);
 	}
+	if (!ret)
+		agents_follow(*out);
 	free(plans);
 	free(channels);
 	return ret;
