@@ -15,7 +15,10 @@ SELLER=$BUILD/tests/mount/views/seller
 mount_tree
 cmp "$MNT/schema.json" "$top/docs/schema.json" || fail "the mount has another schema"
 
+command -v jq >/dev/null && jq=jq || jq=
+[ -n "$jq" ] || echo "# there is no jq"
 judge() { # KIND JSON TEXT
+	[ -z "$jq" ] || jq -e 'type == "object" or type == "array"' "$2" >/dev/null || fail "jq: $1"
 	$PYTHON "$top/tests/lib/judge_forms.py" "$top/docs/schema.json" "$1" "$2" "$3" \
 		>"$work/judge" 2>&1 || fail "$1: $(cat "$work/judge")"
 	checks=$((checks + 1))
