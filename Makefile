@@ -74,13 +74,13 @@ DEPFLAGS = -MD -MP
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(MAPFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(MAPFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
 
-PACKAGES = fuse3 liburcu uuid inih zlib liblzma
+PACKAGES = fuse3 liburcu uuid zlib liblzma
 pkg = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
 PKG_CFLAGS := $(call pkg,--cflags $(PACKAGES))
 # Optional: without it there is no export/trace.sqlite (tracer.h looks for its header, too).
 SQLITE_LIBS := $(or $(call pkg,--libs sqlite3),$(if $(wildcard /usr/include/sqlite3.h),-lsqlite3))
 CORE_LIBS := $(or $(call pkg,--libs liburcu uuid zlib liblzma),-lurcu -luuid -lz -llzma) $(SQLITE_LIBS) -ldl -lpthread
-FS_LIBS := $(or $(call pkg,--libs fuse3 inih),-lfuse3 -linih)
+FS_LIBS := $(or $(call pkg,--libs fuse3),-lfuse3)
 LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
 

@@ -11,7 +11,7 @@ TMPDIR=${TMPDIR:-/tmp}
 dir=$(mktemp -d "$TMPDIR/headers.XXXXXX") || exit 2
 trap 'rm -rf "$dir"' EXIT
 bad=0
-pkg=$(pkg-config --cflags fuse3 liburcu uuid inih 2>/dev/null)
+pkg=$(pkg-config --cflags fuse3 liburcu uuid 2>/dev/null)
 
 complain() {
 	echo "$1"

@@ -5,8 +5,8 @@
 # The house rules that a grep can check:
 #
 #              fs ──────► tracer ──────► metadata            tools ──► metadata, tracer/face/{recover,tracer}.h
-#          (libfuse3,     (liburcu)      (libuuid)
-#           libinih)         │
+#          (libfuse3)     (liburcu)      (libuuid)
+#                            │
 #                            ▼
 #                       tracer/abi/ ◄── ustlib, kmod
 #
@@ -48,16 +48,16 @@ rule() {
 }
 
 shared='tracer/abi/.*\.(h|def)'
-foreign='fuse|ini\.h|urcu|uuid/|trail/|lttng/|babeltrace'
+foreign='fuse|urcu|uuid/|trail/|lttng/|babeltrace'
 
-rule metadata 'metadata/.*' 'fuse|ini\.h|urcu|trail/|lttng/|babeltrace'
-rule tracer '(tracer|metadata)/.*' 'fuse|ini\.h|trail/|lttng/|babeltrace'
+rule metadata 'metadata/.*' 'fuse|urcu|trail/|lttng/|babeltrace'
+rule tracer '(tracer|metadata)/.*' 'fuse|trail/|lttng/|babeltrace'
 rule fs '(fs|tracer|metadata)/.*' 'urcu|trail/|lttng/|babeltrace'
-rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|ini\.h|urcu|uuid/|lttng/|babeltrace'
+rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|urcu|uuid/|lttng/|babeltrace'
 rule kmod "kmod/.*|$shared" "$foreign"
 # (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon:
 # trail-recover.)
-rule tools '(tools|metadata)/.*|tracer/face/(recover|tracer)\.h' 'fuse|ini\.h|urcu|lttng/|babeltrace'
+rule tools '(tools|metadata)/.*|tracer/face/(recover|tracer)\.h' 'fuse|urcu|lttng/|babeltrace'
 
 # ---- rooms, in order: each may include and call itself and the rooms before it ----
 

@@ -50,7 +50,6 @@ for group in "$@"; do
 		need fuse3 fuse3 fuse3 fuse3 has fusermount3
 		need liburcu-dev userspace-rcu-devel userspace-rcu-dev liburcu pc liburcu
 		need uuid-dev libuuid-devel util-linux-dev util-linux-libs pc uuid
-		need libinih-dev inih-devel inih-dev libinih pc inih
 		need zlib1g-dev zlib-devel zlib-dev zlib pc zlib
 		need liblzma-dev xz-devel xz-dev xz pc liblzma
 		;;

@@ -5,7 +5,7 @@
  *
  *	options.c       the options by name, and the command line
  *	options_file.c  the two files
- *	inifile.c       INI files, by libinih (inifile.h)
+ *	inifile.c       INI files (inifile.h)
  *
  * No lock: these functions are called by the main thread.
  */

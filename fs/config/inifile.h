@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * INI files, read by libinih: [SECTION], KEY = VALUE, a line that begins with ; or # is a comment.
- * A line that begins with blanks is one more value of the key before it. Nothing is cut: what the
- * library would not take whole is a mistake.
+ * INI files: [SECTION], KEY = VALUE or KEY : VALUE, blanks around each; a line that begins with ;
+ * or # is a comment. A line that begins with blanks is one more value of the key before it.
  */
 #ifndef FS_CONFIG_INIFILE_H
 #define FS_CONFIG_INIFILE_H
@@ -21,8 +20,6 @@
 typedef int (*inifile_item)(void *arg, int line, const char *section, const char *key,
 			    const char *value, struct tr_err *err);
 
-/* Before there are threads: the library's settings are the process's. */
-void inifile_init(void);
 /* 0, or -errno; err->line says where. */
 int inifile_read(const char *text, inifile_item item, void *arg, struct tr_err *err);
 /* The contents of a regular file. -errno; -EFBIG. */

@@ -14,7 +14,6 @@
 
 #include "fs/base/base.h"
 #include "fs/config/config.h"
-#include "fs/config/inifile.h"
 #include "fs/daemon/daemon.h"
 #include "fs/fuse/file.h"
 #include "fs/fuse/fuse.h"
@@ -437,7 +436,6 @@ int main(int argc, char **argv)
 	if (argc > 2 && !strcmp(argv[1], UPGRADE_TRY))
 		return upgrade_try(argc, argv);
 	restart_init();
-	inifile_init();
 	rc = options_init(&o);
 	if (!rc)
 		rc = options_read(&o);

@@ -14,7 +14,6 @@
 #include "fs/base/base.h"
 #include "fs/base/handover.h"
 #include "fs/config/config.h"
-#include "fs/config/inifile.h"
 #include "fs/daemon/daemon.h"
 #include "fs/fuse/fuse.h"
 #include "fs/tree/errors.h"
@@ -55,7 +54,6 @@ static int try_arguments(int argc, char **argv, struct tr_err *err)
 	char *mount = NULL;
 	int rc;
 
-	inifile_init();
 	rc = options_init(&o);
 	if (!rc)
 		rc = options_read(&o);
