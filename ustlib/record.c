@@ -257,7 +257,7 @@ static inline __attribute__((always_inline)) bool filter_and_write(const struct 
 			.arg = (void *)h->ip,
 		};
 
-		at = contexts * (uint32_t)sizeof(struct extra_context);
+		at = contexts * (uint32_t)sizeof(struct placed_context);
 		if (contexts > TRAIL_CONTEXT_MAX || at > x->capacity || program > x->capacity - at)
 			return false;
 		if (!filter_run((const uint8_t *)x->data + at, program, &in))

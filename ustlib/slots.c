@@ -76,11 +76,11 @@ static const char *blob_string(const struct taken_plan *p, uint32_t at)
 static bool put_context(const struct taken_plan *p, const struct trail_plan_context *from,
 			struct slot_extra *x)
 {
-	struct extra_context *to = (struct extra_context *)x->data + x->context_count;
+	struct placed_context *to = (struct placed_context *)x->data + x->context_count;
 	uint32_t size = context_size(from->kind);
 	const char *name;
 
-	*to = (struct extra_context){ .kind = from->kind,
+	*to = (struct placed_context){ .kind = from->kind,
 				      .index = from->perf_type,
 				      .config = from->perf_config };
 	if (from->kind == TRAIL_CONTEXT_APP) {
@@ -109,7 +109,7 @@ static enum made extra_make(const struct taken_plan *p, const struct trail_plan_
 			    struct slot_extra **out)
 {
 	const struct trail_plan_region *r = &p->regions[from->region];
-	uint64_t contexts = (uint64_t)r->context_count * sizeof(struct extra_context);
+	uint64_t contexts = (uint64_t)r->context_count * sizeof(struct placed_context);
 	uint64_t steps = picks(from) ? from->pick_count * sizeof(struct trail_pick_step) : 0;
 	uint8_t *at;
 	struct slot_extra *x;
@@ -156,7 +156,7 @@ static bool same_extra(const struct slot_extra *a, const struct slot_extra *b)
 	return a->context_count == b->context_count && a->program_size == b->program_size &&
 	       a->pick_count == b->pick_count &&
 	       !memcmp(a->data, b->data,
-		       a->context_count * sizeof(struct extra_context) + a->program_size +
+		       a->context_count * sizeof(struct placed_context) + a->program_size +
 			       a->pick_count * sizeof(struct trail_pick_step));
 }
 
@@ -226,7 +226,7 @@ static void slots_retire(struct slots *s)
 static uint8_t quick_make(const struct slot_extra *x, struct quick *q)
 {
 	const uint8_t *program =
-		(const uint8_t *)x->data + x->context_count * sizeof(struct extra_context);
+		(const uint8_t *)x->data + x->context_count * sizeof(struct placed_context);
 	struct filter_word w = filter_word(program, 1);
 	uint64_t range[2] = { w.a, w.b }, n = w.b & 0xffff;
 	bool whole = false;

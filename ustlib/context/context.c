@@ -358,7 +358,7 @@ static inline __attribute__((always_inline)) bool put_common(uint32_t kind, uint
 	}
 }
 
-static size_t put_other(const struct extra_context *c, uint8_t *at, size_t room, const void *ip)
+static size_t put_other(const struct placed_context *c, uint8_t *at, size_t room, const void *ip)
 {
 	uint64_t value;
 
@@ -376,14 +376,14 @@ static size_t put_other(const struct extra_context *c, uint8_t *at, size_t room,
 size_t context_put(const struct slot_extra *x, uint8_t *at, size_t room, const void *ip)
 {
 	uint32_t count = __atomic_load_n(&x->context_count, __ATOMIC_RELAXED);
-	const struct extra_context *list = (const struct extra_context *)x->data;
+	const struct placed_context *list = (const struct placed_context *)x->data;
 	size_t used = 0, n;
 
 	if (count > TRAIL_CONTEXT_MAX || count * sizeof(*list) > x->capacity)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		/* A copy: the list may change under us, see struct slot_extra. */
-		struct extra_context c = *(const volatile struct extra_context *)&list[i];
+		struct placed_context c = *(const volatile struct placed_context *)&list[i];
 
 		n = c.kind < TRAIL_CONTEXT_KINDS ? sizes[c.kind] : 0;
 		if (likely(n && n <= room - used && put_common(c.kind, at + used, ip))) {

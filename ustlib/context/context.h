@@ -18,7 +18,7 @@
  * again, with the same capacity; a reader may see it change under it, so it checks each number that
  * it uses, and the slot's seq afterwards.
  */
-struct extra_context {
+struct placed_context {
 	uint32_t kind;                  /* enum trail_context */
 	uint32_t index;                 /* APP: of the name (app_context_index); PERF: type */
 	uint64_t config;                /* PERF */
@@ -33,7 +33,7 @@ struct slot_extra {
 	/* not 0: the contexts stay the same for a thread until context_changed(); unique */
 	trail_u64 steady;
 	struct slot_extra *next;             /* in the list of free ones */
-	/* struct extra_context[context_count], the program, struct trail_pick_step[pick_count] */
+	/* struct placed_context[context_count], the program, struct trail_pick_step[pick_count] */
 	uint64_t data[];
 };
 

@@ -77,8 +77,8 @@ static bool read_header(int mem, uint64_t address, struct header *h)
 /* START-END PERMISSIONS OFFSET DEVICE INODE NAME. The start; 0: it is another mapping. */
 static uint64_t mapping_start(const char *line)
 {
-	static const char *const names[] = { "[anon_shmem:" SIGNATURE "]", "[anon:" SIGNATURE "]",
-					     "/memfd:" SIGNATURE };
+	static const char *const names[] = { ("[anon_shmem:" SIGNATURE "]"),
+					     ("[anon:" SIGNATURE "]"), ("/memfd:" SIGNATURE) };
 	const char *name = line;
 	uint64_t start = 0;
 
