@@ -8,6 +8,7 @@
 #   WERROR=1         warnings are errors
 #   V=1              show all commands, and all that the tests print
 #   DESTDIR, PREFIX  for install (PREFIX is /usr/local)
+#   RELAY=1          for static: outputs may be addresses of relays
 #   TESTS            what `tests/run` is to run: "unit", "mount", a name pattern (check only)
 #
 # Each combination of compiler, SAN and COVERAGE has its own build directory: build, build-san, build-clang, build-clang-san, ….
@@ -63,7 +64,7 @@ B := build$(if $(filter-out gcc cc,$(compiler)),-$(compiler))$(if $(sanitize),$(
 # valgrind of Debian 12 does not read what clang writes as DWARF 5.
 CFLAGS ?= -O2 -g$(if $(findstring clang,$(CC)), -gdwarf-4)
 WARNINGS = -Wall -Wextra -Wshadow $(if $(filter-out 0,$(WERROR)),-Werror)
-C_WARNINGS = -Wstrict-prototypes -Wmissing-prototypes
+C_WARNINGS = -Wstrict-prototypes -Wmissing-prototypes $(UNUSED)
 SANFLAGS = $(if $(sanitize),-fsanitize=$(sanitize) -fno-sanitize-recover=undefined -fno-omit-frame-pointer) \
 	$(if $(COVERAGE),--coverage -fprofile-update=atomic)
 # Products are the same wherever the sources are: debuggers look for these from the working directory.
@@ -89,6 +90,23 @@ LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
 CORE_SRC := $(sort $(wildcard metadata/*.c tracer/*.c tracer/*/*.c tracer/*/*/*.c))
 FS_SRC := $(sort $(wildcard fs/*/*.c))
 LIB_SRC := $(sort $(wildcard ustlib/*.c ustlib/base/*.c ustlib/context/*.c ustlib/front/*.c))
+ifneq ($(STATIC),)
+# For `make static`: what a target board does without, and another C library
+LEFT_OUT := $(foreach d,export import picture parquet maker,$(wildcard tracer/format/$d/*.c))
+ifeq ($(RELAY),)
+LEFT_OUT += $(wildcard tracer/output/relay/*.c)
+CPPFLAGS += -DWITHOUT_RELAY
+endif
+CORE_SRC := $(filter-out $(LEFT_OUT),$(CORE_SRC)) tools/static/left_out.c
+CFLAGS := -Os -fno-pie -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
+CPPFLAGS += -include tools/static/musl.h -DWITHOUT_EXPORTS -DWITHOUT_COMPRESSION
+PKG_CFLAGS := -idirafter build-musl-libs/include -Ibuild-musl-libs/include/fuse3
+LIB_PATHS = -idirafter build-musl-libs/include
+CORE_LIBS := build-musl-libs/libuuid.a -lpthread
+FS_LIBS := build-musl-libs/libfuse3.a -static -Wl,--gc-sections,-z,noseparate-code -s
+# What the rows of export/ use; what gcc finds at -Os only, wrongly
+UNUSED := -Wno-unused-function -Wno-unused-const-variable -Wno-type-limits -Wno-maybe-uninitialized
+endif
 TEST_SRC := $(wildcard tests/*.c tests/lib/*.c $(foreach d,tests/unit/* tests/mount/* tests/adversarial, \
 	$d/*.c $d/*.cc) tests/vm/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -127,7 +145,7 @@ programs = $(foreach s,$(call buildable,$(1)),$(call program,$(s)))
 
 # ---- targets ----
 
-.PHONY: all abi dist deb tests java demo check check-built unit coverage mount vm san layers bench soak install install-dkms uninstall clean help deps
+.PHONY: all abi dist deb static tests java demo check check-built unit coverage mount vm san layers bench soak install install-dkms uninstall clean help deps
 .DELETE_ON_ERROR:
 .SECONDARY:
 ifeq ($(filter-out 0,$(V)),)
@@ -211,6 +229,13 @@ help:					## this list
 clean:					## remove the build directories
 	rm -rf build build-*
 
+# ---- one static binary for target boards, with musl (tools/static/) ----
+
+static:					## build-musl-gcc/trailfs, static and small, and libtrail, with musl
+	@tools/static/libs.sh build-musl-libs
+	@$(MAKE) CC=musl-gcc STATIC=1 SAN= build-musl-gcc/trailfs build-musl-gcc/libtrail.so build-musl-gcc/libtrail.a
+	@ls -l build-musl-gcc/trailfs
+
 # ---- the daemon ----
 
 $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
@@ -249,7 +274,7 @@ $(OTHERS):
 
 # ---- the library: never sanitized, never unloaded ----
 
-LIB_CFLAGS = -fPIC -fvisibility=hidden -Iustlib
+LIB_CFLAGS = -fPIC -fvisibility=hidden -Iustlib $(LIB_PATHS)
 
 $(LIB_OBJ): $B/%.o: %.c
 	@mkdir -p $(@D)

@@ -86,6 +86,8 @@ for group in "$@"; do
 	soak)
 		need mariadb-server mariadb-server mariadb mariadb has mariadbd
 		need sqlite3 sqlite sqlite sqlite has sqlite3
+		# (tests/vm/board.sh)
+		need musl-tools musl-gcc musl-dev musl has musl-gcc
 		;;
 	cross)
 		# (Debian's excludes gcc-multilib.)

@@ -199,6 +199,7 @@ const struct tree_row export_rows[] = {
 	  .view = &text_view,
 	  .attr = text_attr,
 	  .arg = TEXT_JSON_SYMBOLS },
+#ifndef WITHOUT_EXPORTS
 	{ .name = "lket",
 	  .mode = S_IFDIR | 0555,
 	  .find = tracedir_find,
@@ -214,5 +215,6 @@ const struct tree_row export_rows[] = {
 	  .arg = EXPORT_##form },
 #include "tracer/session/exports.def"
 #undef EXPORT
+#endif
 	{ 0 }
 };

@@ -120,14 +120,16 @@ static const char readme_domains[] =
 	"                          export/json.symbols: with the names of text.symbols\n";
 
 static const struct { const char *name, *help; } exports[] = {
+#ifndef WITHOUT_EXPORTS
 #define EXPORT(form, file, make, help) { "export/" file, help },
 #include "tracer/session/exports.def"
 #undef EXPORT
+	{ "export/lket/", "what is held as binary files of LKET" },
+	{ "export/ltt/", "… as a trace directory of LTT 0.7" },
+#endif
 };
 
 static const char readme_traces[] =
-	"      export/lket/        what is held as binary files of LKET\n"
-	"      export/ltt/         … as a trace directory of LTT 0.7\n"
 	"      trace/              the session as a CTF trace directory, as it was when\n"
 	"                          your program first read it\n"
 	"      snapshots/NAME/     mkdir copies the buffers into such a directory; it\n"

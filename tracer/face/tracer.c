@@ -40,7 +40,12 @@ static const struct session_part *const session_parts[] = {
 	&form_part, &import_part, &text_part, &counts_part, &stats_part, &export_part, &map_part,
 	&output_part, &snapshot_part, &trigger_part, &agent_part, &reclaim_part, NULL
 };
-static const struct output_sink *const sinks[] = { &relay_sink, NULL };
+static const struct output_sink *const sinks[] = {
+#ifndef WITHOUT_RELAY
+	&relay_sink,
+#endif
+	NULL
+};
 
 #define AT(member) SETTING_MEMBER(session, member)
 #define SETTING(name, kind, help, ...) { name, SETTING_##kind, __VA_ARGS__ },
