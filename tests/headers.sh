@@ -77,6 +77,14 @@ for compiler in g++ clang++; do
 	try $compiler use.cc -std=c++17 -O0 -fPIC
 done
 
+# The parts that trail.h names can be included first.
+for part in bits variant; do
+	{ echo "#include <trail/$part.h>"; cat "$dir/use.c"; } >"$dir/part.c"
+	cp "$dir/part.c" "$dir/part.cc"
+	try "${CC:-gcc}" part.c -std=gnu11
+	try "${CXX:-g++}" part.cc -std=c++17
+done
+
 # Qt has macros with these names; a member or parameter called so would not compile with it.
 for h in trail/trail.h trail/site.h trail/object.h trail/log.h lttng/tracepoint.h lttng/tracef.h \
 	lttng/tracelog.h; do

@@ -9,10 +9,11 @@
  * unsigned number; that of TRAIL_SIGNED_BITS is signed. expr is an integer, a bit-field or an
  * enumeration; BITS is a constant from 1 to 64. A member of TRAIL_MEMBERS cannot be one.
  */
+/* Before the guard: trail.h includes this file where variant.h finds its functions. */
+#include <trail/trail.h>
+
 #ifndef TRAIL_BITS_H
 #define TRAIL_BITS_H
-
-#include <trail/trail.h>
 
 #pragma GCC system_header
 
