@@ -5,7 +5,7 @@
  * trail.
  *
  * A round of the program is three hits: unit:work_begin { id, path }, unit:work_end { id, ms },
- * unit:note { text }. ids count from 1, path is /p0, /p1 or /p2 by the id, ms is twice the id.
+ * unit:note { text, two }. ids count from 1, path is /p0, /p1 or /p2 by the id, ms is twice the id.
  */
 #ifndef TESTS_LIB_LIVE_TRACER_H
 #define TESTS_LIB_LIVE_TRACER_H
@@ -52,7 +52,8 @@ static inline int live_run_program(void)
 
 		TRAIL(unit, work_begin, id, TRAIL_FIELD(path, live_seen(&on, 1, paths[id % 3])));
 		TRAIL(unit, work_end, id, ms, TRAIL_FIELD(path, live_seen(&on, 2, "")));
-		TRAIL(unit, note, TRAIL_FIELD(text, live_seen(&on, 4, "a \"note\", <b> & 'c'")));
+		TRAIL(unit, note, TRAIL_FIELD(text, live_seen(&on, 4, "a \"note\", <b> & 'c'")),
+		      TRAIL_BITS(two, id, 2));
 		if (write(0, &on, sizeof(on)) != sizeof(on))
 			return 1;
 	}

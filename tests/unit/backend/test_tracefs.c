@@ -50,7 +50,7 @@ static const char *get(const char *path)
 
 static void make_files(void)
 {
-	put("available_events", "sched:sched_switch\n");
+	put("available_events", "sched:sched_switch\nsyscalls:sys_enter_openat\n");
 	put("kprobe_events", "");
 	put("uprobe_events", "");
 	put("dynamic_events", "p:trailfs_me/old do_exit\n"
@@ -222,6 +222,8 @@ static void probes(void)
 	struct md_buf out = MD_BUF_INIT;
 	char group[TRACEFS_GROUP_MAX], tracepoint[TRACEFS_TRACEPOINT_MAX];
 	uint16_t *ids = calloc(UINT16_MAX + 1, sizeof(*ids));
+	struct tr_err err = TR_ERR_INIT;
+	struct dynamic_event probe;
 
 	CHECK(tracefs_probes(&b, "trailfs_me", &out) == 0);
 	CHECK(memmem(out.data, out.len, "old", 4) != NULL);
@@ -249,6 +251,12 @@ static void probes(void)
 	tracefs_text_adopt(&b, group, ids);
 	CHECK(ids[500] == 401);
 	tracefs_text_remove(&b, group);
+	CHECK(dynamic_event_parse("kprobe:do_exit", &probe, &err) == 0);
+	md_buf_reset(&out);
+	CHECK(tracefs_probe_create(&b, "trailfs_me", &probe, &out, &err) == 0);
+	CHECK(strstr(get("kprobe_events"), "p:trailfs_me/") &&
+	      strstr(get("kprobe_events"), "do_exit"));
+	dynamic_event_deinit(&probe);
 	CHECK(tracefs_texts_supported(&b) == (event_probe_supported(b.dir) == 1));
 	CHECK(tracefs_probe_remove(&b, "trailfs_me", "old") == 0);
 	CHECK(strstr(get("dynamic_events"), "-:trailfs_me/old"));
@@ -286,6 +294,20 @@ static void formats(void)
 	md_buf_deinit(&out);
 }
 
+/* The calls of the module's backend, where no module says which ones the kernel has. */
+static void calls_without_module(void)
+{
+	struct md_buf out = MD_BUF_INIT;
+
+	b.calls = modcalls_create(&b);
+	CHECK(b.calls != NULL);
+	modcalls_list(b.calls, &out);
+	CHECK(strstr(md_buf_str(&out), "syscalls:compat_sys_enter_"));
+	CHECK(modcall_find(&b, "sys_enter_none", NULL, NULL) == -ENOENT);
+	modcalls_destroy(b.calls);
+	md_buf_deinit(&out);
+}
+
 int main(void)
 {
 	static const char header_page[] =
@@ -300,6 +322,7 @@ int main(void)
 	pthread_mutex_init(&b.lock, NULL);
 	CDS_INIT_LIST_HEAD(&b.channels);
 	b.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	b.device = -1;
 	b.texts = tracefs_texts_create("me");
 	CHECK(kpage_layout_parse(header_page, strlen(header_page), &b.layout) == 0);
 	make_files();
@@ -311,6 +334,7 @@ int main(void)
 	CASE(buffers);
 	CASE(probes);
 	CASE(formats);
+	CASE(calls_without_module);
 	tracefs_channel_close(c, false);
 	tracefs_texts_destroy(&b);
 	close(b.dir);

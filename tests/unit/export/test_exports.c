@@ -195,6 +195,30 @@ static void pipe_of_spans(void)
 	md_buf_deinit(&all);
 }
 
+/* A full buffer: what was lost is said where spans are, too. */
+static void losses(void)
+{
+	struct session *full = live_session("full"), *before = s;
+	struct tr_err err = TR_ERR_INIT;
+	struct md_buf text;
+
+	CHECK(events_store(full, DOMAIN_USER, NULL, "unit:*\n", true, &err) == 0);
+	CHECK(channel_store(full, DOMAIN_USER, "channel0", "loss_mode", "discard", &err) == 0);
+	CHECK(channel_store(full, DOMAIN_USER, "channel0", "subbuf_size", "4K", &err) == 0);
+	CHECK(channel_store(full, DOMAIN_USER, "channel0", "subbuf_count", "2", &err) == 0);
+	live_control(full, "start\n");
+	CHECK(live_comes_on(LIVE_ALL));
+	for (unsigned i = 0; i < 400; i++)
+		live_round();
+	live_control(full, "stop\n");
+	s = full;
+	if (make(EXPORT_OTLP, &text))
+		CHECK(occurrences(&text, "lost") > 0);
+	md_buf_deinit(&text);
+	s = before;
+	session_put(full);
+}
+
 int main(int argc, char **argv)
 {
 	struct tr_err err = TR_ERR_INIT;
@@ -220,6 +244,7 @@ int main(int argc, char **argv)
 	CASE(all_forms);
 	CASE(pipe_of_spans);
 	CASE(no_event);
+	CASE(losses);
 	session_put(s);
 	return live_close();
 }

@@ -130,6 +130,25 @@ static void actions(void)
 	trigger_put(t);
 }
 
+/* Hits that execute no action are taken without a look at the events. */
+static void rates(void)
+{
+	struct trigger *t = make("rare", "event user unit:note\n",
+				 "notify every 50\nclear none every 50\n");
+	unsigned long hits = 0;
+
+	CHECK(live_comes_on(4));
+	for (int i = 0; i < 200; i++)
+		live_round();
+	for (int i = 0; i < 20000 && hits < 200; i++) {
+		hits = strtoul(strstr(shown(t, TRIGGER_STATUS), "\nhits ") + 6, NULL, 10);
+		usleep(1000);
+	}
+	CHECK(hits >= 200);
+	CHECK(comes(t, "action 1 executed 4 failed 0 notify every 50") || hits >= 250);
+	trigger_put(t);
+}
+
 static void sessions(void)
 {
 	struct trigger *t = make("stopped", "session b stopped\n", "notify\n");
@@ -250,6 +269,7 @@ int main(int argc, char **argv)
 	CHECK(events_store(s, DOMAIN_USER, NULL, "unit:*\n", true, &err) == 0);
 	CASE(events);
 	CASE(actions);
+	CASE(rates);
 	CASE(sessions);
 	CASE(amounts);
 	CASE(mistakes);
