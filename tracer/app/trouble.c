@@ -26,18 +26,14 @@ static struct channel *find_channel_of(struct tracer *t, uint32_t uid, uint64_t 
 {
 	struct session *s;
 	struct channel *c;
-	struct stream_group *g;
+	struct stream_group *group;
 	struct buffer *b;
 
-	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(g, &c->groups, node)
-				cds_list_for_each_entry(b, &g->buffers, node)
-					if (b->region->key == key &&
-					    (g->trace->uid == uid || !uid)) {
-						*bytes = b->region->size;
-						return c->kernel ? NULL : c;
-					}
+	for_each_buffer(t, s, c, group, b)
+		if (b->region->key == key && (group->trace->uid == uid || !uid)) {
+			*bytes = b->region->size;
+			return c->kernel ? NULL : c;
+		}
 	return NULL;
 }
 

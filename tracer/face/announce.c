@@ -46,10 +46,8 @@ static uint64_t buffer_bytes(const struct session *s)
 	const struct buffer *b;
 	uint64_t sum = 0;
 
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(group, &c->groups, node)
-			cds_list_for_each_entry(b, &group->buffers, node)
-				sum += b->region->size;
+	for_each_session_buffer(s, c, group, b)
+		sum += b->region->size;
 	return sum;
 }
 

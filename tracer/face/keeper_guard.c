@@ -36,13 +36,10 @@ static unsigned int forget_kept(struct tracer *t)
 	struct buffer *b;
 
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(group, &c->groups, node)
-				cds_list_for_each_entry(b, &group->buffers, node) {
-					b->kept = false;
-					count++;
-				}
+	for_each_buffer(t, s, c, group, b) {
+		b->kept = false;
+		count++;
+	}
 	__atomic_store_n(&t->keeper_pending, true, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&t->lock);
 	return count;

@@ -71,13 +71,10 @@ static void note_written(struct session *s, const struct checkpoint_slot *slot, 
 	/* A clear was not completed: the ring's counters were reset. */
 	if (cleared)
 		end.lost_before = end.lost;
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(group, &c->groups, node)
-			cds_list_for_each_entry(b, &group->buffers, node)
-				if (b->region->key == slot->key &&
-				    slot->ring < b->region->geo.ring_count &&
-				    (l = buffer_files(s, b, slot->ring)))
-					stream_files_set_end(l, &end);
+	for_each_session_buffer(s, c, group, b)
+		if (b->region->key == slot->key && slot->ring < b->region->geo.ring_count &&
+		    (l = buffer_files(s, b, slot->ring)))
+			stream_files_set_end(l, &end);
 }
 
 static void read_output(struct session *s)

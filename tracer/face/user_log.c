@@ -148,11 +148,7 @@ static int log_to(struct channel *c, const struct context_values *who, const cha
 	}
 	group_switch_on(group, id);
 	to.region = b->region;
-	w.ring = region_ring(b->region, 0);
-	w.data = (uint8_t *)region_data(b->region, 0);
-	w.subbuf_size = b->region->geo.subbuf_size;
-	w.subbuf_count = b->region->geo.subbuf_count;
-	w.mode = b->region->geo.mode;
+	region_write_to(b->region, 0, &w);
 	on = b->region->map + b->region->switch_offset + id;
 	ring_write(&w, on, __atomic_load_n(on, __ATOMIC_ACQUIRE), id, event.data, event.len);
 	md_buf_deinit(&event);

@@ -87,11 +87,7 @@ static int write_to_channel(struct channel *c, enum kdump_type type, struct even
 	event_origin_put(who, c->kchannel, bytes);
 	memcpy(bytes + head, payload, len);
 	to.region = b->region;
-	w.ring = region_ring(b->region, 0);
-	w.data = (uint8_t *)region_data(b->region, 0);
-	w.subbuf_size = b->region->geo.subbuf_size;
-	w.subbuf_count = b->region->geo.subbuf_count;
-	w.mode = b->region->geo.mode;
+	region_write_to(b->region, 0, &w);
 	ring_write(&w, &on, 1, id, bytes, head + len);
 	return 0;
 }

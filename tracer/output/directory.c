@@ -207,16 +207,10 @@ int output_dir_make(const char *path, const struct output_owner *of, bool unused
 		    struct tr_err *err)
 {
 	struct cred cred;
-	int fd, ret = cred_of(&of->owner, &cred);
+	int fd, ret = cred_enter_as(&of->owner, &cred, err);
 
 	if (ret)
-		return tr_fail(err, ret, "out of memory");
-	ret = cred_enter(&cred);
-	if (ret) {
-		cred_deinit(&cred);
-		return tr_fail(err, ret, "cannot enter the rights of user %u",
-			       (unsigned int)of->owner.uid);
-	}
+		return ret;
 	fd = output_dir_open(path, of->owner.uid, true, of->mode, err);
 	if (fd >= 0 && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
 		ret = -errno;

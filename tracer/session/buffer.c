@@ -259,12 +259,9 @@ static struct buffer *unkept_buffer(struct tracer *t)
 	struct stream_group *group;
 	struct buffer *b;
 
-	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(group, &c->groups, node)
-				cds_list_for_each_entry(b, &group->buffers, node)
-					if (!b->kept)
-						return b;
+	for_each_buffer(t, s, c, group, b)
+		if (!b->kept)
+			return b;
 	return NULL;
 }
 
@@ -276,12 +273,9 @@ static struct buffer *find_buffer(struct tracer *t, const struct region *r)
 	struct stream_group *group;
 	struct buffer *b;
 
-	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(c, &s->channels, node)
-			cds_list_for_each_entry(group, &c->groups, node)
-				cds_list_for_each_entry(b, &group->buffers, node)
-					if (b->region == r)
-						return b;
+	for_each_buffer(t, s, c, group, b)
+		if (b->region == r)
+			return b;
 	return NULL;
 }
 
@@ -378,18 +372,17 @@ void session_clear_rings(struct session *s)
 	cds_list_for_each_entry(c, &s->channels, node) {
 		c->filtered = rule_list_has_filter(&c->rules);
 		c->trouble = (struct channel_trouble){ 0 };
-		cds_list_for_each_entry(group, &c->groups, node)
-			cds_list_for_each_entry(b, &group->buffers, node) {
-				barrier(&b->region, 1);
-				for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
-					stream.region = b->region;
-					stream.ring = i;
-					ring_mark(&stream, &mark);
-					clear_ring(region_ring(b->region, i), &mark);
-				}
-				if (c->counts)
-					region_counts_clear(b->region, group->stream->event_count);
+		for_each_channel_buffer(c, group, b) {
+			barrier(&b->region, 1);
+			for (uint32_t i = 0; i < b->region->geo.ring_count; i++) {
+				stream.region = b->region;
+				stream.ring = i;
+				ring_mark(&stream, &mark);
+				clear_ring(region_ring(b->region, i), &mark);
 			}
+			if (c->counts)
+				region_counts_clear(b->region, group->stream->event_count);
+		}
 	}
 	session_clear_parts(s);
 }

@@ -69,6 +69,15 @@ void session_switch(struct session *s);
 void session_switch_bytes(struct session *s);
 
 /* buffer.c: caller holds tracer.lock, unless the line says otherwise */
+/* All buffers of a channel, of a session, of a tracer. Caller holds tracer.lock. */
+#define for_each_channel_buffer(c, group, b) \
+	cds_list_for_each_entry(group, &(c)->groups, node) \
+		cds_list_for_each_entry(b, &(group)->buffers, node)
+#define for_each_session_buffer(s, c, group, b) \
+	cds_list_for_each_entry(c, &(s)->channels, node) for_each_channel_buffer(c, group, b)
+#define for_each_buffer(t, s, c, group, b) \
+	cds_list_for_each_entry(s, &(t)->sessions, node) for_each_session_buffer(s, c, group, b)
+
 /*
  * The buffer with these rings, made if there is none: 0, -ENOMEM, -EDQUOT, …. If the owner's share
  * has no room for the channel's geometry, the buffer of a user domain channel has the smallest one,

@@ -198,9 +198,8 @@ static void save_regions(const struct channel *c, struct md_buf *out)
 	struct stream_group *group;
 	struct buffer *b;
 
-	cds_list_for_each_entry(group, &c->groups, node)
-		cds_list_for_each_entry(b, &group->buffers, node)
-			save_region(b, c->id, group->trace->index, out);
+	for_each_channel_buffer(c, group, b)
+		save_region(b, c->id, group->trace->index, out);
 }
 
 static int open_dir(struct session *s, bool create)

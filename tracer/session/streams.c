@@ -99,11 +99,10 @@ static int take_streams(struct session *s, const char *channel, bool all, struct
 	cds_list_for_each_entry(c, &s->channels, node) {
 		if (channel && strcmp(c->name, channel) != 0)
 			continue;
-		cds_list_for_each_entry(group, &c->groups, node)
-			cds_list_for_each_entry(b, &group->buffers, node)
-				for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
-					if (all || used(b->region, i) || announced(&shown, b))
-						ret = add_stream(out, group, b, i, shown.files);
+		for_each_channel_buffer(c, group, b)
+			for (uint32_t i = 0; i < b->region->geo.ring_count && !ret; i++)
+				if (all || used(b->region, i) || announced(&shown, b))
+					ret = add_stream(out, group, b, i, shown.files);
 	}
 	pthread_mutex_unlock(&s->tracer->lists_lock);
 	if (ret)
@@ -132,17 +131,13 @@ size_t session_regions(struct session *s, struct region ***out)
 
 	*out = NULL;
 	pthread_mutex_lock(&s->tracer->lists_lock);
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(group, &c->groups, node)
-			cds_list_for_each_entry(b, &group->buffers, node)
-				n++;
+	for_each_session_buffer(s, c, group, b)
+		n++;
 	*out = n ? malloc(n * sizeof(**out)) : NULL;
 	n = 0;
-	cds_list_for_each_entry(c, &s->channels, node)
-		cds_list_for_each_entry(group, &c->groups, node)
-			cds_list_for_each_entry(b, &group->buffers, node)
-				if (*out)
-					(*out)[n++] = region_get(b->region);
+	for_each_session_buffer(s, c, group, b)
+		if (*out)
+			(*out)[n++] = region_get(b->region);
 	pthread_mutex_unlock(&s->tracer->lists_lock);
 	return n;
 }

@@ -151,28 +151,31 @@ static int parse_discarded(struct scan *s, struct word *w, struct condition *c)
 	return ret ? ret : parse_threshold(s, w, false, false, c);
 }
 
-static int parse_rotation(struct scan *s, struct word *w, struct condition *c)
+/* A session's name and one of the states; those have the kinds from `first` on. */
+static int parse_state(struct scan *s, struct word *w, const char *what, const char *const *states,
+		       size_t count, enum condition_kind first, struct condition *c)
 {
-	static const char *const states[] = { "ongoing", "completed" };
 	size_t state = 0;
 	int ret = parse_session_name(s, w, c);
 
 	if (!ret)
-		ret = next_choice(s, w, "state of a rotation", states, 2, &state);
-	c->kind = CONDITION_ROTATION_ONGOING + (enum condition_kind)state;
+		ret = next_choice(s, w, what, states, count, &state);
+	c->kind = first + (enum condition_kind)state;
 	return ret;
+}
+
+static int parse_rotation(struct scan *s, struct word *w, struct condition *c)
+{
+	static const char *const states[] = { "ongoing", "completed" };
+
+	return parse_state(s, w, "state of a rotation", states, 2, CONDITION_ROTATION_ONGOING, c);
 }
 
 static int parse_session(struct scan *s, struct word *w, struct condition *c)
 {
 	static const char *const states[] = { "started", "stopped", "destroyed" };
-	size_t state = 0;
-	int ret = parse_session_name(s, w, c);
 
-	if (!ret)
-		ret = next_choice(s, w, "state of a session", states, 3, &state);
-	c->kind = CONDITION_SESSION_STARTED + (enum condition_kind)state;
-	return ret;
+	return parse_state(s, w, "state of a session", states, 3, CONDITION_SESSION_STARTED, c);
 }
 
 /* ---- events ---- */

@@ -195,3 +195,16 @@ int cred_enter(const struct cred *c)
 	cred_leave(c);
 	return -EPERM;
 }
+
+int cred_enter_as(const struct owner *owner, struct cred *out, struct tr_err *err)
+{
+	int ret = cred_of(owner, out);
+
+	if (ret)
+		return tr_fail(err, ret, "out of memory");
+	ret = cred_enter(out);
+	if (!ret)
+		return 0;
+	cred_deinit(out);
+	return tr_fail(err, ret, "cannot enter the rights of user %u", (unsigned int)owner->uid);
+}

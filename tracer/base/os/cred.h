@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "metadata/buf.h"
+#include "tracer/base/err.h"
 
 #define OWNER_GROUPS_MAX 256
 
@@ -55,6 +56,11 @@ void cred_deinit(struct cred *c);
  * -EPERM and nothing has changed. A daemon that does not run as root keeps its own rights.
  */
 int cred_enter(const struct cred *c);
+/*
+ * cred_of and cred_enter. 0, and the caller ends it with cred_leave and cred_deinit; or -errno with
+ * a sentence.
+ */
+int cred_enter_as(const struct owner *owner, struct cred *out, struct tr_err *err);
 void cred_leave(const struct cred *c);
 
 /* Whether cred_of gives the owner the group with this name. Waits as cred_of does. */

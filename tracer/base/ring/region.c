@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/abi/ring_write.h"
 #include "tracer/base/os/worker.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -420,4 +421,13 @@ uint8_t region_switched(const struct region *r, uint32_t id)
 	return id < r->geo.switch_count
 		       ? __atomic_load_n(r->map + r->switch_offset + id, __ATOMIC_RELAXED)
 		       : 0;
+}
+
+void region_write_to(const struct region *r, uint32_t ring, struct ring_writer *w)
+{
+	w->ring = region_ring(r, ring);
+	w->data = (uint8_t *)region_data(r, ring);
+	w->subbuf_size = r->geo.subbuf_size;
+	w->subbuf_count = r->geo.subbuf_count;
+	w->mode = r->geo.mode;
 }

@@ -117,6 +117,9 @@ static inline const uint8_t *region_data(const struct region *r, uint32_t i)
 	return r->map + r->ring_offset + i * r->ring_stride + r->data_offset;
 }
 
+struct ring_writer;     /* abi/ring_write.h */
+/* Lets w write to a ring of this process: sets all but the functions and their argument. */
+void region_write_to(const struct region *r, uint32_t ring, struct ring_writer *w);
 /* The head of a ring as a position. */
 static inline uint64_t region_head(const struct region *r, uint32_t i)
 {

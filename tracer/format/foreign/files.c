@@ -139,16 +139,10 @@ int foreign_open_files(struct foreign *f, const struct owner *owner, struct tr_e
 {
 	struct walk w = { .f = f, .err = err };
 	struct cred cred;
-	int fd, ret = cred_of(owner, &cred);
+	int fd, ret = cred_enter_as(owner, &cred, err);
 
 	if (ret)
-		return tr_fail(err, ret, "out of memory");
-	ret = cred_enter(&cred);
-	if (ret) {
-		cred_deinit(&cred);
-		return tr_fail(err, ret, "cannot enter the rights of user %u",
-			       (unsigned int)owner->uid);
-	}
+		return ret;
 	fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		ret = tr_fail_at(err, -errno, f->path, -1,
