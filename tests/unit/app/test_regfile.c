@@ -209,7 +209,7 @@ static void bad_fields(void)
 	      "bad size or flags of a bit field");
 	EVENT(f[0].kind = 0, "unknown kind of a field");
 	EVENT(f[0].flags = 64, "bad size of floating point elements");
-	EVENT(f[0].flags = 128, "unknown flags of a field");
+	EVENT(f[0].flags = TRAIL_FIELD_BLOB, "a blob is not of bytes");
 	EVENT(f[5].count = UINT32_MAX, "an array is too long");
 	EVENT(f[6].size = 2, "bad size of a field's elements");
 	EVENT(f[7].size = 0, "bad size of a field's elements");
