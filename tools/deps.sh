@@ -92,6 +92,9 @@ for group in "$@"; do
 	cross)
 		# (Debian's excludes gcc-multilib.)
 		need qemu-user qemu-user-static-s390x qemu-s390x qemu-user has qemu-s390x
+		# (tests/adversarial/aarch64.sh)
+		need clang clang clang clang has clang
+		need lld lld lld lld has ld.lld
 		need gcc-s390x-linux-gnu gcc-s390x-linux-gnu gcc-s390x-linux-gnu \
 			s390x-linux-gnu-gcc has s390x-linux-gnu-gcc
 		need libc6-dev-s390x-cross glibc-devel musl-dev glibc test -e \
