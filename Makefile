@@ -231,10 +231,12 @@ clean:					## remove the build directories
 
 # ---- one static binary for target boards, with musl (tools/static/) ----
 
+# (What is left out is no prerequisite of what is built.)
+STATIC_B = build-musl-gcc$(if $(RELAY),-relay)
 static:					## build-musl-gcc/trailfs, static and small, and libtrail, with musl
 	@tools/static/libs.sh build-musl-libs
-	@$(MAKE) CC=musl-gcc STATIC=1 SAN= build-musl-gcc/trailfs build-musl-gcc/libtrail.so build-musl-gcc/libtrail.a
-	@ls -l build-musl-gcc/trailfs
+	@$(MAKE) CC=musl-gcc STATIC=1 SAN= B=$(STATIC_B) $(addprefix $(STATIC_B)/,trailfs libtrail.so libtrail.a)
+	@ls -l $(STATIC_B)/trailfs
 
 # ---- the daemon ----
 
