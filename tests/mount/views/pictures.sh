@@ -8,8 +8,10 @@
 # signals and of a program that does system calls alone. Where Chromium is installed and starts, it
 # draws the pages at three zooms, and each column that one of these slices fills is filled; what
 # threads do follows from the switches. Where flamegraph.pl is (Debian has it in
-# libdevel-nytprof-perl), it makes the totals of flame.svg from flame.folded.
+# libdevel-nytprof-perl), it makes the totals of flame.svg from flame.folded; speedscope, from npm
+# where that can be reached, has the times of flame.folded.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/npm.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
 SLICES=$BUILD/tests/lib/slices
@@ -21,6 +23,14 @@ pages=
 nytprof=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 FLAMEGRAPH=${FLAMEGRAPH:-$(command -v flamegraph.pl || { [ -r $nytprof ] && echo $nytprof; })}
 [ -n "$FLAMEGRAPH" ] || echo "# there is no flamegraph.pl"
+speedscope=
+if ! command -v chromium >/dev/null; then
+	:
+elif need_npm speedscope@1.25.0 package.json; then
+	speedscope=$(node -p 'path.dirname(require.resolve("speedscope/package.json"))')
+else
+	echo "# there is no speedscope: $(grep -v '^$' "$work/npm.log" | head -n 1)"
+fi
 # begin [RULE…]: of programs, with the contexts that pictures need
 begin() {
 	mkdir "$s" || fail "mkdir"
@@ -47,6 +57,16 @@ end() {
 				>"$d/flamed" 2>&1 || fail "$1: $(tail -n 3 "$d/flamed")"
 		checks=$((checks + 1))
 	}
+	# (Of a long table it shows a part.)
+	if [ -n "$speedscope" ] && [ -s "$d/flame.folded" ] && [ "$(wc -l <"$d/flame.folded")" -le 20 ]; then
+		python3 "$top/tests/lib/browse_speedscope.py" "$speedscope" "$d/flame.folded" \
+			>"$d/scoped" 2>&1
+		case $? in
+		0) checks=$((checks + 1)) && echo "# $1: speedscope has its $(cat "$d/scoped") frames" ;;
+		77) speedscope= && echo "# chromium does not work here: $(tail -n 1 "$d/scoped")" ;;
+		*) fail "$1: $(tail -n 5 "$d/scoped")" ;;
+		esac
+	fi
 	echo "# $1: $(cat "$d/judged") slices, instants, counters, switches, flows"
 	pages="$pages $d"
 	rmdir "$s"
