@@ -184,8 +184,9 @@ unit: $B/tests/reap $(filter $B/tests/unit/%,$(TEST_PROGRAMS))	## the unit tests
 coverage:				## functions of rooms that no unit test reaches, by gcov
 	@$(MAKE) COVERAGE=1 coverage-built
 
-coverage-built: unit
-	@BUILD=$(abspath $B) tests/coverage.sh
+coverage-built: $B/tests/reap $(filter $B/tests/unit/%,$(TEST_PROGRAMS))
+	@find $B -name '*.gcda' -delete
+	@$(RUN) unit; failed=$$?; BUILD=$(abspath $B) tests/coverage.sh; exit $$failed
 
 mount: all $(OTHERS) $B/tests/reap $(filter $B/tests/mount/% $B/tests/lib/%,$(TEST_PROGRAMS))	## the tests on a mounted tree
 	@$(RUN) mount
