@@ -61,6 +61,11 @@ static int create_kchannel(struct channel *c, struct kchannel **out)
 	kc->tracer = c->session->tracer;
 	kc->channel = c;
 	kc->region = region_get(b->region);
+	kc->clock = kc->tracer->clock;
+	if (b->region->geo.clock_base != TRAIL_CLOCK_PLUGIN) {
+		kc->clock.mult = b->region->geo.clock_mult;
+		kc->clock.base = b->region->geo.clock_base;
+	}
 	kc->generation = 1;
 	lock_init(&kc->lock, NULL, LOCK_KCHANNEL);
 	for (size_t i = 0; i < c->contexts.count; i++) {
@@ -78,7 +83,7 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		.bytes = c->subbuf_size * c->subbuf_count,
 		.cpus = kc->tracer->cpus,
 		.overwrite = c->mode == TRAIL_MODE_OVERWRITE,
-		.tsc = kc->tracer->clock.mult != 0,
+		.tsc = kc->clock.mult != 0,
 	};
 
 	const struct backend_ops *ops = c->session->tracer->kernel->ops;

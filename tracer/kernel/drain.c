@@ -279,7 +279,7 @@ static size_t set_origin(struct target *to, uint64_t time, int32_t tid)
 	const struct kchannel *kc = to->kc;
 
 	to->who = (struct event_origin){ .kernel = kc->tracer->kernel,
-					 .ts = clock_convert(&kc->tracer->clock, time),
+					 .ts = clock_convert(&kc->clock, time),
 					 .tid = tid,
 					 .cpu = to->cpu,
 					 .kc = kc };
