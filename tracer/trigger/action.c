@@ -13,6 +13,7 @@
 static const char *const verbs[] = {
 	[ACTION_NOTIFY] = "notify", [ACTION_START] = "start", [ACTION_STOP] = "stop",
 	[ACTION_ROTATE] = "rotate", [ACTION_CLEAR] = "clear", [ACTION_SNAPSHOT] = "snapshot",
+	[ACTION_INCREMENT] = "increment",
 };
 static const char *const options[] = { "last", "after", "max-size", "output", "every",
 				       "once-after" };
@@ -67,6 +68,45 @@ static int parse_rate(struct scan *s, struct word *w, struct action *a, bool *se
 	return parse_number(s, w, "a number of hits is missing here", &a->rate);
 }
 
+/* The part of a path before the next slash, or its end. False: it is empty or too long. */
+static bool take_part(const char **at, char *out, size_t size)
+{
+	size_t len = strcspn(*at, "/");
+
+	if (!len || len >= size)
+		return false;
+	memcpy(out, *at, len);
+	out[len] = 0;
+	*at += len + ((*at)[len] == '/');
+	return true;
+}
+
+/* S/DOMAIN/MAP KEY */
+static int parse_increment(struct scan *s, struct word *w, struct action *a)
+{
+	char domain[sizeof("kernel")];
+	int ret = next_word(s, w, "SESSION/DOMAIN/MAP is missing here");
+	const char *at;
+
+	if (ret)
+		return ret;
+	at = word_text(w);
+	if (!take_part(&at, a->session, sizeof(a->session)) ||
+	    !take_part(&at, domain, sizeof(domain)) || !take_part(&at, a->map, sizeof(a->map)) ||
+	    *at || (strcmp(domain, "user") != 0 && strcmp(domain, "kernel") != 0))
+		return scan_fail(s, word_column(w, 0),
+				 "a map is SESSION/user/MAP or SESSION/kernel/MAP");
+	a->domain = strcmp(domain, "user") ? DOMAIN_KERNEL : DOMAIN_USER;
+	ret = next_word(s, w, "the key is missing here: any text");
+	if (ret)
+		return ret;
+	if (strlen(word_text(w)) >= sizeof(a->key))
+		return scan_fail(s, word_column(w, 0), "a key has at most %zu bytes",
+				 sizeof(a->key) - 1);
+	strcpy(a->key, word_text(w));
+	return 0;
+}
+
 /* [NAME], then options. */
 static int parse_rest(struct scan *s, struct word *w, struct action *a)
 {
@@ -95,7 +135,9 @@ int action_parse(const char *line, struct action *out, struct tr_err *err)
 	*out = (struct action){ .rate = 1 };
 	ret = next_choice(&s, &w, "action", verbs, sizeof(verbs) / sizeof(*verbs), &verb);
 	out->kind = (enum action_kind)verb;
-	if (!ret && out->kind != ACTION_NOTIFY)
+	if (!ret && out->kind == ACTION_INCREMENT)
+		ret = parse_increment(&s, &w, out);
+	else if (!ret && out->kind != ACTION_NOTIFY)
 		ret = next_name(&s, &w, "session", NAME_MAX_BYTES, out->session);
 	if (!ret)
 		ret = parse_rest(&s, &w, out);

@@ -3,7 +3,7 @@
  * An action, from its line:
  *
  *	notify | start S | stop S | rotate S | clear S | snapshot S [NAME] [last TIME]
- *	[after TIME] [max-size N] [output PLACE]
+ *	[after TIME] [max-size N] [output PLACE] | increment S/DOMAIN/MAP KEY
  *
  * each with `every N` (hits N, 2 N, …) or `once-after N` (hit N only), which count from when the
  * action was written. No state but the counters, no lock of its own. Private to trigger/.
@@ -17,9 +17,11 @@
 
 #include "tracer/base/base.h"
 #include "tracer/output/snapshot/snapshot.h"
+#include "tracer/view/map/maps.h"
 
 enum action_kind {
 	ACTION_NOTIFY, ACTION_START, ACTION_STOP, ACTION_ROTATE, ACTION_CLEAR, ACTION_SNAPSHOT,
+	ACTION_INCREMENT,
 };
 
 #define ACTIONS_MAX 64u                 /* of one trigger */
@@ -29,6 +31,8 @@ struct action {
 	char *text;                     /* as written; owned */
 	char session[201];
 	struct snapshot_request snapshot;       /* what is asked for; owned */
+	enum domain domain;             /* ACTION_INCREMENT: of the map */
+	char map[MAP_NAME_MAX + 1], key[256];
 	uint64_t rate;                  /* N; 1 with `every`: each hit */
 	bool once;                      /* once-after */
 	bool removes;                   /* in a write: the action with this text is to go */

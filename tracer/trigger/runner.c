@@ -90,6 +90,8 @@ static int run_verb(struct session *s, const struct action *a, struct hit_time h
 		return session_control(s, "clear", 0, err);
 	case ACTION_SNAPSHOT:
 		return snapshot_named(s, a, hit, err);
+	case ACTION_INCREMENT:
+		return map_increment(s, a->domain, a->map, a->key, err);
 	default:
 		return 0;
 	}

@@ -226,7 +226,7 @@ static void forget_values(struct map *m)
 	m->clear_ts = clock_now(&m->tracer->clock);
 }
 
-static void check_clear(struct map *m)
+void map_check_clear(struct map *m)
 {
 	uint64_t wanted = __atomic_load_n(&m->wanted, __ATOMIC_ACQUIRE);
 
@@ -244,7 +244,7 @@ static void look_once(struct map *m)
 	bool active = session_shown(m->hidden).info.active;
 	uint64_t now;
 
-	check_clear(m);
+	map_check_clear(m);
 	if (merge && !merge_look_session(merge, m->hidden, &now)) {
 		take_events(m, merge, active ? now : UINT64_MAX);
 		for (size_t i = 0; i < merge->count; i++)
@@ -255,7 +255,7 @@ static void look_once(struct map *m)
 
 void map_take(struct map *m)
 {
-	check_clear(m);
+	map_check_clear(m);
 	if (m->hidden)
 		look_once(m);
 	map_counters_take(m);

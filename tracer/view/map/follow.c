@@ -168,8 +168,7 @@ void map_close_hidden(struct map *m)
 	hidden_close(hidden);
 }
 
-/* Caller holds map.lock. The map holds its session while it has values of it. */
-static void hold_session(struct map *m, struct session *s)
+void map_hold_session(struct map *m, struct session *s)
 {
 	if (!m->session)
 		m->session = session_ref(s);
@@ -232,7 +231,7 @@ int map_follow(struct map *m, struct session *s, struct tr_err *err)
 	int ret, also;
 
 	if (wanted || m->counters_name[0])
-		hold_session(m, s);
+		map_hold_session(m, s);
 	ret = follow_records(m, s, wanted, err);
 	also = follow_counts(m, s, wanted, ret ? NULL : err);
 	return ret ? ret : also;

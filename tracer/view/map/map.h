@@ -14,6 +14,7 @@
  *	pairs.c     first events that wait for their second one
  *	consume.c   events on their way into tables, and the thread that takes them
  *	counters.c  rules whose hits applications count
+ *	increments.c  the rule to which triggers add
  *	reason.c    why an event is counted as `missing`, or lost
  *	show.c      `values`
  *	show_json.c `values.json`
@@ -145,6 +146,8 @@ bool map_restore_setting(struct map *m, const char *key, const char *value);
 /* follow.c; caller holds map.lock */
 /* Brings the map in line with its session: whether it records, and whose events. 0 or -errno. */
 int map_follow(struct map *m, struct session *s, struct tr_err *err);
+/* The map holds its session while it has values of it. */
+void map_hold_session(struct map *m, struct session *s);
 /* The hidden session goes; values stay. */
 void map_close_hidden(struct map *m);
 /* Checks what the domain can know of rules. 0 or -errno. */
@@ -189,6 +192,8 @@ void map_pairs_forget(struct map_state *st);
 /* consume.c; caller holds map.lock */
 /* Takes all events recorded before now. */
 void map_take(struct map *m);
+/* Forgets the values if they were cleared, but not yet here. */
+void map_check_clear(struct map *m);
 /* Forgets all values. */
 void map_reset(struct map *m);
 /* The rules or the hidden session are others now. */

@@ -219,12 +219,27 @@ static void deinit_rule(struct map_rule *r)
 	}
 }
 
+/* `increments`: its key is a text. */
+static int make_increments(struct map_rule *r)
+{
+	r->increments = true;
+	r->by[0].text = strdup("key");
+	r->by_count = 1;
+	return r->by[0].text ? map_default_operator(r) : -ENOMEM;
+}
+
 static int parse_rule(enum domain domain, const char *line, struct map_rule *r, struct tr_err *err)
 {
 	struct scan *s = SCAN(line, 0, err);
 	int ret;
 
 	*r = (struct map_rule){ .text = strdup(line) };
+	if (r->text && !strcmp(line, "increments")) {
+		ret = make_increments(r);
+		if (ret)
+			deinit_rule(r);
+		return ret;
+	}
 	ret = r->text ? parse_events(s, domain, r) : -ENOMEM;
 	if (!ret && r->pair && !scan_take_if(s, "on"))
 		ret = scan_fail(s, s->at, "a pair needs `on FIELD`: what both events have");

@@ -9,7 +9,8 @@
  * of the second event, first.FIELD of the first one. Among the fields after `by`, $event and
  * $provider are the event's name and its provider. EVENT-RULE is a rule as in `events`, with its
  * filter. OPERATOR is count, sum, min, max, avg, hist, topk or lhist; `sum ms` and `sum(ms)` are
- * the same. topk(K), without a field, shows only K keys.
+ * the same. topk(K), without a field, shows only K keys. The rule `increments` has no event:
+ * actions of triggers add to its keys.
  */
 #ifndef TRACER_MAP_RULES_H
 #define TRACER_MAP_RULES_H
@@ -65,12 +66,13 @@ struct map_rule {
 	size_t op_count;        /* not 0 */
 	uint32_t shown;         /* topk(K): only this many keys are shown; 0: all */
 	bool counts;            /* applications count the hits, and record no event */
+	bool increments;        /* it has no event */
 };
 
 /* Of the hidden session that records its events. */
 static inline uint32_t map_rule_channels(const struct map_rule *r)
 {
-	return r->counts ? 0 : r->pair ? 2 : 1;
+	return r->counts || r->increments ? 0 : r->pair ? 2 : 1;
 }
 
 struct map_rules {
