@@ -213,8 +213,10 @@ rmdir "$s"
 s=$S/w$mark
 mkdir "$s"
 echo 'syscall:entry:getppid' >"$s/kernel/events"
-timeout 1000 cat "$s/pipe" >"$work/pipe" &
+exec 5<"$s/pipe"	# (before the start, however busy the machine is)
+timeout 1000 cat <&5 >"$work/pipe" &
 reader=$!
+exec 5<&-
 echo start >"$s/control"
 "$calls" 3000 >/dev/null
 echo stop >"$s/control"

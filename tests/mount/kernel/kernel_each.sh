@@ -69,8 +69,10 @@ echo discard >"$s/kernel/channels/channel0/loss_mode"
 printf '*\nsyscall:*\n' >"$s/kernel/events"
 echo tid >"$s/kernel/contexts"
 # In a guest, following all events makes more of them than can be followed.
-[ -n "${VM-}" ] || timeout 1000 cat "$s/pipe" >"$work/pipe" &
+exec 5<"$s/pipe"	# (before the start, however busy the machine is)
+[ -n "${VM-}" ] || timeout 1000 cat <&5 >"$work/pipe" &
 reader=$!
+exec 5<&-
 echo start >"$s/control"
 (sh -c 'for f in /etc/*; do [ -f "$f" ] && head -c 100 "$f"; done'; dd if=/dev/zero \
 	of="$work/file" bs=64k count=20; sync "$work/file"; sleep 0.1) \

@@ -130,6 +130,23 @@ for cc in $compilers; do
 		"$src/provider.c" $link || fail "$cc -O0"
 	like "$cc defined beside the probes" "$work/want" "$work/p"
 
+	case $cc in gcc) cxx=g++ standards=gnu++20 ;; *) cxx=clang++ standards=c++11 ;; esac
+	if command -v $cxx >/dev/null; then
+		[ -z "${SOAK-}" ] || standards="c++11 gnu++14 c++17 gnu++20"
+		for std in $standards; do
+			$cxx -x c++ -std=$std -O2 $flags $ours -o "$work/p" "$src/hits.c" \
+				"$src/provider.c" $link || fail "$cxx $std"
+			like "$cxx $std" "$work/want" "$work/p"
+		done
+		$cxx -x c++ -O2 $flags $ours -c -o "$work/hits.o" "$src/hits.c" &&
+			$cc -O2 $flags $ours -c -o "$work/provider.o" "$src/provider.c" &&
+			$cxx -o "$work/p" "$work/hits.o" "$work/provider.o" $link || fail "$cxx and $cc"
+		like "$cxx with probes in C" "$work/want" "$work/p"
+	fi
+
+	# Linkage does not depend on the compiler.
+	[ $cc = gcc ] || [ -n "${SOAK-}" ] || continue
+
 	# An archive, which the linker takes the provider out of because the call sites ask for it
 	$cc -O2 -ffunction-sections -fdata-sections $flags $ours -c -o "$work/provider.o" \
 		"$src/provider.c" &&
@@ -154,19 +171,6 @@ for cc in $compilers; do
 	like "$cc loaded" "$work/want" "$work/p" "$work/libprovider.so"
 	traced "$cc without provider" "$work/p"
 	is "events without a provider" 0 "$(wc -l <"$work/have")"
-
-	case $cc in gcc) cxx=g++ standards=gnu++20 ;; *) cxx=clang++ standards=c++11 ;; esac
-	command -v $cxx >/dev/null || continue
-	[ -z "${SOAK-}" ] || standards="c++11 gnu++14 c++17 gnu++20"
-	for std in $standards; do
-		$cxx -x c++ -std=$std -O2 $flags $ours -o "$work/p" "$src/hits.c" \
-			"$src/provider.c" $link || fail "$cxx $std"
-		like "$cxx $std" "$work/want" "$work/p"
-	done
-	$cxx -x c++ -O2 $flags $ours -c -o "$work/hits.o" "$src/hits.c" &&
-		$cc -O2 $flags $ours -c -o "$work/provider.o" "$src/provider.c" &&
-		$cxx -o "$work/p" "$work/hits.o" "$work/provider.o" $link || fail "$cxx and $cc"
-	like "$cxx with probes in C" "$work/want" "$work/p"
 done
 
 # ---- objects that come and go ----

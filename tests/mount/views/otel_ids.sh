@@ -15,8 +15,10 @@ put vtid "$s/user/channels/f/contexts"
 put 'ctx:*' "$s/user/channels/c/events"
 printf '%s\n' vtid '$app.otel:trace_id' '$app.otel:span_id' '$app.otel:service' \
 	>"$s/user/channels/c/contexts" || fail "contexts: $(cat "$s/error")"
-timeout 100 cat "$s/pipe.otlp" >"$work/pipe" &
+exec 5<"$s/pipe.otlp"	# (before the start, however busy the machine is)
+timeout 100 cat <&5 >"$work/pipe" &
 reader=$!
+exec 5<&-
 put start "$s/control"
 "$otel" || fail "otel"
 put stop "$s/control"
