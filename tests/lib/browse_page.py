@@ -32,6 +32,10 @@ def search(b):
     same("after /", "q", b.run("document.activeElement.id"))
     b.type("load_entry")
     b.wait("search", "shown.length === 200")
+    b.key("Escape")
+    same("the search after Escape", "load_entry c",
+         b.run("$('q').value + ' ' + document.activeElement.id"))
+    b.key("/")
     b.key("Tab")
     b.type("n < 5")
     b.wait("filter", "shown.length === 10")

@@ -15,7 +15,8 @@
 #include "tracer/format/picture/track.h"
 #include "tracer/view/stack.h"
 
-#define FLAME_NODES 16384u      /* the time of further paths counts as self time of their parents */
+/* The time of further paths counts as self time of what is around them. The last is `[others]`. */
+#define FLAME_NODES 16384u
 #define FLAME_NONE UINT32_MAX
 
 struct flame_node {

@@ -13,6 +13,9 @@
 #define TABLE (2 * NODES_MAX)   /* a power of two */
 #define NONE FLAME_NONE
 
+/* The threads or processes that have no frame of their own share the last one. */
+static const char others[] = "[others]";
+
 /* The child of this name, a new one if there is none. NONE: there is no room. */
 static uint32_t find_child(struct flame *v, uint32_t parent, const char *name, size_t n)
 {
@@ -23,7 +26,7 @@ static uint32_t find_child(struct flame *v, uint32_t parent, const char *name, s
 	for (; v->table[i & (TABLE - 1)]; i++)
 		if (v->nodes[v->table[i & (TABLE - 1)]].hash == hash)
 			return v->table[i & (TABLE - 1)];
-	if (v->count == NODES_MAX)
+	if (v->count >= NODES_MAX - (name != others))
 		return NONE;
 	k = &v->nodes[v->count];
 	*k = (struct flame_node){ .parent = parent, .child = NONE, .hash = hash,
@@ -49,9 +52,17 @@ static uint32_t find_symbol(struct flame *v, uint32_t parent, const struct symbo
 	return name->failed ? NONE : find_child(v, parent, name->data, name->len);
 }
 
+/* The frame of a thread or process. */
+static uint32_t find_root(struct flame *v, const char *name, size_t n)
+{
+	uint32_t i = find_child(v, 0, name, n);
+
+	return i != NONE ? i : find_child(v, 0, others, strlen(others));
+}
+
 static uint32_t find_thread(struct flame *v, const struct timeline *t)
 {
-	return t->name_len ? find_child(v, 0, t->name, t->name_len) : find_child(v, 0, "?", 1);
+	return t->name_len ? find_root(v, t->name, t->name_len) : find_root(v, "?", 1);
 }
 
 static void add_begin(void *arg, const struct mark *k)
@@ -64,17 +75,20 @@ static void add_begin(void *arg, const struct mark *k)
 					: find_child(v, parent, k->name->plain.p, k->name->plain.n);
 }
 
-/* The slice adds this time to its frame, to the one below it and to the slice around it. */
+/*
+ * The slice adds this time to its frame, to the one below it and to the slice around it. Without a
+ * frame, because there was no room, it adds the time to what is around it alone.
+ */
 static void add_time(struct flame *v, const struct mark *k, uint64_t time)
 {
 	struct slice *outer = track_outer(k->track, k->slice);
-	uint32_t i = k->slice->mark, parent;
+	uint32_t i = k->slice->mark;
+	uint32_t parent = i != NONE ? v->nodes[i].parent : outer ? 0 : find_thread(v, k->track);
 
-	if (i == NONE)
-		return;
-	parent = v->nodes[i].parent;
-	v->nodes[i].total += time;
-	v->nodes[parent].inner += time;
+	if (i != NONE) {
+		v->nodes[i].total += time;
+		v->nodes[parent].inner += time;
+	}
 	if (outer) {
 		outer->inner += time;
 		return;
@@ -109,7 +123,7 @@ static uint32_t find_process(struct flame *v, const struct row *r)
 		return 0;
 	md_buf_reset(&v->name);
 	md_value_put_text(name.p, name.n, &v->name);
-	return v->name.failed ? NONE : find_child(v, 0, v->name.data, v->name.len);
+	return v->name.failed ? NONE : find_root(v, v->name.data, v->name.len);
 }
 
 static void add_stack(void *arg, const struct row *r)
@@ -173,7 +187,8 @@ static void sort_frames(struct flame *v)
 
 uint64_t flame_self(const struct flame *v, const struct flame_node *k)
 {
-	bool own = k->count || v->by_stack;
+	/* (Slices do not add to the inner time of `all`.) */
+	bool own = k != v->nodes || v->by_stack;
 
 	return own && k->total > k->inner ? k->total - k->inner : 0;
 }

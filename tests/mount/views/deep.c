@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * deep THREADS DEPTH: each thread, with a name of its own, begins DEPTH slices that do not end, and
+ * on each a short one.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+#include "ustlib/trail/trail.h"
+
+static int depth;
+
+static void *begin(void *number)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "deep%d", (int)(intptr_t)number);
+	prctl(PR_SET_NAME, name);
+	for (int i = 0; i < depth; i++) {
+		TRAIL(deep, lost_begin, i);
+		TRAIL(deep, work_begin, i);
+		TRAIL(deep, work_end, i);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int threads = argc > 2 ? atoi(argv[1]) : 1;
+	pthread_t t;
+
+	depth = argc > 2 ? atoi(argv[2]) : 1;
+	for (intptr_t i = 0; i < threads; i++)
+		if (pthread_create(&t, NULL, begin, (void *)i) || pthread_join(t, NULL))
+			return 1;
+	return 0;
+}
