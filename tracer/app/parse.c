@@ -24,10 +24,6 @@ enum {
 	LABEL_BYTES_MAX = 4 << 20,      /* that any file may have of them */
 };
 
-#define FLAGS \
-	(TRAIL_FIELD_SIGNED | TRAIL_FIELD_HEX | TRAIL_FIELD_BIG_ENDIAN | TRAIL_FIELD_TEXT | \
-	 TRAIL_FIELD_NOWRITE | TRAIL_FIELD_ENUM | TRAIL_FIELD_FLOAT | TRAIL_FIELD_BLOB)
-
 struct parse {
 	const uint8_t *data;
 	size_t size;
@@ -206,8 +202,6 @@ static bool check_field(struct parse *p, const struct trail_reg_field *f)
 {
 	if (!name_length(p, f->name))
 		return fail(p, "bad name of a field");
-	if (f->flags & ~FLAGS)
-		return fail(p, "unknown flags of a field");
 	if ((f->flags & TRAIL_FIELD_ENUM) &&
 	    (f->kind != TRAIL_KIND_INT || f->count >= p->head.enum_count))
 		return fail(p, "no such enumeration");

@@ -46,6 +46,21 @@ struct trace *kernel_trace(struct session *s)
 	return t->log_fd >= 0 || trace_open_log(s, t) == 0 ? t : NULL;
 }
 
+/*
+ * The daemon that made the buffer may have had another clock, and a change of an instance's clock
+ * empties it. If both have the TSC, the constants of this daemon are the newer ones.
+ */
+static struct clock clock_of_records(const struct tracer *t, const struct region_geometry *geo)
+{
+	struct clock c = t->clock;
+
+	if (geo->clock_base != TRAIL_CLOCK_PLUGIN && !geo->clock_mult != !c.mult) {
+		c.mult = geo->clock_mult;
+		c.base = geo->clock_base;
+	}
+	return c;
+}
+
 /* Makes the object and its rings. The caller opens the backend's channel. */
 static int create_kchannel(struct channel *c, struct kchannel **out)
 {
@@ -61,11 +76,7 @@ static int create_kchannel(struct channel *c, struct kchannel **out)
 	kc->tracer = c->session->tracer;
 	kc->channel = c;
 	kc->region = region_get(b->region);
-	kc->clock = kc->tracer->clock;
-	if (b->region->geo.clock_base != TRAIL_CLOCK_PLUGIN) {
-		kc->clock.mult = b->region->geo.clock_mult;
-		kc->clock.base = b->region->geo.clock_base;
-	}
+	kc->clock = clock_of_records(kc->tracer, &b->region->geo);
 	kc->generation = 1;
 	lock_init(&kc->lock, NULL, LOCK_KCHANNEL);
 	for (size_t i = 0; i < c->contexts.count; i++) {

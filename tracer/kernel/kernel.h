@@ -142,7 +142,7 @@ struct kchannel {
 	struct tracer *tracer;
 	struct cds_list_head dead;
 	char name[256];                 /* in the kernel */
-	struct clock clock;             /* of its records: its first daemon's; constant */
+	struct clock clock;             /* of its records; constant */
 
 	/*
 	 * Guarded by tracer.lock. Only a holder of session.lock changes the first six and

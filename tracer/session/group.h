@@ -69,7 +69,10 @@ void session_switch(struct session *s);
 void session_switch_bytes(struct session *s);
 
 /* buffer.c: caller holds tracer.lock, unless the line says otherwise */
-/* All buffers of a channel, of a session, of a tracer. Caller holds tracer.lock. */
+/*
+ * All buffers of a channel, of a session, of a tracer. Caller holds tracer.lock or lists_lock. In
+ * the body, `break` ends the innermost loop only.
+ */
 #define for_each_channel_buffer(c, group, b) \
 	cds_list_for_each_entry(group, &(c)->groups, node) \
 		cds_list_for_each_entry(b, &(group)->buffers, node)

@@ -272,7 +272,7 @@ struct channel_trouble {
 	uint32_t spoiler;               /* its user */
 	uint32_t unmapped;              /* times that one could not map a buffer, and the last: */
 	uint32_t pid;
-	int error, unmade;              /* errno; that of the last buffer that was not made */
+	int error, unmade;              /* errno of that, and of a buffer that was not made */
 	uint64_t bytes;
 	char comm[17];
 };

@@ -271,7 +271,10 @@ static void set_service(struct texts *to, struct bytes value)
 	}
 }
 
-/* Attributes of a resource; those of the service before the others, because room is small. */
+/*
+ * Reads the attributes of a resource. It takes service.* and deployment.* first, because not all
+ * others may have room.
+ */
 static void read_resource(struct bytes resource, struct texts *to)
 {
 	struct text t = { .at = to->resource };
