@@ -61,6 +61,7 @@ for group in "$@"; do
 		need babeltrace2 babeltrace2 babeltrace2 babeltrace2 has babeltrace2
 		need lttng-tools lttng-tools lttng-tools lttng-tools has lttng-relayd
 		need busybox busybox busybox busybox has busybox
+		need xsltproc libxslt libxslt libxslt has xsltproc
 		need g++ gcc-c++ g++ gcc has g++
 		need util-linux util-linux util-linux util-linux has setpriv
 		need procps procps-ng procps procps-ng has pgrep
