@@ -30,12 +30,12 @@ bool stale_abort(const char *state_dir)
 	int rc;
 	pid_t pid = keeper_abort_dead(state_dir, PATIENCE_MS, &rc);
 
-	if (pid && rc)
+	if (pid && rc && rc != -ENOTCONN)
 		say(SAY_ERROR,
 		    "%s: process %d, a trailfs daemon that was killed, cannot end, and its FUSE "
 		    "connection cannot be aborted: %s",
 		    state_dir, (int)pid, strerror(-rc));
-	else if (pid)
+	else if (pid && !rc)
 		say(SAY_WARNING,
 		    "%s: the killed trailfs daemon %d was stuck: aborted its FUSE connection",
 		    state_dir, (int)pid);

@@ -79,8 +79,18 @@ killed="the killed trailfs daemon $daemon"
 has "$(cat "$work/second")" "$killed was stuck: aborted its FUSE connection"
 has "$(cat "$work/second")" "$killed uses this state directory and cannot end"
 ! mounted || fail "the dead mount stays"
-: >"$control"
+# Another file system has the connection's number now, if no other test was quicker: no daemon
+# aborts that.
+mkdir "$work/other"
+"$TRAILFS" -o keeper=0,state="$work/other.state" "$work/other" || fail "another mount"
+other=$(MNT=$work/other connection)
+timeout 100 "$TRAILFS" "$MNT" >"$work/second" 2>&1 && fail "two daemons use the state directory"
+has "$(cat "$work/second")" "$killed uses this state directory and cannot end"
+timeout 100 cat "$work/other/version" >/dev/null ||
+	fail "the connection $other of another file system was aborted (the dead one was $device)"
+umount "$work/other" || fail umount
 kill -CONT "$keeper"
+: >"$control"
 within 60 ended || fail "the daemon does not end"
 mount_tree
 is "the sessions" "one two" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"

@@ -208,13 +208,12 @@ void connection_read(struct server *sv, struct conn *cn)
 		return;
 	}
 	cn->answered = true;
-	if (send_answer(sv, cn, &msg.hello) == 0) {
+	/* A short program may have ended as soon as it has the answer, and its name with it. */
+	app_comm((uint32_t)cn->peer.pid, cn->comm, sizeof(cn->comm));
+	if (send_answer(sv, cn, &msg.hello) == 0)
 		pulse_remove(sv->pulse, cn->fd);
-		/* Of a short program, the name is gone when it has said what it could not map. */
-		app_comm((uint32_t)cn->peer.pid, cn->comm, sizeof(cn->comm));
-	} else {
+	else
 		connection_drop(sv, cn, false);
-	}
 }
 
 /*

@@ -167,7 +167,6 @@ static int start_tasks(void)
 	for_each_online_cpu(cpu) {
 		struct source *s = per_cpu_ptr(&sources, cpu);
 
-		memset(s->made, 0, sizeof(s->made));
 		ret = ret ? ret : make_task(&s->task, work, NULL);
 		if (!ret) {
 			kthread_bind(s->task, cpu);
@@ -188,8 +187,13 @@ static int start_tasks(void)
 
 static int start(void)
 {
-	int ret = register_nmi_handler(NMI_LOCAL, nmi, 0, "nest");
+	unsigned int cpu;
+	int ret;
 
+	/* Before the first CPU's timer can send an NMI to another CPU. */
+	for_each_online_cpu(cpu)
+		memset(per_cpu_ptr(&sources, cpu)->made, 0, sizeof(sources.made));
+	ret = register_nmi_handler(NMI_LOCAL, nmi, 0, "nest");
 	if (ret)
 		return ret;
 	ret = start_tasks();

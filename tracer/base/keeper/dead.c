@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 struct daemon {
 	pid_t pid;
 	unsigned int connection;        /* minor number of the device of its file system */
+	char point[PATH_MAX];           /* where it is mounted */
 };
 
 /* Of a thread, as /proc/PID/stat has it. 0: there is none. */
@@ -111,12 +113,30 @@ static bool holds_lock(int dir, pid_t pid)
 static bool find_dead(int dir, struct daemon *out)
 {
 	struct md_buf text = MD_BUF_INIT;
+	int at = 0;
 	bool found = !state_file_read(dir, STATE_LOCK, ANNOUNCED_MAX, &text) &&
-		     sscanf(md_buf_str(&text), "%d 0:%u ", &out->pid, &out->connection) == 2 &&
+		     sscanf(md_buf_str(&text), "%d 0:%u %n", &out->pid, &out->connection, &at) ==
+			     2 &&
 		     out->pid > 0 && is_dead(out->pid) && holds_lock(dir, out->pid);
 
+	if (found)
+		snprintf(out->point, sizeof(out->point), "%s", md_buf_str(&text) + at);
 	md_buf_deinit(&text);
 	return found;
+}
+
+/*
+ * Whether the daemon's mount point is on this connection. After an unmount the kernel gives the
+ * number to the next file system, though the process that served the connection is still there.
+ * The kernel answers without a request to the daemon (statx(2), AT_STATX_DONT_SYNC).
+ */
+static bool is_mounted(const struct daemon *d)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, d->point, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &st) ==
+		       0 &&
+	       st.stx_dev_major == 0 && st.stx_dev_minor == d->connection;
 }
 
 /* A mount of fusectl that no path leads to, for a system that has not mounted it. */
@@ -171,7 +191,6 @@ pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *re
 
 	*result = 0;
 	if (dir >= 0 && stays_dead(dir, patience_ms, &dead)) {
-		pid = dead.pid;
 		fd = open_abort(dead.connection);
 		if (fd < 0)
 			*result = -errno;
@@ -179,9 +198,13 @@ pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *re
 		 * The open file belongs to one connection for ever, the number does not: so the
 		 * daemon must have it still.
 		 */
-		else if (!find_dead(dir, &still) || still.connection != dead.connection)
-			pid = 0;
-		else if (write(fd, "1", 1) != 1)
+		if (find_dead(dir, &still) && still.connection == dead.connection)
+			pid = still.pid;
+		if (!pid)
+			*result = 0;
+		else if (!is_mounted(&still))
+			*result = -ENOTCONN;
+		else if (fd >= 0 && write(fd, "1", 1) != 1)
 			*result = -errno;
 	}
 	if (fd >= 0)

@@ -78,11 +78,13 @@ void keeper_close(struct keeper *k, int quit);
  * that hangs or for a lock of a directory. Until then all who use the tree wait for its answers.
  * This function aborts the connection of such a daemon, so that they get ENOTCONN. It finds the
  * daemon by what it announced in the state directory: its pid and the device of its file system.
- * A daemon that ends within patience_ms is left alone.
+ * A daemon that ends within patience_ms is left alone, and so is a connection that is not mounted
+ * there any more.
  *
- * Returns the pid of the dead daemon, *result: 0 or -errno if its connection cannot be aborted; or
- * 0 if there is no such daemon. A daemon is dead if its main thread is a zombie, and it still holds
- * the lock of the state directory, and another thread of it waits in the kernel.
+ * Returns the pid of the dead daemon, *result: 0, -ENOTCONN if its file system is not mounted any
+ * more, or another -errno if its connection cannot be aborted; or 0 if there is no such daemon. A
+ * daemon is dead if its main thread is a zombie, and it still holds the lock of the state
+ * directory, and another thread of it waits in the kernel.
  */
 pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
 

@@ -255,7 +255,7 @@ static void look_around(struct state *s)
 		return;
 	}
 	pid = keeper_abort_dead(s->dir_path, DEAD_MS, &ret);
-	if (pid && pid != s->dead)
+	if (pid && pid != s->dead && ret != -ENOTCONN)
 		syslog(LOG_WARNING,
 		       ret ? "process %d was killed and cannot end; its FUSE connection cannot be "
 			     "aborted"
