@@ -315,6 +315,30 @@ struct handover_file *handover_file_used(uint32_t index)
 	return own.t && index < own.t->head.file_count ? &own.t->files[index] : NULL;
 }
 
+/* `to`, which is not the newest, has its bytes: makes it the newest. */
+static void finish_given(struct handover_file *f, struct handover_given *to, uint64_t unique,
+			 size_t len, uint64_t end)
+{
+	to->len = (uint32_t)len;
+	to->unique = unique;
+	to->end = end;
+	__atomic_store_n(&f->which, !(f->which & 1), __ATOMIC_RELEASE);
+	f->state &= ~HANDOVER_UNDELIVERED;
+}
+
+void handover_give_place(struct handover_file *f, uint64_t unique, const void *place, size_t n,
+			 uint64_t end)
+{
+	struct handover_given *to = f ? &f->given[!(f->which & 1)] : NULL;
+
+	if (!to || n > HANDOVER_BYTES)
+		return;
+	memcpy(to->bytes, place, n);
+	to->more = 0;
+	to->number = 0;
+	finish_given(f, to, unique, n, end);
+}
+
 void handover_give(struct handover_file *f, uint64_t unique, const void *bytes, size_t n,
 		   uint64_t end, uint64_t number)
 {
@@ -335,13 +359,9 @@ void handover_give(struct handover_file *f, uint64_t unique, const void *bytes, 
 	}
 	if (n)
 		memcpy(to->bytes + keep, bytes, n);
-	to->len = (uint32_t)(keep + n);
-	to->unique = unique;
-	to->end = end;
 	to->more = (uint32_t)(all > HANDOVER_BYTES);
 	to->number = number;
-	__atomic_store_n(&f->which, !(f->which & 1), __ATOMIC_RELEASE);
-	f->state &= ~HANDOVER_UNDELIVERED;
+	finish_given(f, to, unique, keep + n, end);
 }
 
 void handover_take_back(struct handover_file *f)

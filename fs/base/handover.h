@@ -30,7 +30,7 @@
 #include "fs/base/base.h"
 
 #ifndef HANDOVER_VERSION        /* (tests have a build with another one) */
-#define HANDOVER_VERSION 2u
+#define HANDOVER_VERSION 3u
 #endif
 #define HANDOVER_NODES 65536u   /* nodes that can be handed over; a power of two */
 #define HANDOVER_SHORT 44u      /* bytes of a name in its node's entry */
@@ -39,6 +39,7 @@
 #define HANDOVER_THREADS 64u    /* that serve requests */
 #define HANDOVER_EARLIER 256u   /* requests of daemons before, a multiple of the threads */
 #define HANDOVER_PARKED 4096u   /* reads that wait */
+#define HANDOVER_IMAGES 32u     /* images of trace/ */
 #define HANDOVER_BYTES 4064u    /* of what a file has given last */
 #define HANDOVER_REPLY 256u     /* bytes of a reply that is kept */
 #define HANDOVER_HEADER 40u     /* bytes of the header of a message (struct fuse_in_header) */
@@ -60,7 +61,7 @@ struct handover_node {
 };
 #define HANDOVER_REMOVED 1u     /* of flags: the name means another node now */
 #define HANDOVER_IMAGE 2u       /* a file of a trace image */
-#define HANDOVER_SETTLED 4u     /* … of a session that did not record */
+#define HANDOVER_SETTLED 4u     /* … that the next daemon has, too */
 
 /*
  * What a reader was given. There are two for each file, because a read may have been taken from the
@@ -104,6 +105,15 @@ struct handover_doing {
 	uint8_t reply[HANDOVER_REPLY];
 };
 
+/* An image of trace/ of a session that records: kept_image.c. serial 0: the entry is free. */
+struct handover_image {
+	uint64_t serial;
+	int64_t created;        /* of the session, ns since the epoch */
+	uint64_t start;         /* of the process that it is for: struct process */
+	int32_t pid;
+	uint32_t uid;
+};
+
 /* One table for each daemon. */
 struct handover_head {
 	uint32_t magic, version;
@@ -120,6 +130,7 @@ struct handover_head {
 	char device[24];        /* of the file system, as the mount table has it */
 	char path[PATH_MAX];    /* where it is mounted */
 	uint64_t parked[HANDOVER_PARKED];       /* requests; 0: none */
+	struct handover_image images[HANDOVER_IMAGES];
 	/*
 	 * Of the message that a thread has read last: the kernel itself writes it here, so no
 	 * message is with a daemon that is not here.
@@ -176,6 +187,12 @@ struct handover_file *handover_file_used(uint32_t index);
  */
 void handover_give(struct handover_file *f, uint64_t unique, const void *bytes, size_t n,
 		   uint64_t end, uint64_t number);
+/*
+ * The same for a view that continues from a place, not from bytes: at most HANDOVER_BYTES that
+ * stand for them. end: bytes given in all. f NULL: does nothing.
+ */
+void handover_give_place(struct handover_file *f, uint64_t unique, const void *place, size_t n,
+			 uint64_t end);
 /* The newest bytes did not reach the reader. */
 void handover_take_back(struct handover_file *f);
 /* Sets given[0] to a text as a whole, or to its length and a hash. f NULL: does nothing. */

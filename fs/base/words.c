@@ -202,3 +202,14 @@ int words_name(const char *name, size_t max, struct tr_err *err)
 	}
 	return 0;
 }
+
+const char *words_step(const char *path, const char *prefix, struct md_buf *name)
+{
+	size_t skip = strlen(prefix);
+
+	if (strncmp(path, prefix, skip))
+		return NULL;
+	md_buf_reset(name);
+	md_buf_put(name, path + skip, strcspn(path + skip, "/"));
+	return path + skip + name->len;
+}

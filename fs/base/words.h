@@ -27,4 +27,10 @@ int words_value(char *text, char **word, int *line, struct tr_err *err);
 /* Checks the name of something to be made. -EINVAL, or -ENAMETOOLONG beyond max bytes. */
 int words_name(const char *name, size_t max, struct tr_err *err);
 
+/*
+ * The entry of the directory `prefix` that leads to `path`: copies its name to `name`. NULL: path
+ * is not below the directory.
+ */
+const char *words_step(const char *path, const char *prefix, struct md_buf *name);
+
 #endif

@@ -245,7 +245,12 @@ struct file *file_by_handle(uint64_t handle)
 
 void file_left(void)
 {
+	const struct handover_file *kept;
+
 	__atomic_store_n(&opened.left, true, __ATOMIC_RELAXED);
+	for (uint32_t i = 0; (kept = handover_file_used(i)); i++)
+		if (kept->handle && node_was_image(kept->node))
+			file_by_handle(kept->handle);
 }
 
 void file_recall_node(uint64_t node)

@@ -59,7 +59,10 @@ int file_open(const struct node *n, const struct who *who, int flags, uint64_t u
  * done, or there is none: ESTALE.
  */
 struct file *file_by_handle(uint64_t handle);
-/* Files of an earlier daemon's may be open that are not recalled. */
+/*
+ * Files of an earlier daemon's may be open that are not recalled. Those of images of trace/ are at
+ * once: an image ends if no file of it is open.
+ */
 void file_left(void);
 /*
  * Recalls a file that is open on this node, because the size of some depends on whether they are

@@ -122,7 +122,10 @@ static void note(struct source *s, uint64_t unique, uint64_t offset, const struc
 		sum += parts[i].iov_len;
 	}
 	s->given = s->view->streams ? s->given + sum : offset + sum;
-	if (sum || is_taken_once(s))
+	if (sum && s->view->place) {
+		n = s->view->place(s->state, s->ahead_len - s->ahead_at, tail, sizeof(tail));
+		handover_give_place(s->kept, unique, tail, n, s->given);
+	} else if (sum || is_taken_once(s))
 		handover_give(s->kept, unique, tail + sizeof(tail) - n, n, s->given, number_of(s));
 }
 

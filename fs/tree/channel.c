@@ -123,8 +123,19 @@ static void stream_close(void *state)
 	packet_stream_close(state);
 }
 
+static size_t stream_place(void *state, size_t unread, void *buf, size_t size)
+{
+	return packet_stream_place(state, unread, buf, size);
+}
+
+static int stream_resume(void *state, const struct view_place *place)
+{
+	return packet_stream_resume(state, place->bytes, place->len);
+}
+
 static const struct view stream_view = {
 	.open = stream_open, .read = stream_read, .close = stream_close, .streams = true,
+	.place = stream_place, .resume = stream_resume,
 };
 
 static const struct tree_row stream_row = { .mode = S_IFREG | 0444, .view = &stream_view };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fs/tree/kept_image.h"
 #include "fs/tree/node.h"
 #include "fs/tree/recall.h"
 #include "fs/tree/tracedir.h"
@@ -318,6 +319,18 @@ static struct node *recall(uint64_t id)
 	return n;
 }
 
+bool node_was_image(uint64_t id)
+{
+	const struct handover_node *r;
+	bool image;
+
+	pthread_mutex_lock(&table.lock);
+	r = handover_node(recall_id(id));
+	image = r && r->flags & HANDOVER_IMAGE;
+	pthread_mutex_unlock(&table.lock);
+	return image;
+}
+
 void node_recall_all(bool (*unanswered)(uint64_t unique))
 {
 	struct handover_head *h = handover_head();
@@ -326,6 +339,7 @@ void node_recall_all(bool (*unanswered)(uint64_t unique))
 	if (h->next_node > table.next_serial)
 		table.next_serial = h->next_node;
 	recall_begin(unanswered);
+	kept_images_recall();
 	pthread_mutex_unlock(&table.lock);
 }
 

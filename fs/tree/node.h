@@ -78,6 +78,8 @@ void node_deinit(void);
  * not know the reply to this request, and sends it again.
  */
 void node_recall_all(bool (*unanswered)(uint64_t unique));
+/* Whether an earlier daemon's node is a file of a trace image. */
+bool node_was_image(uint64_t id);
 /*
  * NULL if there is none. A node of an earlier daemon is looked up again by its path, if what it was
  * still exists.

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include "fs/base/base.h"
 #include "fs/base/process.h"
+#include "fs/base/words.h"
+#include "fs/tree/kept_image.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
 #include "fs/tree/tree.h"
@@ -26,6 +26,7 @@ struct slot {
 	struct trace_image *moment;
 	uint64_t serial;
 	uint64_t salt;          /* of st_ino */
+	uint32_t kept;          /* kept_image.h: its place, or HANDOVER_NONE */
 	bool lasts;                     /* a snapshot's */
 	enum tracedir_form form;        /* what it shows */
 
@@ -38,11 +39,12 @@ struct slot {
 };
 
 static struct {
-	/* guards the list, serial and the marked part of all slots */
+	pthread_mutex_t adopting;       /* held while an image of an earlier daemon is made */
+	/* guards the list and the marked part of all slots; after adopting */
 	pthread_mutex_t lock;
 	TAILQ_HEAD(, slot) slots;       /* those that are not over */
-	uint64_t serial;
 } trace = {
+	.adopting = PTHREAD_MUTEX_INITIALIZER,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.slots = TAILQ_HEAD_INITIALIZER(trace.slots),
 };
@@ -60,17 +62,16 @@ void slot_put(struct slot *s)
 	pthread_mutex_unlock(&trace.lock);
 	if (!last)
 		return;
-	if (s->moment)
+	if (s->moment) {
+		kept_image_drop(s->kept);
 		image_put(s->moment);
+	}
 	session_put(s->session);
 	free(s);
 	trim_later();
 }
 
-/*
- * Takes s off the list. The caller gets the trace image and the list's reference. Caller holds the
- * lock.
- */
+/* Takes s off the list, for drop_ended. Caller holds the lock. */
 static struct trace_image *end_slot(struct slot *s)
 {
 	struct trace_image *image = s->moment;
@@ -81,15 +82,20 @@ static struct trace_image *end_slot(struct slot *s)
 	return image;
 }
 
+/* After end_slot, without the lock. */
+static void drop_ended(struct slot *s, struct trace_image *image)
+{
+	kept_image_drop(s->kept);
+	image_put(image);
+	slot_put(s);
+}
+
 static bool outlived(const struct slot *s, int64_t now)
 {
 	return !s->opens && (s->lasts ? image_ended(s->moment) : now - s->looked >= LASTS);
 }
 
-/*
- * The process's trace image of this session if it lasts, with a new reference. Caller holds the
- * lock.
- */
+/* The process's slot of this session if it lasts, with a reference. Caller holds the lock. */
 static struct slot *find_present(struct session *session, enum tracedir_form form,
 				 const struct process *p, int64_t now)
 {
@@ -106,8 +112,8 @@ static struct slot *find_present(struct session *session, enum tracedir_form for
 	return NULL;
 }
 
-static struct slot *slot_new(struct session *session, const char *name, enum tracedir_form form,
-			     const struct process *p, int *rc)
+/* Takes an image of the session as it is now. 0 or -errno. */
+static int slot_take(struct slot *s)
 {
 	static int (*const take[])(struct session *s, struct trace_image **out) = {
 		[TRACEDIR_TRACE] = image_take,
@@ -115,24 +121,42 @@ static struct slot *slot_new(struct session *session, const char *name, enum tra
 		[TRACEDIR_LTT] = image_take_ltt,
 		[TRACEDIR_LKET] = image_take_lket,
 	};
-	struct slot *s = calloc(1, sizeof(*s));
 	struct session_info info;
+	int rc;
+
+	session_info(s->session, &info);
+	rc = take[s->form](s->session, &s->moment);
+	if (rc)
+		return rc;
+	s->serial = s->salt = kept_image_serial();
+	/* Two images of a session that does not record are alike. Serials are less than 2^62. */
+	if (!info.active)
+		s->salt = SETTLED | info.change;
+	else if (s->form == TRACEDIR_TRACE)
+		s->kept = kept_image_put(s->session, &s->process, s->serial, s->moment);
+	return 0;
+}
+
+static struct slot *slot_new(struct session *session, const char *name, enum tracedir_form form,
+			     const struct process *p, int *rc)
+{
+	struct slot *s = calloc(1, sizeof(*s));
 
 	*rc = s ? 0 : -ENOMEM;
 	if (!s)
 		return NULL;
-	/* Two images of a session that does not record are alike. Serials are less than 2^62. */
-	session_info(session, &info);
-	if (!info.active)
-		s->salt = SETTLED | info.change;
 	s->process = *p;
 	s->form = form;
 	s->refs = 2;            /* the list's and the caller's */
+	s->kept = HANDOVER_NONE;
 	s->session = session_get(fs.tracer, name);
 	if (s->session != session)
 		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
+	else if (form == TRACEDIR_TRACE &&
+		 kept_image_take(session, p, &s->moment, &s->serial, &s->kept))
+		s->salt = s->serial;
 	else
-		*rc = take[form](session, &s->moment);
+		*rc = slot_take(s);
 	if (!*rc)
 		return s;
 	session_put(s->session);
@@ -172,7 +196,7 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 		return rc;
 	}
 	*s = (struct slot){ .moment = image, .serial = (uint64_t)created, .salt = (uint64_t)created,
-			    .lasts = true, .refs = 2 };
+			    .kept = HANDOVER_NONE, .lasts = true, .refs = 2 };
 	pthread_mutex_lock(&trace.lock);
 	*out = slot_of(image);
 	if (!*out) {
@@ -187,42 +211,36 @@ static int look_snapshot(const struct node *n, const struct node *snapshot, stru
 	return 0;
 }
 
-/* The trace image of the requesting process: the present one, or a new one. With a reference. */
-static int look_up_slot(const struct node *n, const struct who *who, struct slot **out)
+static struct slot *find_slot(struct session *session, enum tracedir_form form,
+			      const struct process *p)
 {
-	const struct node *session = n, *snapshot = node_up(n, &snapshot_row);
-	enum tracedir_form form;
-	struct slot *s, *fresh;
-	struct process p;
-	int rc;
+	struct slot *s;
 
-	if (snapshot)
-		return look_snapshot(n, snapshot, out);
-	while (n->row == &dir_row)
-		n = n->parent;
-	while (!session->own_session)
-		session = session->parent;
-	form = (enum tracedir_form)n->row->arg;
-	process_of(who, &p);
 	pthread_mutex_lock(&trace.lock);
-	s = find_present(n->session, form, &p, helper_clock());
+	s = find_present(session, form, p, helper_clock());
 	pthread_mutex_unlock(&trace.lock);
-	if (s) {
-		*out = s;
+	return s;
+}
+
+/* The process has no slot yet: makes one. *out has a reference. */
+static int enter_slot(struct session *session, const char *name, enum tracedir_form form,
+		      const struct process *p, struct slot **out)
+{
+	struct slot *s, *fresh;
+	int rc = 0;
+
+	/* Another thread of the process may have made one of an earlier daemon's image. */
+	if ((*out = find_slot(session, form, p)))
 		return 0;
-	}
-	fresh = slot_new(n->session, session->name, form, &p, &rc);
+	fresh = slot_new(session, name, form, p, &rc);
 	if (!fresh)
 		return rc;
 	pthread_mutex_lock(&trace.lock);
-	s = find_present(n->session, form, &p, helper_clock());
+	s = find_present(session, form, p, helper_clock());
 	/* else another thread of the process has made one, and both must see the same one */
 	if (!s) {
 		s = fresh;
 		s->looked = helper_clock();
-		s->serial = ++trace.serial;
-		if (!s->salt)
-			s->salt = s->serial;
 		TAILQ_INSERT_TAIL(&trace.slots, s, link);
 	}
 	pthread_mutex_unlock(&trace.lock);
@@ -234,6 +252,35 @@ static int look_up_slot(const struct node *n, const struct who *who, struct slot
 	}
 	*out = s;
 	return 0;
+}
+
+/* The trace image of the requesting process: the present one, or a new one. With a reference. */
+static int look_up_slot(const struct node *n, const struct who *who, struct slot **out)
+{
+	const struct node *session = n, *snapshot = node_up(n, &snapshot_row);
+	enum tracedir_form form;
+	struct process p;
+	bool adopting;
+	int rc;
+
+	if (snapshot)
+		return look_snapshot(n, snapshot, out);
+	while (n->row == &dir_row)
+		n = n->parent;
+	while (!session->own_session)
+		session = session->parent;
+	form = (enum tracedir_form)n->row->arg;
+	process_of(who, &p);
+	*out = find_slot(n->session, form, &p);
+	if (*out)
+		return 0;
+	adopting = kept_images_left();
+	if (adopting)
+		pthread_mutex_lock(&trace.adopting);
+	rc = enter_slot(n->session, session->name, form, &p, out);
+	if (adopting)
+		pthread_mutex_unlock(&trace.adopting);
+	return rc;
 }
 
 /* A reference to the slot's trace image, or NULL if it is over. */
@@ -250,10 +297,11 @@ static struct trace_image *image_of(struct slot *s)
 bool slot_settled(struct slot *s, size_t index, uint64_t *salt, uint64_t *size, int64_t *mtime)
 {
 	struct trace_image *image = image_of(s);
-	bool settled = image && (s->lasts || s->salt & SETTLED);
+	bool kept = s->kept != HANDOVER_NONE;
+	bool settled = image && (s->lasts || kept || s->salt & SETTLED);
 	const struct image_file *files;
 
-	*salt = s->lasts ? s->salt : 0;
+	*salt = s->lasts || kept ? s->salt : 0;
 	if (settled && index < image_files(image, &files)) {
 		*size = files[index].size;
 		*mtime = files[index].mtime;
@@ -292,8 +340,7 @@ void slot_release(struct slot *s)
 		helper_kick();
 		return;
 	}
-	image_put(image);
-	slot_put(s);
+	drop_ended(s, image);
 }
 
 ssize_t slot_read(struct slot *s, size_t index, uint64_t offset, void *buf, size_t size)
@@ -303,7 +350,7 @@ ssize_t slot_read(struct slot *s, size_t index, uint64_t offset, void *buf, size
 
 int64_t tracedir_expire(int64_t now)
 {
-	int64_t next = -1;
+	int64_t next = kept_images_expire(now);
 	struct slot *s;
 
 	pthread_mutex_lock(&trace.lock);
@@ -313,8 +360,7 @@ again:
 			struct trace_image *image = end_slot(s);
 
 			pthread_mutex_unlock(&trace.lock);
-			image_put(image);
-			slot_put(s);
+			drop_ended(s, image);
 			pthread_mutex_lock(&trace.lock);
 			goto again;
 		}
@@ -332,8 +378,7 @@ void tracedir_deinit(void)
 	while ((s = TAILQ_FIRST(&trace.slots))) {
 		struct trace_image *image = end_slot(s);
 
-		image_put(image);
-		slot_put(s);
+		drop_ended(s, image);
 	}
 }
 
@@ -346,21 +391,6 @@ static void path_of(const struct node *dir, struct md_buf *out)
 		return;         /* trace/ itself */
 	path_of(dir->parent, out);
 	md_buf_printf(out, "%s/", dir->name);
-}
-
-/*
- * The entry of the directory `prefix` that leads to `path`: copies its name to `name`. NULL: path
- * is not below the directory.
- */
-static const char *step(const char *path, const char *prefix, struct md_buf *name)
-{
-	size_t skip = strlen(prefix);
-
-	if (strncmp(path, prefix, skip))
-		return NULL;
-	md_buf_reset(name);
-	md_buf_put(name, path + skip, strcspn(path + skip, "/"));
-	return path + skip + name->len;
 }
 
 int tracedir_find(const struct node *dir, const char *name, const struct who *who,
@@ -378,7 +408,7 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 	image = image_of(slot);
 	rc = image ? -ENOENT : -ESTALE;
 	for (size_t i = 0, n = image ? image_files(image, &files) : 0; rc && i < n; i++) {
-		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
+		const char *rest = words_step(files[i].path, md_buf_str(&prefix), &part);
 
 		if (!rest || strcmp(md_buf_str(&part), name))
 			continue;
@@ -411,7 +441,7 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 	image = image_of(slot);
 	/* Sorted by path: files of one directory stand together. */
 	for (size_t i = 0, n = image ? image_files(image, &files) : 0; i < n; i++) {
-		const char *rest = step(files[i].path, md_buf_str(&prefix), &part);
+		const char *rest = words_step(files[i].path, md_buf_str(&prefix), &part);
 
 		if (!rest || !strcmp(md_buf_str(&part), md_buf_str(&last)))
 			continue;
@@ -448,9 +478,9 @@ static int file_attr(const struct node *n, const struct who *who, struct stat *s
 	return 0;
 }
 
-static const struct tree_row dir_row = { .mode = S_IFDIR | 0555,
-				    .find = tracedir_find,
-				    .list = tracedir_list };
+static const struct tree_row dir_row = {
+	.mode = S_IFDIR | 0555, .find = tracedir_find, .list = tracedir_list
+};
 static const struct tree_row file_row = { .mode = S_IFREG | 0444, .attr = file_attr };
 
 /* ---- the directory of a snapshot ---- */

@@ -29,8 +29,9 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 
 void slot_put(struct slot *s);          /* NULL is allowed */
 /*
- * True if another daemon that has this path will find the same bytes: those of a snapshot (*salt
- * tells which), or of a session that did not record. Sets *size and *mtime then; *salt is 0 else.
+ * True if another daemon that has this path will find the same bytes: those of a snapshot or of an
+ * image that the keeper has (*salt tells which), or of a session that did not record. Sets *size
+ * and *mtime then; *salt is 0 else.
  */
 bool slot_settled(struct slot *s, size_t index, uint64_t *salt, uint64_t *size, int64_t *mtime);
 /*

@@ -101,6 +101,12 @@ struct view {
 	/* What `resume` has to know besides the bytes that the reader got. May be NULL. */
 	uint64_t (*number)(void *state);
 	/*
+	 * Copies what `resume` gets as the bytes, in place of the last that the reader got; returns
+	 * its size, at most `size`. unread: of the bytes of the last read(), the reader did not get
+	 * so many yet. May be NULL.
+	 */
+	size_t (*place)(void *state, size_t unread, void *buf, size_t size);
+	/*
 	 * Of an open in place of one that a killed daemon had: moves it to where its reader is. 0,
 	 * or -ESTALE: it cannot continue there. NULL: it can if the reader has got nothing.
 	 */

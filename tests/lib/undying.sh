@@ -9,12 +9,17 @@
 #   end_load     ends all, and compares what each got
 #   kill_load    for the test's exit
 #
+#   mark         before each kill or upgrade: pauses are counted from there
+#
 #   LOAD         which parts beside sessions and their text: "output relay fast trigger copy"
 
 . "$top/tests/lib/relay.sh"
 ticker=$BUILD/tests/lib/ticker
 : "${LOAD=output relay fast trigger copy}"
 background=
+
+# In seconds since the boot, as the program pauses has it.
+mark() { read -r up rest </proc/uptime && echo "$up" >>"$work/marks"; }
 
 with() { case " $LOAD " in *" $1 "*) ;; *) false ;; esac; }
 
@@ -72,19 +77,31 @@ make_and_remove() {
 	mkdir "$S/once" && echo 'tick:*' >"$S/once/user/events" &&
 		echo start >"$S/once/control" && echo stop >"$S/once/control" && rmdir "$S/once"
 }
-# A trace of a session that records: a copy of it is whole, or cp says that it cannot continue
+# A trace of a session that records: a copy of it has all events up to its end, each once. The
+# image may be replaced only because cp had to wait for longer than it lasts, and cp says that.
+copies=0
 copy_live() {
-	rm -rf "$work/live.new"
-	if cp -r "$S/s/trace" "$work/live.new" 2>"$work/live.cp"; then
-		rm -rf "$work/live" && mv "$work/live.new" "$work/live" && echo whole
+	rm -rf "$work/live"
+	if cp -r "$S/s/trace" "$work/live" 2>"$work/live.cp"; then
+		echo whole
+		copies=$((copies + 1))
+		[ $((copies % 10)) != 1 ] || is_whole "$work/live"
 	else
 		grep -v 'Stale file handle\|replaced while being copied' "$work/live.cp" >&2 &&
 			return 1
 		echo stale
 	fi
 }
+# is_whole TRACE: it has the numbers from 0 on, in order, each once
+is_whole() {
+	[ -n "$babeltrace" ] || return 0
+	babeltrace2 "$1" 2>"$work/live.bt" | sed -n 's/.* n = \([0-9]*\) .*/\1/p' |
+		awk '$1 != NR - 1 { print "after " NR - 1 " comes " $1; exit 1 }' >&2
+}
 
 begin_load() {
+	babeltrace=$(command -v babeltrace2)
+	: >"$work/marks"
 	# A session that does not record any more: what is open of its trace continues, too
 	mkdir "$S/idle" || fail mkdir
 	put 'tick:*' "$S/idle/user/events"
@@ -132,6 +149,20 @@ begin_load() {
 	in_background tail tail -c +1 -f ---disable-inotify -s 0.05 "$S/s/text"
 	in_background pipe cat "$S/s/pipe"
 	in_background json cat "$S/s/pipe.json"
+	# A stream is there once its CPU has had an event: the program visits each.
+	allowed=$(taskset -cp "$pid_ticks" | sed 's/.*: //')
+	has_stream() { ls "$S"/s/user/channels/c/streams/*/cpu"$cpu" >>"$work/streams" 2>/dev/null; }
+	for cpu in $(seq 0 $(($(nproc --all) - 1))); do
+		taskset -cp "$cpu" "$pid_ticks" >"$work/taskset" 2>&1 || continue
+		within 20 has_stream || fail "no stream of CPU $cpu"
+	done
+	taskset -cp "$allowed" "$pid_ticks" >"$work/taskset" || fail taskset
+	streams=
+	for cpu in $(cat "$work/streams"); do
+		in_background "stream_${cpu##*/}" dd bs=1000 status=none if="$cpu"
+		eval "streams=\"\$streams \$pid_stream_${cpu##*/}\""
+	done
+	in_background pauses "$BUILD/tests/lib/pauses" "$S/s/status"
 	! with trigger || in_background notices cat "$MNT/triggers/t/notifications"
 	: >"$work/loops"
 	loops=
@@ -193,15 +224,28 @@ end_load() {
 	done
 	wait "$pid_pipe" || fail "cat pipe: $(cat "$work/pipe.err")"
 	wait "$pid_json" || fail "cat pipe.json: $(cat "$work/json.err")"
+	for p in $streams; do
+		wait "$p" || fail "a reader of streams/: $(cat "$work"/stream_*.err)"
+	done
 	cat "$S/s/text" >"$work/text" || fail "cat text"
 	caught_up() { [ "$(wc -c <"$work/tail")" -ge "$(wc -c <"$work/text")" ]; }
 	within 60 caught_up ||
 		fail "tail -f has $(wc -c <"$work/tail") of $(wc -c <"$work/text") bytes"
-	kill "$pid_tail" ${pid_notices-}
+	kill "$pid_tail" "$pid_pauses" ${pid_notices-}
 	background=
 
 	is "discarded" 0 "$(key events_discarded "$S/s/status")"
 	is "lines of text" "$emitted" "$(grep -vc '^WARNING: Tracer ' "$work/text")"
+	is "numbers in text, in order" "$emitted" "$(sed -n 's/.* n = \([0-9]*\) .*/\1/p' \
+		"$work/text" | awk '$1 != NR - 1 { bad = 1 } END { print bad ? "no" : NR }')"
+	mkdir "$work/packets" && cp "$(find "$S/s/trace" -name metadata)" "$work/packets" ||
+		fail "metadata of trace/"
+	for f in "$work"/stream_cpu?; do
+		cp "$f" "$work/packets/c_${f##*cpu}"
+	done
+	is_whole "$work/packets" || fail "streams/ has other events than text"
+	[ -z "$babeltrace" ] || is "events of streams/" "$emitted" \
+		"$(babeltrace2 "$work/packets" 2>/dev/null | wc -l)"
 	cmp "$work/tail" "$work/text" || fail "tail -f text has other bytes than text"
 	cmp "$work/pipe" "$work/text" || fail "pipe has other bytes than text"
 	cat "$S/s/export/json" | cmp - "$work/json" || fail "pipe.json has other bytes than export/json"
@@ -245,8 +289,28 @@ end_load() {
 	stop_relay
 }
 
+# The longest read of a reader of `status` after each mark: `p50 p99 max` in ms
+longest_reads() {
+	awk 'FILENAME ~ /marks$/ { mark[++n] = $1 * 1000; most[n] = 2; next }
+		{
+			end = $1 + $2
+			# /proc/uptime has 1/100 s.
+			while (at < n && mark[at + 1] - 10 <= end)
+				at++
+			if (at && $2 > most[at])
+				most[at] = $2
+		}
+		END { for (i = 1; i <= n; i++) print most[i] }' "$work/marks" "$work/pauses" |
+		sort -n | awk '{ v[NR] = $1 } END {
+			if (NR)
+				printf "p50 %.0f p99 %.0f max %.0f ms", v[int((NR + 1) / 2)],
+					v[int(NR * 0.99 + 0.99)], v[NR]
+		}'
+}
+
 # What cannot be compared, and is counted in place of that
 summary() {
+	printf ', pauses %s' "$(longest_reads)"
 	! with trigger || printf ', %d of %d notifications' "$(wc -l <"$work/heard")" "$emitted"
 	! with relay || printf ', %d packets sent to the relay again' "$resent"
 	! with copy || printf ', %d copies of a trace in progress are whole, %d ended with ESTALE' \

@@ -101,7 +101,7 @@ struct triggers;
 struct agents;
 
 /* A descriptor that the keeper has for the tracer's user: face/held.c. */
-#define TRACER_HELD_MAX 4
+#define TRACER_HELD_MAX 40
 #define TRACER_HELD_NAME 16     /* bytes of a name, with its NUL */
 struct held_file {
 	char name[TRACER_HELD_NAME];
@@ -238,7 +238,7 @@ struct session {
 	struct snapshot_target *snapshot_targets;       /* snapshot/target.h; NULL: none */
 	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
 	struct snapshots_waiting *snapshots_waiting;    /* snapshot/later.c; NULL: none yet */
-	struct snapshot_requests *snapshot_requests;    /* snapshot/requests.c; NULL: none yet */
+	struct snapshot_requests *snapshot_requests;    /* snapshot/request.c; NULL: none yet */
 	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
 	struct text_engine *text[TEXT_FORMS];

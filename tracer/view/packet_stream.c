@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/hash.h"
 #include "tracer/view/cursor.h"
 #include "tracer/base/ring/packetizer.h"
 #include "tracer/session/streams.h"
@@ -17,9 +18,31 @@
 
 #define CHUNK (64u << 10)
 
+/* What the packets in `out` depend on besides the ring: from this, they are cut alike again. */
+struct cut {
+	struct ring_place from;
+	struct ring_mark mark;
+	uint64_t max_ts;
+	struct packet_position at;
+	/* The trailing packet alone, with this time and the ring's losses; 0: the others. */
+	uint64_t trail, lost;
+	bool begun, ended;
+};
+
+/* Where a reader is, for another daemon. */
+struct stream_place {
+	uint64_t key, ring;     /* of the region */
+	struct cut cut;
+	uint64_t base, looked, took, starts;
+	uint64_t len, taken;    /* of `out`; 0: all of it was read */
+	uint64_t hash;          /* of `out` */
+	bool active;
+};
+
 struct packet_stream {
 	struct session *s;      /* referenced */
 	struct cursor *c;
+	struct cut begin;       /* of `out` */
 	struct md_buf out;      /* packets not read yet are out[taken …] */
 	size_t taken;
 	/* makes headers; the cursor has the content, and limits its size */
@@ -145,9 +168,8 @@ static void cut_packets(struct packet_stream *p)
 }
 
 /* Writes the trailing empty packet if events were discarded after the last packet. */
-static void put_trail(struct packet_stream *p, uint64_t ts)
+static void put_trail(struct packet_stream *p, uint64_t ts, uint64_t lost)
 {
-	uint64_t lost = ring_lost_total(&p->c->stream);
 	struct packet packet;
 
 	if (p->ended)
@@ -175,6 +197,13 @@ static void set_mark(struct packet_stream *p, uint64_t now, bool all)
 		p->c->mark.head &= ~(size - 1);
 }
 
+static struct cut cut_here(const struct packet_stream *p)
+{
+	return (struct cut){ .from = cursor_place(p->c), .mark = p->c->mark,
+			     .max_ts = p->c->max_ts, .at = p->cut.at, .begun = p->begun,
+			     .ended = p->ended };
+}
+
 /*
  * Cuts new packets into the empty `out`. 1; 0: no more packets will come; -EAGAIN: none yet;
  * -errno.
@@ -186,6 +215,7 @@ static int cut_more(struct packet_stream *p)
 	uint64_t now;
 	int err;
 
+	p->begin = cut_here(p);
 	cut_packets(p);
 	if (p->out.len)
 		return 1;
@@ -205,6 +235,7 @@ static int cut_more(struct packet_stream *p)
 	set_mark(p, p->looked, !info.active);
 	now = clock_now(session_clock(p->s));
 	cursor_limit(p->c, now + 1000000000);   /* as in merge_look */
+	p->begin = cut_here(p);
 	cut_packets(p);
 	if (p->out.failed)
 		return -ENOMEM;
@@ -216,7 +247,10 @@ static int cut_more(struct packet_stream *p)
 		return -EAGAIN;
 	}
 	/* A clock that does not run says nothing of the losses after the last event. */
-	put_trail(p, session_clock(p->s)->stands ? p->c->mark.last_ts : now);
+	p->begin = cut_here(p);
+	p->begin.trail = session_clock(p->s)->stands ? p->c->mark.last_ts : now;
+	p->begin.lost = ring_lost_total(&p->c->stream);
+	put_trail(p, p->begin.trail, p->begin.lost);
 	return p->out.len ? 1 : 0;
 }
 
@@ -238,4 +272,83 @@ ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size)
 	memcpy(buf, p->out.data + p->taken, n);
 	p->taken += n;
 	return (ssize_t)n;
+}
+
+/* ---- for the next daemon ---- */
+
+size_t packet_stream_place(const struct packet_stream *p, size_t unread, void *buf, size_t size)
+{
+	const struct stream *s = &p->c->stream;
+	size_t taken = p->taken - unread;       /* a read() gives bytes of one `out` */
+	struct stream_place place;
+
+	if (size < sizeof(place))
+		return 0;
+	memset(&place, 0, sizeof(place));
+	place.key = s->region->key;
+	place.ring = s->ring;
+	place.base = p->cut.base;
+	place.looked = p->looked;
+	place.took = p->took;
+	place.starts = p->starts;
+	place.active = p->active;
+	if (taken < p->out.len) {
+		place.cut = p->begin;
+		place.len = p->out.len;
+		place.taken = taken;
+		place.hash = hash_bytes(HASH_START, p->out.data, p->out.len);
+	} else {
+		place.cut = cut_here(p);
+	}
+	memcpy(buf, &place, sizeof(place));
+	return sizeof(place);
+}
+
+/* Cuts again what the reader has a part of. */
+static int cut_again(struct packet_stream *p, const struct stream_place *place)
+{
+	if (place->cut.trail)
+		put_trail(p, place->cut.trail, place->cut.lost);
+	else
+		cut_packets(p);
+	if (p->out.failed)
+		return -ENOMEM;
+	if (p->out.len != place->len || place->taken > place->len ||
+	    hash_bytes(HASH_START, p->out.data, p->out.len) != place->hash)
+		return -ESTALE;
+	p->taken = place->taken;
+	return 0;
+}
+
+int packet_stream_resume(struct packet_stream *p, const void *bytes, size_t len)
+{
+	struct stream_place place;
+	struct cursor *c;
+
+	if (!len)
+		return 0;
+	if (len != sizeof(place))
+		return -ESTALE;
+	memcpy(&place, bytes, sizeof(place));
+	if (place.key != p->c->stream.region->key || place.ring != p->c->stream.ring)
+		return -ESTALE;
+	c = cursor_create(&p->c->stream, place.cut.from, CHUNK);
+	if (!c)
+		return -ENOMEM;
+	c->mark = place.cut.mark;
+	c->max_ts = place.cut.max_ts;
+	cursor_destroy(p->c);
+	p->c = c;
+	p->cut.stream = &c->stream;
+	p->cut.base = place.base;
+	p->cut.at = place.cut.at;
+	p->missed = 0;
+	p->begun = place.cut.begun;
+	p->ended = place.cut.ended;
+	p->looked = place.looked;
+	p->took = place.took;
+	p->starts = place.starts;
+	p->active = place.active;
+	p->begin = place.cut;
+	return place.len ? cut_again(p, &place) : 0;
 }

@@ -43,6 +43,16 @@ int packet_stream_open(struct session *s, const char *channel, const char *owner
  * the buffer. One caller at a time.
  */
 ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size);
+/*
+ * Copies the place after the last read, less its last `unread` bytes, for another daemon; returns
+ * its size. 0: `size` is too small.
+ */
+size_t packet_stream_place(const struct packet_stream *p, size_t unread, void *buf, size_t size);
+/*
+ * Moves an open without reads to a place of packet_stream_place. -ESTALE: the bytes that follow
+ * there are not held any more, or the place is of another ring. len 0: the reader got nothing.
+ */
+int packet_stream_resume(struct packet_stream *p, const void *place, size_t len);
 void packet_stream_close(struct packet_stream *p);
 
 /* ---- text and pipe ---- */

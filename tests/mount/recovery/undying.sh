@@ -25,6 +25,7 @@ a_while() {
 	sleep "0.$(od -An -N2 -t u2 /dev/urandom | awk '{ printf "%03d", $1 % 300 }')"
 }
 kill_daemon() {
+	mark
 	kill -9 "$daemon" || fail "the daemon has ended by itself"
 	wait "$daemon" 2>/dev/null
 }

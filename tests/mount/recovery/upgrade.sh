@@ -41,6 +41,7 @@ begin_load
 done=0
 while [ $done -lt "$upgrades" ]; do
 	if [ $((done % 2)) = 0 ]; then install "$other"; else install "$same"; fi
+	mark
 	kill -USR2 "$daemon" || fail "the daemon has ended"
 	if [ $((done % 2)) = 0 ]; then within 60 is_other; else within 60 is_same; fi ||
 		fail "no upgrade: $(cat "$MNT/error")"

@@ -38,6 +38,8 @@ struct keeper;                  /* the daemon's end of the connection */
  * connection is not its death: the keeper waits until the new program comes.
  */
 #define KEEPER_UPGRADE "mount.upgrade"
+/* Names of images of trace/ begin with this. They end with the mount. */
+#define KEEPER_IMAGE "mount.image."
 /* In the environment of a daemon that the keeper has started. */
 #define KEEPER_STARTED "TRAILFS_STARTED_BY_KEEPER"
 

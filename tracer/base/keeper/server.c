@@ -104,6 +104,21 @@ static int drop_item(struct state *s, const char *name)
 	return 0;
 }
 
+static void drop_images(struct state *s)
+{
+	for (size_t i = s->item_count; i-- > 0;)
+		if (!strncmp(s->items[i].name, KEEPER_IMAGE, strlen(KEEPER_IMAGE)))
+			drop_item(s, s->items[i].name);
+}
+
+/* Also of a mount that was not there. */
+static int drop_mount(struct state *s)
+{
+	mounted_served(&s->mounted);
+	drop_images(s);
+	return drop_item(s, KEEPER_MOUNT);
+}
+
 static void end_keeper(struct state *s)
 {
 	/* Remove only this keeper's socket: another keeper may have replaced it. */
@@ -146,9 +161,7 @@ static bool serve_packet(struct state *s, int sock)
 		}
 		break;
 	case KEEPER_DROP:
-		answer.arg = drop_item(s, p.name);
-		if (!strcmp(p.name, KEEPER_MOUNT))
-			mounted_served(&s->mounted);
+		answer.arg = strcmp(p.name, KEEPER_MOUNT) ? drop_item(s, p.name) : drop_mount(s);
 		break;
 	case KEEPER_GET:
 		if (p.msg.arg < 0 || (size_t)p.msg.arg >= s->item_count) {
@@ -219,9 +232,8 @@ static int item_fd(struct state *s, const char *name)
 /* A mount that was taken away, or that no daemon serves, is no item any more. */
 static void end_mount(struct state *s)
 {
-	mounted_served(&s->mounted);
 	drop_item(s, KEEPER_START);
-	drop_item(s, KEEPER_MOUNT);
+	drop_mount(s);
 }
 
 static void close_peer(struct state *s, int sock)

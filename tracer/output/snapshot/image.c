@@ -36,7 +36,7 @@ struct trace_image *image_new(struct session *s)
 	if (!image)
 		return NULL;
 	image->refs = 1;
-	image->fd = -1;
+	image->fd = image->held = -1;
 	image->s = session_ref(s);
 	lock_init(&image->sealed_lock, NULL, LOCK_SOURCE);
 	return image;
@@ -207,6 +207,8 @@ void image_put(struct trace_image *image)
 		munmap(image->map, image->map_size);
 	if (image->fd >= 0)
 		close(image->fd);
+	if (image->held >= 0)
+		close(image->held);
 	free(image->files);
 	free(image->contents);
 	free(image->sources);

@@ -33,6 +33,8 @@ struct image_source {
 	uint64_t lost_before;   /* events_discarded of the leading packet of a snapshot */
 	uint8_t *data;          /* the stream file and then the index, once copied */
 	bool copied;            /* atomic; from now on data does not change */
+	uint64_t note;          /* of a held image: where it says that the stream was copied */
+	bool was_copied;        /* by an earlier daemon: a reader may have got any part of it */
 };
 
 /* What a file of an image consists of. */
@@ -63,6 +65,8 @@ struct trace_image {
 	uint64_t max_ts;        /* no event is later */
 	uint64_t key;           /* of a snapshot; else 0 */
 	pthread_mutex_t sealed_lock;    /* held while a packet is decompressed */
+
+	int held;               /* for the next daemon (image_hold.c); -1: nothing */
 
 	/* Of a snapshot; else fd is -1. */
 	int fd;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/output/snapshot/image.h"
 #include "tracer/view/cursor.h"
@@ -150,26 +151,49 @@ static void copy_subbuf(struct packet *p, const struct stream *s, uint8_t *to)
 		memset(to, 0, p->len);
 }
 
+/* For the next daemon: a reader is about to get bytes of the stream. */
+static int note_copy(const struct trace_image *image, const struct image_source *src)
+{
+	uint64_t one = 1;
+
+	if (image->held < 0)
+		return 0;
+	return pwrite(image->held, &one, sizeof(one), (off_t)src->note) == sizeof(one) ? 0 : -EIO;
+}
+
+/* 0 or -errno. -ESTALE: a reader has got other bytes of an earlier daemon. */
+static int copy_packets(const struct trace_image *image, struct image_source *src)
+{
+	int err = note_copy(image, src);
+	uint64_t at = 0;
+
+	for (size_t i = src->first; i < src->count && !err; i++) {
+		if (src->packets[i].len)
+			copy_subbuf(&src->packets[i], &src->stream,
+				    src->data + at + MD_PACKET_HEADER);
+		if (src->was_copied && src->packets[i].gone)
+			err = -ESTALE;
+		at += packet_size(&src->packets[i]);
+	}
+	return err;
+}
+
 int source_copy(struct trace_image *image, struct image_source *src)
 {
 	int64_t bytes = (int64_t)(src->size + source_index_size(src));
-	uint64_t at = 0;
 	int err = session_frozen(image->s, bytes);
 
 	if (err)
 		return err;
 	src->data = malloc((size_t)bytes);
-	if (!src->data) {
+	err = src->data ? copy_packets(image, src) : -ENOMEM;
+	if (err) {
+		free(src->data);
+		src->data = NULL;
 		session_frozen(image->s, -bytes);
-		return -ENOMEM;
+		return err;
 	}
 	__atomic_fetch_add(&image->frozen, bytes, __ATOMIC_RELAXED);
-	for (size_t i = src->first; i < src->count; i++) {
-		if (src->packets[i].len)
-			copy_subbuf(&src->packets[i], &src->stream,
-				    src->data + at + MD_PACKET_HEADER);
-		at += packet_size(&src->packets[i]);
-	}
 	write_headers(src, src->data, src->data + src->size);
 	/* Release: a reader that sees the flag sees the data. */
 	__atomic_store_n(&src->copied, true, __ATOMIC_RELEASE);

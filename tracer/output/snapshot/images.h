@@ -40,6 +40,18 @@ ssize_t image_read(struct trace_image *image, size_t i, uint64_t offset, void *b
 struct trace_image *image_get(struct trace_image *image);
 void image_put(struct trace_image *image);
 /*
+ * Describes the image in a memfd, image_held(), from which another daemon makes the same image. Of
+ * trace/ without an output; else -ENOTSUP. Before any thread reads the image.
+ */
+int image_hold(struct trace_image *image);
+int image_held(const struct trace_image *image);        /* the image's own; -1: none */
+/*
+ * The image that an earlier daemon has described so. Owns fd if it returns 0. -ESTALE: a buffer is
+ * gone. A read answers -ESTALE if an earlier daemon has read the stream, and a part of it was
+ * overwritten since.
+ */
+int image_adopt(struct session *s, int fd, struct trace_image **out);
+/*
  * Writes the image's files below a directory in LTTng's layout, with the rights of the calling
  * thread. 0 or -errno.
  */

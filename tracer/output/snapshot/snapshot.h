@@ -11,6 +11,7 @@
  *	image_output.c      … of a session with an output: the files of the current chunk
  *	image_check.c       … checks packets of an earlier daemon's snapshot at the first read
  *	image_save.c        … writes its files into a directory
+ *	image_hold.c        … for the next daemon
  *	image_cut.c         … only its newest packets
  *	archives.c          archives/ of an output
  *	snapshot.c          the snapshots of a session: make, list, remove
@@ -19,7 +20,6 @@
  *	interval.c          … only the events of an interval
  *	event_time.c        … that counts from an event
  *	later.c             … taken after a time
- *	requests.c          … made once, also if a killed daemon had the verb
  *	request.c           the words of the verb `snapshot` and of the action
  *	snapshot_copies.c   … queues copies to the output or to targets
  *	copies_state.c      … as the session's file and its status show them
@@ -158,7 +158,7 @@ uint64_t snapshot_event(const struct md_occurrence *o);
 /* The time that the session has of the request's event; `at` if it has no such event. Unlocked. */
 uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r);
 
-/* ---- requests.c: the newest lines of `control` that made a snapshot ---- */
+/* ---- request.c: the newest lines of `control` that made a snapshot ---- */
 
 /* Caller holds tracer.lock. 0 is no number: it is in no list, and nothing is done with it. */
 bool snapshot_request_is_done(const struct session *s, uint64_t request);
