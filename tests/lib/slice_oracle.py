@@ -34,6 +34,7 @@ class Event:
         if self.request:
             self.side, self.begins = "rq", name == "block_rq_issue"
             self.pair = self.title = "block_rq"
+        self.function = name.startswith("lttng_ust_cyg_profile:") and "addr" in fields
         # What a begin and its end have in common besides the track
         self.key = (self.title, self.side in ("entry", "exit"),
                     (fields.get("dev"), fields.get("sector")) if self.request else
@@ -44,6 +45,7 @@ class Slice:
     def __init__(self, track, event, around):
         self.track, self.begin, self.event, self.around = track, event.time, event, around
         self.name, self.end, self.ended, self.dropped = event.pair, -1, False, False
+        self.forgotten = self.followed = False
         self.inside = []
 
     def outer(self):
@@ -57,10 +59,12 @@ class Slice:
 class Slices:
     """Takes events in order. `all` has the slices; `since`: the first event of a cut ring.
 
-    lost: (time, dev, sector) of requests that are dropped.
+    lost: (time, dev, sector) of requests that are dropped. forgotten: (time, track, key) of begins
+    whose end does not come, although another slice of their pair began meanwhile.
     """
 
-    def __init__(self, since=0, lost=()):
+    def __init__(self, since=0, lost=(), forgotten=()):
+        self.forgotten = forgotten
         self.open, self.current, self.lanes, self.all, self.since = {}, {}, [], [], since
         self.lost = lost
 
@@ -96,6 +100,10 @@ class Slices:
             s.end = time
         del stack[depth:]
 
+    def leave_forgotten(self, stack, time):
+        while stack and stack[-1].forgotten and stack[-1].followed:
+            self.leave(stack, len(stack) - 1, time)
+
     def take(self, e):
         """Returns the slice that begins, or ends, or None."""
         if e.name == "sched_switch":
@@ -104,6 +112,7 @@ class Slices:
             return None
         track = e.track = self.track(e)
         stack = self.open.setdefault(track, [])
+        self.leave_forgotten(stack, e.time)
         if e.leaves:
             calls = [i for i, s in enumerate(stack) if s.event.call]
             if calls:
@@ -114,7 +123,12 @@ class Slices:
         if e.begins:
             if e.request:
                 self.leave(stack, 0, e.time)
+            if not e.function:
+                for s in stack:
+                    s.followed = s.followed or s.event.key == e.key
+                self.leave_forgotten(stack, e.time)
             s = Slice(track, e, stack[-1] if stack else None)
+            s.forgotten = (e.time, track, e.key) in self.forgotten
             stack.append(s)
             self.all.append(s)
             return s
@@ -203,12 +217,24 @@ def lost_requests(lines, since, tracked=False):
     return {r for r in lost | set(begun.values()) if r and (tracked or r[0] < since)}
 
 
+def forgotten_begins(lines, since, lost):
+    """(time, track, key) of the begins that are forgotten: found by a first run."""
+    slices = Slices(since, lost)
+    for line in lines:
+        if "event" in line:
+            slices.take(read_event(line))
+    slices.finish()
+    return {(s.begin, s.track, s.event.key) for s in slices.all
+            if s.followed and not s.ended and not s.dropped}
+
+
 def read_slices(path, tracked=False):
     """The slices of a file of export/json that are shown, and the times of its first and last event."""
     with open(path, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     since = since_of(lines)
-    slices = Slices(since, lost_requests(lines, since, tracked))
+    lost = lost_requests(lines, since, tracked)
+    slices = Slices(since, lost, forgotten_begins(lines, since, lost))
     lines = [line for line in lines if "event" in line]
     for line in lines:
         slices.take(read_event(line))

@@ -2,7 +2,8 @@
 /* LINK: trail pthread */
 /*
  * slices COUNT: two threads, COUNT times each: slices in slices, instants and counters. Then an
- * end without a begin, slices that overlap, and a begin without an end.
+ * end without a begin, slices that overlap, and a begin without an end. With `forget` as second
+ * argument also begins that are forgotten, within slices and around them, and recursion.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -11,6 +12,30 @@
 #include <trail/trail.h>
 
 static long count;
+static int forgets;
+
+static void recur(int depth)
+{
+	TRAIL(work, recur_begin, depth);
+	if (depth)
+		recur(depth - 1);
+	TRAIL(work, recur_end, depth);
+}
+
+static void forget(void)
+{
+	for (int i = 0; i < 1500; i++) {
+		TRAIL(work, forgotten_begin, i);
+		TRAIL(work, inner_begin, i);
+		if (i % 3 == 0)
+			TRAIL(work, forgotten_begin, i);
+		TRAIL(work, inner_end, i);
+		if (i % 10 == 0)
+			TRAIL(work, forgotten_end, i);
+		if (i % 100 == 0)
+			recur(3);
+	}
+}
 
 static void *work(void *arg)
 {
@@ -34,6 +59,8 @@ static void *work(void *arg)
 		TRAIL(work, cache_counter, n, ratio, text);
 		TRAIL(work, end);
 	}
+	if (forgets)
+		forget();
 	TRAIL(work, other_end);
 	TRAIL(work, a_begin);
 	TRAIL(work, b_begin);
@@ -48,6 +75,7 @@ int main(int argc, char **argv)
 	pthread_t other;
 
 	count = argc > 1 ? atol(argv[1]) : 1;
+	forgets = argc > 2;
 	if (pthread_create(&other, NULL, work, (void *)1))
 		return 1;
 	work(NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * deep THREADS DEPTH: each thread, with a name of its own, begins DEPTH slices that do not end, and
- * on each a short one.
+ * deep THREADS DEPTH: each thread, with a name of its own, enters DEPTH functions that it does not
+ * leave, and has a short slice in each.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -20,7 +20,9 @@ static void *begin(void *number)
 	snprintf(name, sizeof(name), "deep%d", (int)(intptr_t)number);
 	prctl(PR_SET_NAME, name);
 	for (int i = 0; i < depth; i++) {
-		TRAIL(deep, lost_begin, i);
+		unsigned long addr = 0x1000ul + (unsigned long)i;
+
+		TRAIL(lttng_ust_cyg_profile, func_entry, addr);
 		TRAIL(deep, work_begin, i);
 		TRAIL(deep, work_end, i);
 	}

@@ -13,7 +13,7 @@ for of in "4 50 few" "60 300 many"; do
 	s=$S/$3
 	mkdir "$s" "$s/user/channels/c"
 	put 4M "$s/user/channels/c/subbuf_size"
-	put 'deep:*' "$s/user/channels/c/events"
+	printf '%s\n' 'deep:*' 'lttng_ust_cyg_profile:*' >"$s/user/channels/c/events" || fail "events"
 	printf '%s\n' vpid vtid procname >"$s/user/channels/c/contexts" || fail "contexts"
 	put start "$s/control"
 	"$deep" $1 $2 || fail "deep"

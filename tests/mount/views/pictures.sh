@@ -78,6 +78,23 @@ put start "$s/control"
 put stop "$s/control"
 end own
 
+# --- begins that a program forgets to end: nothing is nested in them for ever
+begin 'work:*'
+put start "$s/control"
+"$SLICES" 3 forget || fail "slices"
+put stop "$s/control"
+cat "$s/export/chrome.json" >"$work/forgotten.json"
+is "depth of slices" 4 "$(python3 - "$work/forgotten.json" <<'END'
+import collections, json, sys
+depth, most = collections.Counter(), 0
+for e in json.load(open(sys.argv[1], encoding="utf-8"))["traceEvents"]:
+    depth[e["pid"], e["tid"]] += {"B": 1, "E": -1}.get(e["ph"], 0)
+    most = max(most, depth[e["pid"], e["tid"]])
+print(most)
+END
+)"
+end forgotten
+
 # --- a ring that was cut: the ends of begins in another ring
 mkdir "$s" "$s/user/channels/small" || fail "mkdir"
 echo 4096 >"$s/user/channels/small/subbuf_size"
@@ -183,6 +200,10 @@ if [ -d "$MNT/available/kernel" ] && ! grep -q '^kernel none' "$MNT/version"; th
 		cat /proc/self/stat >/dev/null && sleep 0.01
 	done
 	put stop "$s/control"
+	cat "$s/export/report.html" >"$work/report.html"
+	sed -n '/"processes":\[/,/"processes_more"/p' "$work/report.html" | grep '^\[' >"$work/processes"
+	is "processes in the report" 1 "$(($(wc -l <"$work/processes") > 1))"
+	is "processes without events" "" "$(grep ',[0-9]*,0,[0-9]*,[0-9]*\]' "$work/processes")"
 	end switches
 fi
 

@@ -147,6 +147,79 @@ static void drops(void)
 	slices_deinit(&v);
 }
 
+/*
+ * A begin that a program forgets to end. A second run cuts it where the next one of its pair
+ * begins, or where what is in it ends; recursion has its ends in both runs.
+ */
+static void forgets(void)
+{
+	struct slices v;
+	struct slice_track *t = start(&v, 0);
+
+	for (int run = 0; run < 2; run++) {
+		if (run) {
+			slices_replay(&v);
+			memset(&cut, 0, sizeof(cut));
+			v.track_size = sizeof(struct slice_track);
+			v.unended = note;
+			v.arg = &cut;
+			t = slices_find(&v, 100);
+		}
+		take(&v, t, &begin_a, 10, SLICE_BEGIN, 0);      /* forgotten */
+		take(&v, t, &begin_a, 20, SLICE_BEGIN, 0);
+		CHECK(t->depth == (run ? 1 : 2));
+		take(&v, t, &end_a, 30, SLICE_END, 20);
+		take(&v, t, &begin_a, 40, SLICE_BEGIN, 0);      /* recursion */
+		take(&v, t, &begin_a, 50, SLICE_BEGIN, 0);
+		take(&v, t, &end_a, 60, SLICE_END, 50);
+		take(&v, t, &end_a, 70, SLICE_END, 40);
+		take(&v, t, &begin_a, 80, SLICE_BEGIN, 0);      /* forgotten, with b in it */
+		take(&v, t, &begin_b, 90, SLICE_BEGIN, 0);
+		take(&v, t, &begin_a, 100, SLICE_BEGIN, 0);
+		take(&v, t, &end_a, 110, SLICE_END, 100);
+		take(&v, t, &end_b, 120, SLICE_END, 90);
+		take(&v, t, &other, 130, SLICE_NONE, 0);
+		CHECK(t->depth == (run ? 0 : 2));
+		take(&v, t, &begin_a, 140, SLICE_BEGIN, 0);     /* the last one: open to the end */
+		slices_finish(&v, 150);
+		CHECK(v.dropped.overwritten == 0);
+	}
+	CHECK(cut.count == 3);
+	CHECK(cut.begin[0] == 10 && cut.time[0] == 20);
+	CHECK(cut.begin[1] == 80 && cut.time[1] == 130);
+	CHECK(cut.begin[2] == 140 && cut.time[2] == 150);
+	slices_deinit(&v);
+}
+
+/* More forgotten begins than a track has room for: the slices after them are still found. */
+static void forgets_many(void)
+{
+	struct slices v;
+	struct slice_track *t = start(&v, 0);
+
+	v.unended = NULL;
+	for (int run = 0; run < 2; run++) {
+		for (uint64_t i = 0; i < 3 * SLICE_DEPTH; i++) {
+			take(&v, t, &begin_a, 100 * i + 1, SLICE_BEGIN, 0);
+			take(&v, t, &begin_b, 100 * i + 2, SLICE_BEGIN, 0);
+			take(&v, t, &end_b, 100 * i + 3, SLICE_END, 100 * i + 2);
+			CHECK(!run || t->depth == 1);
+		}
+		CHECK(t->over == 0);
+		slices_finish(&v, UINT32_MAX);
+		if (run)
+			break;
+		slices_replay(&v);
+		memset(&cut, 0, sizeof(cut));
+		v.track_size = sizeof(struct slice_track);
+		v.unended = note;
+		v.arg = &cut;
+		t = slices_find(&v, 100);
+	}
+	CHECK(cut.count == 3 * SLICE_DEPTH);
+	slices_deinit(&v);
+}
+
 /* An event of the request of device 8 with this sector, on the track that it gets. */
 static enum slice_side request(struct slices *v, enum slice_side side, uint32_t sector,
 			       uint64_t time, struct slice_track **t)
@@ -251,6 +324,8 @@ int main(void)
 	CASE(cuts);
 	CASE(calls);
 	CASE(drops);
+	CASE(forgets);
+	CASE(forgets_many);
 	CASE(tracks_requests);
 	CASE(is_deep);
 	CASE(measures);

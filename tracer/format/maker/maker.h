@@ -71,6 +71,9 @@ void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, u
 uint64_t maker_since(struct maker *m);
 /* A stream of the session has events of this name, or may get some. */
 bool maker_declares(struct maker *m, const char *event);
+/* … of a class for which wanted(class of the stream, class, NULL) is true. */
+bool maker_has(struct maker *m, bool (*wanted)(const struct md_stream *s, const struct md_event *e,
+					       const char *none));
 /*
  * Calls add() for the classes that events up to m->limit have, in the order of their first events.
  * The row has no values, time, host and CPU.

@@ -269,14 +269,18 @@ static void put_processes(struct writer *w)
 	struct report_parties *all = &w->report.processes;
 	const char *comma = "";
 	uint32_t shown = 0, left = 0;
+	bool events = false;
 
 	if (all->count)
 		qsort(all->all, all->count, sizeof(*all->all), compare_parties);
+	for (uint32_t i = 0; i < all->count; i++)
+		events |= all->all[i].id < SLICE_CPUS && all->all[i].events;
 	md_buf_puts(w->out, ",\"processes\":[");
 	for (uint32_t i = 0; i < all->count; i++) {
 		const struct report_party *p = &all->all[i];
 
-		if (p->id >= SLICE_CPUS || !p->threads)
+		/* Where all events are switches, which are on CPUs, the threads have times. */
+		if (p->id >= SLICE_CPUS || !(events ? p->events : p->cpu))
 			continue;
 		if (shown == PARTIES) {
 			left++;

@@ -433,7 +433,8 @@ static void find_dropped(struct tracks *v)
 
 	v->slices.since = maker_since(v->m);
 	v->slices.tracked = tracked && maker_declares(v->m, "block_rq_issue");
-	if (!v->slices.since && !v->slices.tracked && !switches)
+	if (!v->slices.since && !v->slices.tracked && !switches &&
+	    !maker_has(v->m, slice_may_be_forgotten))
 		return;
 	v->m->runs = 2;
 	v->runs = switches ? cpu_runs_create(tracked) : NULL;

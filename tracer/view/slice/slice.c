@@ -68,23 +68,34 @@ void slice_class_init(struct slice_class *k, const struct md_stream *stream,
 		find_integer(stream, event, "addr", &k->address);
 }
 
-/* ---- dropped begins ---- */
+bool slice_may_be_forgotten(const struct md_stream *stream, const struct md_event *event,
+			    const char *unused)
+{
+	struct slice_class k;
+
+	(void)unused;
+	slice_class_init(&k, stream, event);
+	return k.side == SLICE_BEGIN && !k.is_call && !k.is_request && !k.address.type;
+}
+
+/* ---- dropped and forgotten begins ---- */
 
 static void note_lost(struct slices *v, const struct slice_track *t, const struct slice *s)
 {
 	bool overwritten = s->begin < v->since, tracked = s->is_request && v->tracked;
 
-	if ((!overwritten && !tracked) || v->replay)
+	if ((!overwritten && !tracked && !s->followed) || v->replay)
 		return;
 	if (overwritten)
 		v->dropped.overwritten++;
-	else
+	else if (tracked)
 		v->dropped.tracked++;
 	if (v->lost_count == SLICE_LOST || !array_double(v->lost, v->lost_count))
 		return;
 	/* In the second run, dropped requests leave their tracks to others. */
 	v->lost[v->lost_count++] = (struct lost_begin){
-		s->begin, s->pair, s->is_request ? SLICE_DISKS : t->tid };
+		s->begin, s->pair, s->is_request ? SLICE_DISKS : t->tid,
+		!overwritten && !tracked };
 }
 
 static int compare_lost(const void *a, const void *b)
@@ -94,41 +105,24 @@ static int compare_lost(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-/* Whether a run before has found that the slice has no end. Begins come in the order of time. */
-static bool is_lost(struct slices *v, int32_t tid, uint64_t pair, uint64_t time)
+/*
+ * What a run before has found of a slice without an end; NULL: nothing, or it has one. Begins come
+ * in the order of time.
+ */
+static const struct lost_begin *find_lost(struct slices *v, int32_t tid, uint64_t pair,
+					  uint64_t time)
 {
 	if (!v->replay)
-		return false;
+		return NULL;
 	while (v->lost_at < v->lost_count && v->lost[v->lost_at].time < time)
 		v->lost_at++;
 	for (uint32_t i = v->lost_at; i < v->lost_count && v->lost[i].time == time; i++)
 		if (v->lost[i].tid == tid && v->lost[i].pair == pair)
-			return true;
-	return false;
+			return &v->lost[i];
+	return NULL;
 }
 
 /* ---- open slices ---- */
-
-static bool push(struct slices *v, struct slice_track *t, const struct slice_class *k,
-		 uint64_t pair, uint64_t time)
-{
-	struct slice *s;
-
-	if (t->depth == t->room) {
-		uint32_t room = t->room ? 2 * t->room : 8;
-
-		if (room > SLICE_DEPTH || !array_room(t->open, room)) {
-			t->over++;
-			return false;
-		}
-		t->room = room;
-	}
-	s = &t->open[t->depth++];
-	*s = (struct slice){ .pair = pair, .begin = time, .is_call = k->is_call,
-			     .is_request = k->is_request,
-			     .dropped = is_lost(v, t->tid, pair, time) };
-	return !s->dropped;
-}
 
 /* Takes slices away that have no end, down to a depth. */
 static void leave_open(struct slices *v, struct slice_track *t, uint32_t depth, uint64_t time)
@@ -141,6 +135,77 @@ static void leave_open(struct slices *v, struct slice_track *t, uint32_t depth, 
 			v->unended(v->arg, t, time);
 		t->depth--;
 	}
+}
+
+/* The innermost slices that were forgotten, and that others of their pairs have followed. */
+static void leave_forgotten(struct slices *v, struct slice_track *t, uint64_t time)
+{
+	while (t->depth && t->open[t->depth - 1].forgotten && t->open[t->depth - 1].followed)
+		leave_open(v, t, t->depth - 1, time);
+}
+
+/* Another slice of the pair begins. Those before the last one are marked already. */
+static void follow(struct slices *v, struct slice_track *t, uint64_t pair, uint64_t time)
+{
+	uint32_t i = t->depth;
+
+	while (i && t->open[i - 1].pair != pair)
+		i--;
+	if (i)
+		t->open[i - 1].followed = true;
+	leave_forgotten(v, t, time);
+}
+
+/*
+ * Takes away the oldest slice that another one of its pair has followed. Pictures, which are told
+ * of the innermost slice alone, do not: they know what was forgotten, and have room.
+ */
+static bool leave_oldest(struct slices *v, struct slice_track *t)
+{
+	uint32_t i = 0;
+
+	while (i < t->depth && !t->open[i].followed)
+		i++;
+	if (i == t->depth || v->unended)
+		return false;
+	note_lost(v, t, &t->open[i]);
+	memmove(&t->open[i], &t->open[i + 1], (t->depth - i - 1) * sizeof(*t->open));
+	t->depth--;
+	return true;
+}
+
+static bool have_room(struct slices *v, struct slice_track *t)
+{
+	uint32_t room = t->room ? 2 * t->room : 8;
+
+	if (t->depth < t->room)
+		return true;
+	if (room > SLICE_DEPTH)
+		return leave_oldest(v, t);
+	if (!array_room(t->open, room))
+		return false;
+	t->room = room;
+	return true;
+}
+
+static bool push(struct slices *v, struct slice_track *t, const struct slice_class *k,
+		 uint64_t pair, uint64_t time)
+{
+	const struct lost_begin *lost;
+	struct slice *s;
+
+	if (!k->address.type)
+		follow(v, t, pair, time);
+	if (!have_room(v, t)) {
+		t->over++;
+		return false;
+	}
+	lost = find_lost(v, t->tid, pair, time);
+	s = &t->open[t->depth++];
+	*s = (struct slice){ .pair = pair, .begin = time, .is_call = k->is_call,
+			     .is_request = k->is_request, .dropped = lost && !lost->forgotten,
+			     .forgotten = lost && lost->forgotten };
+	return !s->dropped;
 }
 
 /* Leaves a system call that is open, although its exit is not among the events. */
@@ -188,12 +253,13 @@ static uint64_t pair_of(const struct slice_class *k, const struct md_occurrence 
 bool slices_lost_request(struct slices *v, const struct slice_class *k,
 			 const struct md_occurrence *o, uint64_t time)
 {
-	return v->replay && is_lost(v, SLICE_DISKS, pair_of(k, o), time);
+	return find_lost(v, SLICE_DISKS, pair_of(k, o), time);
 }
 
 enum slice_side slices_take(struct slices *v, struct slice_track *t, const struct slice_class *k,
 			    const struct md_occurrence *o, uint64_t time)
 {
+	leave_forgotten(v, t, time);
 	if (k->leaves_calls)
 		leave_call(v, t, time);
 	/* While a call waits, its CPU runs other threads. A request without a track is no slice. */

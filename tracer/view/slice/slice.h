@@ -22,13 +22,18 @@
  *  - A request is known by its device and sector; the next one for these leaves it without an end.
  *    Its end is recorded by whichever thread the disk interrupts: where inclusion sets leave
  *    threads out, a request without an end is dropped.
- *  - What is open after the last event has no end.
+ *  - What is open after the last event has no end. If another slice of its pair began on its track
+ *    meanwhile, it was forgotten, as by an error path of a program: it is shown up to that begin,
+ *    or, if a slice with an end is in it then, up to the end of that one. Nothing is nested in
+ *    it after that. A second run knows which these are, so that recursion stays what it is;
+ *    functions are not forgotten.
  *  - Where rings are cut, because newer events took the place of older ones, a begin without an end
  *    that is older than the first event of a cut ring is dropped: its end was in that ring.
  *  - A dropped begin is an instant; one of a request is on the track of its thread.
  *
- * Memory is bounded: SLICE_THREADS threads, SLICE_DEPTH open slices on each track, SLICE_LOST
- * dropped begins, SLICE_REQUESTS requests: the oldest one of the device leaves its track to a new
+ * Memory is bounded: SLICE_THREADS threads; SLICE_DEPTH open slices on each track: then the oldest
+ * that another one of its pair follows has no end, else the new one is none; SLICE_LOST dropped or
+ * forgotten begins; SLICE_REQUESTS requests: the oldest one of the device leaves its track to a new
  * one. No lock: all of it belongs to its caller.
  */
 #ifndef TRACER_VIEW_SLICE_SLICE_H
@@ -40,7 +45,7 @@
 #define SLICE_THREADS 65536u    /* further threads are on the tracks of CPUs */
 #define SLICE_REQUESTS 256u     /* block requests at a time that have tracks */
 #define SLICE_DEPTH 1024u       /* slices that are open at a time on one track */
-#define SLICE_LOST (1u << 20)   /* dropped begins that are known to a second run */
+#define SLICE_LOST (1u << 20)   /* begins without an end that are known to a second run */
 
 /* Tracks that are no threads: above each thread id of Linux. */
 #define SLICE_CPUS (1 << 22)
@@ -74,6 +79,8 @@ struct slice {                  /* that is open */
 	uint64_t inner;         /* of the caller */
 	bool is_call, is_request;
 	bool dropped;           /* its begin was an instant: its end is lost */
+	bool forgotten;         /* known from a run before: its end does not come */
+	bool followed;          /* another slice of its pair began on the track */
 };
 
 struct slice_track {
@@ -87,6 +94,7 @@ struct slice_track {
 struct lost_begin {
 	uint64_t time, pair;
 	int32_t tid;
+	bool forgotten;         /* else dropped */
 };
 
 struct slices {
@@ -113,7 +121,7 @@ struct slices {
 		uint64_t overwritten;   /* ends that a ring may have lost */
 		uint64_t tracked;       /* ends that threads may have had that are left out */
 	} dropped;
-	struct lost_begin *lost;        /* the first SLICE_LOST of them; owned */
+	struct lost_begin *lost;        /* the first SLICE_LOST of all without an end; owned */
 	uint32_t lost_count, lost_at;
 	bool replay;            /* `lost` is from a run before; lost_at: the next one */
 	bool failed;            /* no memory */
@@ -121,6 +129,10 @@ struct slices {
 
 void slice_class_init(struct slice_class *k, const struct md_stream *stream,
 		      const struct md_event *event);
+
+/* Whether the class begins slices whose end a program may forget; a maker's question (maker.h). */
+bool slice_may_be_forgotten(const struct md_stream *stream, const struct md_event *event,
+			    const char *unused);
 
 /* The thread of an event on this CPU; 0: not known. *pid: its process; -1: not known. */
 int32_t slices_thread(struct slices *v, const struct slice_class *k, const struct md_occurrence *o,
