@@ -11,6 +11,7 @@
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/reply.h"
 #include "fs/fuse/waiter.h"
+#include "fs/tree/errors.h"
 #include "fs/tree/tracedir.h"
 
 #define LASTS 2000              /* ms: for so long stat(2) shows the size that a file had at open */
@@ -409,6 +410,8 @@ static void read_moment(struct file *f, struct fuse_req *req, uint64_t offset, s
 	char *buf = malloc(size ? size : 1);
 	ssize_t n = buf ? slot_read(f->node->slot, f->node->index, offset, buf, size) : -ENOMEM;
 
+	if (n < 0)
+		errors_refused(f->node, &f->who, (int)n);
 	if (n < 0)
 		reply_error(req, (int)-n);
 	else

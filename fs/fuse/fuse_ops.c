@@ -12,6 +12,7 @@
 #include "fs/fuse/file.h"
 #include "fs/fuse/fuse.h"
 #include "fs/fuse/reply.h"
+#include "fs/tree/errors.h"
 #include "fs/tree/tree.h"
 
 /*
@@ -308,6 +309,7 @@ static struct node *open_node(fuse_req_t req, fuse_ino_t ino, struct fuse_file_i
 		return NULL;
 	rc = file_open(n, &who, fi->flags, channel_unique(), &f);
 	if (rc) {
+		errors_refused(n, &who, rc);
 		fuse_reply_err(req, -rc);
 		return NULL;
 	}

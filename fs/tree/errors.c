@@ -206,6 +206,33 @@ void errors_result(const struct node *n, const char *what, const struct who *who
 	pthread_mutex_unlock(&errors.lock);
 }
 
+bool errors_refused(const struct node *n, const struct who *who, int rc)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	switch (rc) {
+	case -EDQUOT:
+		if (n->session)
+			session_no_room(n->session, &err);
+		break;
+	case -EOVERFLOW:
+		tr_fail(&err, rc, "this form has no numbers for so many kinds of events, or CPUs: "
+			"record fewer, or read trace/");
+		break;
+	case -EFBIG:
+		tr_fail(&err, rc, "this form has no room for so much: hold fewer events, or read "
+			"trace/");
+		break;
+	case -ENOMEM:
+	case -EIO:
+		break;
+	default:
+		return false;
+	}
+	errors_result(n, n->name, who, 0, rc, &err);
+	return true;
+}
+
 int errors_show(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	struct place place;

@@ -21,6 +21,12 @@
 void errors_result(const struct node *n, const char *what, const struct who *who, uint64_t since,
 		   int rc, const struct tr_err *err);
 /*
+ * Takes down why n cannot be opened, listed or read: rc is -errno. False: of what is gone or
+ * private, and of reads that are to be tried again, nothing is. Success takes nothing away: people
+ * read `error` itself.
+ */
+bool errors_refused(const struct node *n, const struct who *who, int rc);
+/*
  * The contents of the error file n, as who may see them: in a session or trigger all, in the root
  * one's own and root's everything.
  */

@@ -46,9 +46,11 @@ int tree_list(const struct node *dir, const struct who *who, struct listing *out
 		listing_add(out, r->name, r, 0);
 	if (dir->row->list)
 		dir->row->list(dir, who, out);
-	if (out->names.failed || out->entries.failed) {
+	if (out->names.failed || out->entries.failed || out->err) {
+		int rc = out->err ? out->err : -ENOMEM;
+
 		listing_deinit(out);
-		return -ENOMEM;
+		return rc;
 	}
 	return 0;
 }

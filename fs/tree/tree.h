@@ -168,6 +168,7 @@ struct listing {
 	const struct node *dir;
 	struct md_buf names;    /* ended by NUL each */
 	struct md_buf entries;  /* struct entry each */
+	int err;                /* -errno: they cannot be listed */
 };
 
 void listing_add(struct listing *l, const char *name, const struct tree_row *row, uint64_t salt);

@@ -173,6 +173,40 @@ int quota_frozen(struct session *s, int64_t bytes)
 	return ret;
 }
 
+/* What a limit leaves; UINT64_MAX: there is no limit. */
+static uint64_t room_of(uint64_t limit, int64_t used)
+{
+	return !limit ? UINT64_MAX : used < 0 ? limit
+	       : (uint64_t)used < limit ? limit - (uint64_t)used : 0;
+}
+
+int session_no_room(struct session *s, struct tr_err *err)
+{
+	static const char advice[] = "close files of export/ and trace/, remove snapshots, or "
+				     "hold fewer events";
+	struct tracer *t = s->tracer;
+	struct user_limit l;
+	const struct share *u;
+	uint64_t all, own;
+	uid_t payer;
+
+	pthread_mutex_lock(&t->shares_lock);
+	payer = s->payer;
+	l = limit_of(t, payer);
+	u = *place_of(t, payer);
+	all = room_of(t->config.max_frozen, t->frozen);
+	own = room_of(l.max_frozen, u ? u->frozen : 0);
+	pthread_mutex_unlock(&t->shares_lock);
+	if (own < all)
+		return tr_fail(err, -EDQUOT,
+			       "this needs more than the %" PRIu64 " bytes that views may still "
+			       "hold for user %u, whose limit of frozen bytes is %" PRIu64 ": %s",
+			       own, payer, l.max_frozen, advice);
+	return tr_fail(err, -EDQUOT,
+		       "this needs more than the %" PRIu64 " bytes that views may still hold; "
+		       "max_frozen is %" PRIu64 ": %s", all, t->config.max_frozen, advice);
+}
+
 uint64_t quota_frozen_now(struct tracer *t)
 {
 	int64_t n;

@@ -62,6 +62,12 @@ int session_show(struct session *s, const char *setting, bool saved, struct md_b
 int session_store(struct session *s, const char *setting, const char *text, bool replace,
 		  struct tr_err *err);
 
+/*
+ * A view of the session had no room: fills err with the limit, and what is left of it now. Returns
+ * -EDQUOT. Any thread, without locks.
+ */
+int session_no_room(struct session *s, struct tr_err *err);
+
 /* `status`, or with json `status.json`. */
 void session_status(struct session *s, bool json, struct md_buf *out);
 
