@@ -85,6 +85,36 @@ void md_name_event(const char *name, struct md_buf *out)
 	}
 }
 
+/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 */
+static bool turns_text(const char *p, size_t n)
+{
+	const unsigned char *c = (const unsigned char *)p;
+
+	return (n == 2 && c[0] == 0xd8 && c[1] == 0x9c) ||
+	       (n == 3 && c[0] == 0xe2 &&
+		((c[1] == 0x80 && (c[2] == 0x8e || c[2] == 0x8f ||
+				   (c[2] >= 0xaa && c[2] <= 0xae))) ||
+		 (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)));
+}
+
+void md_name_shown(const char *name, struct md_buf *out)
+{
+	size_t at = out->len, to = at, n;
+
+	md_name_event(name, out);
+	for (; !out->failed && at < out->len; at += n) {
+		/* What md_name_event has put is valid. */
+		n = md_utf8_char((const unsigned char *)out->data + at, out->len - at);
+		if (turns_text(out->data + at, n)) {
+			out->data[to++] = '_';
+			continue;
+		}
+		memmove(out->data + to, out->data + at, n);
+		to += n;
+	}
+	out->len = out->failed ? out->len : to;
+}
+
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

@@ -24,6 +24,12 @@ void md_name_plain(const char *name, struct md_buf *out);
 
 /* Appends an event name in one line, with '_' for control bytes and invalid UTF-8. */
 void md_name_event(const char *name, struct md_buf *out);
+/*
+ * The same for people who read it on a terminal: with '_' also for the controls of the direction of
+ * text, which would move what is beside the name. Metadata and text have these as they are, as
+ * babeltrace2 prints them.
+ */
+void md_name_shown(const char *name, struct md_buf *out);
 
 /*
  * Returns 0; -EINVAL if two members of one structure get the same name, hidden lengths of sequences

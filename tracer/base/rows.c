@@ -137,7 +137,7 @@ void cell_name(struct rows *r, const char *name, const char *text)
 	} else if (r->json) {
 		put_quoted(text, r->out);
 	} else {
-		md_name_event(text, &clean);
+		md_name_shown(text, &clean);
 		word_print(md_buf_str(&clean), r->out);
 		r->out->failed |= clean.failed;
 	}

@@ -108,7 +108,7 @@ void map_put_text(struct md_buf *out, const struct map_value *v, bool json)
 	}
 	copy = strndup(v->text, v->len);
 	if (copy)
-		md_name_event(copy, &clean);
+		md_name_shown(copy, &clean);
 	out->failed |= !copy || clean.failed;
 	word_print(md_buf_str(&clean), out);
 	free(copy);
