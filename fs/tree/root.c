@@ -67,8 +67,7 @@ static int show_metrics(const struct node *n, const struct who *who, struct md_b
 {
 	struct owner viewer = process_owner(who);
 
-	(void)n;
-	return tracer_metrics(fs.tracer, &viewer, out);
+	return tracer_metrics(fs.tracer, &viewer, n->row->arg == FORM_PLAIN, out);
 }
 
 /* Calls fn for each line that is not empty, until one fails. */
@@ -277,6 +276,8 @@ static const struct tree_row root_rows[] = {
 	{ .name = "version", .mode = S_IFREG | 0444, .show = show_version },
 	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = status_change },
 	{ .name = "metrics", .mode = S_IFREG | 0444, .show = show_metrics, .sized = true },
+	{ .name = "metrics.prom", .mode = S_IFREG | 0444, .show = show_metrics, .arg = FORM_PLAIN,
+	  .sized = true },
 	{ .name = "status.json", .mode = S_IFREG | 0444, .show = show_status, .arg = FORM_JSON,
 	  .sized = true },
 	ERROR_ROW,

@@ -14,6 +14,7 @@ void readme_print(struct md_buf *out);
 void schema_print(struct md_buf *out);
 
 #define FORM_JSON 1             /* argument of a row: the file is for programs */
+#define FORM_PLAIN 1            /* … it has the older format of metrics */
 
 /* Beside files that can be written: what went wrong with them. */
 #define ERROR_ROW { .name = "error", .mode = S_IFREG | 0444, .show = errors_show }

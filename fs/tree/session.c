@@ -71,7 +71,7 @@ static int show_top(const struct node *n, const struct who *who, struct md_buf *
 static int show_metrics(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return session_metrics(n->session, out);
+	return session_metrics(n->session, n->row->arg == FORM_PLAIN, out);
 }
 
 static int show_rules(const struct node *n, const struct who *who, struct md_buf *out)
@@ -367,6 +367,8 @@ static const struct tree_row session_rows[] = {
 	  .sized = true },
 	{ .name = "rules.json", .mode = S_IFREG | 0444, .show = show_all_rules, .sized = true },
 	{ .name = "metrics", .mode = S_IFREG | 0444, .show = show_metrics, .sized = true },
+	{ .name = "metrics.prom", .mode = S_IFREG | 0444, .show = show_metrics, .arg = FORM_PLAIN,
+	  .sized = true },
 	{ .name = "top", .mode = S_IFREG | 0444, .show = show_top },
 	{ .name = "wait", .mode = S_IFREG | 0444, .view = &wait_view },
 	ERROR_ROW,

@@ -10,7 +10,7 @@ names() {
 	ls -A "$1" | tr '\n' ' '
 }
 
-is "top" "README apps available error log metrics schema.json sessions status status.json triggers version " "$(names "$MNT")"
+is "top" "README apps available error log metrics metrics.prom schema.json sessions status status.json triggers version " "$(names "$MNT")"
 # The kernel domain is where a backend is
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
@@ -53,7 +53,7 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 
 # A session
 mkdir "$S/web" || fail "mkdir"
-is "the session" "archives checksum clock compress config control counts counts.json ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics output pipe pipe.json pipe.otlp pipe.symbols python rotate_period rotate_size rules.json snapshot_max_size snapshot_outputs snapshots stats stats.json status status.json text text.symbols top trace user wait " "$(names "$S/web")"
+is "the session" "archives checksum clock compress config control counts counts.json ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics metrics.prom output pipe pipe.json pipe.otlp pipe.symbols python rotate_period rotate_size rules.json snapshot_max_size snapshot_outputs snapshots stats stats.json status status.json text text.symbols top trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
@@ -118,8 +118,8 @@ cmp "$work/walk1" "$work/walk2" ||
 	{ diff "$work/walk1" "$work/walk2"; fail "readdir and lookup differ"; }
 is "inode numbers are unique" "" "$(cut -d ' ' -f 1 "$work/walk1" | sort | uniq -d)"
 # (the digits of CPU time in status may grow)
-ls -liR --time-style=+ "$MNT" | grep -Ev " (status|status.json|metrics)$" >"$work/ls1"
-ls -liR --time-style=+ "$MNT" | grep -Ev " (status|status.json|metrics)$" >"$work/ls2"
+ls -liR --time-style=+ "$MNT" | grep -Ev " (status|status.json|metrics|metrics.prom)$" >"$work/ls1"
+ls -liR --time-style=+ "$MNT" | grep -Ev " (status|status.json|metrics|metrics.prom)$" >"$work/ls2"
 cmp "$work/ls1" "$work/ls2" || fail "two ls -liR differ"
 is "ls -a has dots" ". .. " "$(ls -a "$S/web/trace" | tr '\n' ' ')"
 is "number of .." "$(stat -c %i "$S")" "$(stat -c %i "$S/web/..")"

@@ -61,6 +61,8 @@ put start "$s/control"
 "$SELLER" 3000 2 </dev/null >/dev/null || fail "seller"
 put stop "$s/control"
 cat "$s/metrics" >"$work/metrics" || fail "cannot read metrics"
+cat "$s/metrics.prom" >"$work/plain" && cat "$MNT/metrics.prom" >"$work/plain_top" ||
+	fail "cannot read metrics.prom"
 cat "$s/counts" >"$work/counts"
 maps=
 for m in sales parts pairs names; do
@@ -141,8 +143,21 @@ families = list(parser.text_string_to_metric_families(open(sys.argv[1]).read()))
 sys.exit(0 if len(families) > 10 else 'only %d families' % len(families))
 EOF
 [ $? = 0 ] || fail "prometheus_client refuses metrics"
+# The older format has the same samples but `_created`, and type and help for each.
+is "the samples of metrics.prom" "$(grep -v '^#' "$work/metrics" | grep -v '^[a-z_]*_created[ {]')" \
+	"$(grep -v '^#' "$work/plain")"
+is "names without a type in metrics.prom" "" "$(awk '
+	/^# TYPE / { type[$3] = $4; next }
+	/^# HELP / { help[$3] = 1; next }
+	{ name = $1; sub(/{.*/, "", name); of = name; sub(/_(bucket|sum|count)$/, "", of)
+	  if (!(name in type) && type[of] != "histogram") print name
+	  if (!(name in help) && !(of in help)) print name, "help" }' "$work/plain")"
 if command -v promtool >/dev/null; then
-	# It reads the older format, in which the names of counters are not those of their families.
+	for f in "$work/plain" "$work/plain_top"; do
+		promtool check metrics <"$f" >"$work/promtool" 2>&1 || fail "promtool: $(cat "$work/promtool")"
+		is "promtool" "" "$(cat "$work/promtool")"
+	done
+	# It reads the samples of OpenMetrics, but not which type and help belong to a counter.
 	promtool check metrics <"$work/metrics" >"$work/promtool" 2>&1
 	is "promtool" "" "$(grep -v '_\(total\|created\) no help text$' "$work/promtool")"
 else
@@ -158,7 +173,7 @@ free_port() {
 }
 if [ -n "$exporter" ]; then
 	mkdir "$work/textfile"
-	cp "$work/metrics" "$work/textfile/trailfs.tmp" &&
+	cp "$work/plain" "$work/textfile/trailfs.tmp" &&
 		mv "$work/textfile/trailfs.tmp" "$work/textfile/trailfs.prom" || fail "cannot copy"
 	port=$(free_port)
 	"$exporter" --collector.disable-defaults --collector.textfile \
@@ -180,7 +195,9 @@ EOF
 	is "the node exporter reads the file" "node_textfile_scrape_error 0" \
 		"$(grep '^node_textfile_scrape_error' "$work/exported")"
 	# It sorts labels, and writes numbers in its own way.
-	python3 - "$work/metrics" "$work/exported" <<'EOF' >"$work/compared" 2>&1 ||
+	is "the node exporter has the type of a counter" counter \
+		"$(sed -n 's/^# TYPE trailfs_events_recorded_total //p' "$work/exported")"
+	python3 - "$work/plain" "$work/exported" <<'EOF' >"$work/compared" 2>&1 ||
 import re, sys
 
 def samples(path):

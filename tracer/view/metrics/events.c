@@ -89,9 +89,9 @@ static int add_session(struct session *s, struct metrics *m)
 	return ret ? ret : maps_metrics(s, m);
 }
 
-int session_metrics(struct session *s, struct md_buf *out)
+int session_metrics(struct session *s, bool plain, struct md_buf *out)
 {
-	struct metrics m = { 0 };
+	struct metrics m = { .plain = plain };
 	int ret = add_session(s, &m), end = metrics_finish(&m, out);
 
 	return ret ? ret : end;
@@ -138,9 +138,9 @@ static void add_daemon(struct tracer *t, uint64_t sessions, uint64_t active, str
 	metric_count(m, METRIC_FROZEN, NULL, quota_frozen_now(t));
 }
 
-int tracer_metrics(struct tracer *t, const struct owner *viewer, struct md_buf *out)
+int tracer_metrics(struct tracer *t, const struct owner *viewer, bool plain, struct md_buf *out)
 {
-	struct metrics m = { 0 };
+	struct metrics m = { .plain = plain };
 	uint64_t sessions = 0, active = 0;
 	size_t count;
 	struct session **all = sessions_take(t, &count);

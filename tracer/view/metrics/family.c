@@ -191,6 +191,8 @@ void metric_bucket(struct metrics *m, enum metric of, const struct md_buf *label
 void metric_time(struct metrics *m, enum metric of, const char *suffix,
 		 const struct md_buf *labels, uint64_t ns)
 {
+	if (m->plain && !strcmp(suffix, "_created"))
+		return;
 	put_name(m, of, suffix, labels);
 	md_buf_printf(&m->samples[of], "%" PRIu64 ".%09u\n", ns / 1000000000,
 		      (unsigned int)(ns % 1000000000));
@@ -201,17 +203,19 @@ int metrics_finish(struct metrics *m, struct md_buf *out)
 	for (size_t i = 0; i < METRICS; i++) {
 		struct md_buf *samples = &m->samples[i];
 		const char *name = families[i].name;
+		const char *total = m->plain && is_counter((enum metric)i) ? "_total" : "";
 
 		out->failed |= samples->failed;
 		if (samples->len) {
-			md_buf_printf(out, "# TYPE %s %s\n", name, families[i].type);
-			if (families[i].unit)
+			md_buf_printf(out, "# TYPE %s%s %s\n", name, total, families[i].type);
+			if (families[i].unit && !m->plain)
 				md_buf_printf(out, "# UNIT %s %s\n", name, families[i].unit);
-			md_buf_printf(out, "# HELP %s %s\n", name, families[i].help);
+			md_buf_printf(out, "# HELP %s%s %s\n", name, total, families[i].help);
 			md_buf_put(out, samples->data, samples->len);
 		}
 		md_buf_deinit(samples);
 	}
-	md_buf_puts(out, "# EOF\n");
+	if (!m->plain)
+		md_buf_puts(out, "# EOF\n");
 	return out->failed ? -ENOMEM : 0;
 }

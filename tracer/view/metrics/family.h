@@ -3,6 +3,7 @@
 #ifndef TRACER_VIEW_METRICS_FAMILY_H
 #define TRACER_VIEW_METRICS_FAMILY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ enum metric {
 
 /* The samples of one family follow each other, so each has a buffer until all are known. */
 struct metrics {
+	bool plain;             /* the older format: see metrics.h */
 	struct md_buf samples[METRICS];
 };
 
@@ -61,7 +63,10 @@ void metric_bucket(struct metrics *m, enum metric of, const struct md_buf *label
 /* The sample of a number of whole units, with a suffix. */
 void metric_part(struct metrics *m, enum metric of, const char *suffix,
 		 const struct md_buf *labels, uint64_t n);
-/* Of a time in ns; since the epoch, if the suffix is "_created": since when the metric counts. */
+/*
+ * Of a time in ns; since the epoch, if the suffix is "_created": since when the metric counts. The
+ * older format has no such samples.
+ */
 void metric_time(struct metrics *m, enum metric of, const char *suffix,
 		 const struct md_buf *labels, uint64_t ns);
 
