@@ -324,12 +324,55 @@ def filters(b):
                 "[5, 6].includes(value(i, 'n'))" if text[0] == "!" else "value(i, 'n') === 16"))
         same("filter " + text, n, shown(b))
         same("marked " + text, False, b.run("$('f').classList.contains('bad')"))
-    for text in ("n <", "(n < 5", "n < 5 thread = 1", "< 5", "n < 5 &&", '"'):
+    for text in ("n <", "(n < 5", "n < 5 thread = 1", "< 5", "n < 5 &&", '"', "duration > 1xs",
+                 "n = 3com", "n < .5", "ratoi < 5", "!nothing", "n < 5 || 1xs"):
         b.run("$('f').value = %r; refresh()" % text)
         same("a mistake: " + text, [True, "true", True, 0], b.run(
             "[$('f').classList.contains('bad'), $('f').getAttribute('aria-invalid'),"
             " $('tip').textContent.startsWith('Filter: '), shown.length]"))
+    for text, words in (("duration > 1xs", "xs is none of ns, us, "), ("ratoi < 5", "no event has a field ratoi"),
+                        ("ratio2 < 5", "did you mean ratio?"), ("n = 3com", "write text in quotes")):
+        b.run("$('f').value = %r; refresh()" % text)
+        if words not in b.run("$('tip').textContent"):
+            sys.exit("filter %s: %s" % (text, b.run("$('tip').textContent")))
+    for text in ('text = "3com"', "text ~ 3com", "text = 1.2.3.4", "text = 8:0"):
+        b.run("$('f').value = %r; refresh()" % text)
+        same("marked " + text, False, b.run("$('f').classList.contains('bad')"))
     b.run("$('f').value = ''; refresh()")
+    same("no mistake any more", False, b.run("$('tip').classList.contains('bad')"))
+
+
+def steps_of_search(b):
+    """Enter goes to the first hit of what is visible, or of the selection; then to the next one."""
+    view = "show(data.time[rows[%d]] - 0.5, data.time[rows[%d]] + 0.5)"
+    b.run("$('q').value = 'load_entry'; select(null); refresh(); " + view % (50, 90))
+    want = 50
+    for more in range(3):
+        b.run("$('q').focus()")
+        b.key("Enter")
+        same("hit %d after the begin of the view" % more, want + more, b.run("now"))
+    b.run("refresh(); " + view % (50, 90))
+    want = 90
+    b.run("$('c').focus()")
+    b.key("N")
+    same("the last hit of the view", want, b.run("now"))
+    b.run("select([data.time[rows[20]], data.time[rows[30]]]); show(0, data.last)")
+    b.run("$('c').focus()")
+    b.key("n")
+    same("the first hit of the selection", [0, 20], b.run("[now, rows.indexOf(shown[now])]"))
+    b.run("$('q').value = ''; select(null); refresh(); show(0, data.last)")
+
+
+def keys(b):
+    """A question mark shows all keys; they do nothing to the page while they are shown."""
+    b.run("$('c').focus()")
+    before = span(b)
+    b.key("?")
+    same("the list of keys", True, b.run("$('keys').open"))
+    b.key("+")
+    same("the page below the list", before, span(b))
+    b.key("Escape")
+    same("the list after Escape", False, b.run("$('keys').open"))
 
 
 def groups(b):
@@ -387,6 +430,28 @@ CONTRAST = """(() => {
 })()"""
 
 
+# Texts in the column of names, beside the axis, that are too long for it.
+BESIDE = """(() => {
+  const g = $('c').getContext('2d'), bad = [];
+  g.fillText = (text, x, y) => {
+    if (x < LEFT && y < TOP && x + g.measureText(text).width > LEFT - 2) bad.push([text, LEFT]);
+  };
+  draw();
+  delete g.fillText;
+  return bad;
+})()"""
+
+
+def hint(b, url):
+    """The line of hints is not cut, wherever the page is opened."""
+    for width in 1280, 1024, 701, 390, 320:
+        b.shape(width, 800, False)
+        b.open(url)
+        same("the hint at %d" % width, [True, True], b.run(
+            "(t => [t.scrollWidth <= t.clientWidth, t.innerText.length > 20])($('tip'))"))
+    b.shape(1280, 720, False)
+
+
 def looks(b):
     """Light and dark, narrow and wide: the canvas fills its place, and nothing is outside."""
     for width, height, dark in ((1280, 720, False), (1280, 720, True), (3840, 2160, False), (390, 800, True)):
@@ -402,6 +467,7 @@ def looks(b):
         same("outside of the page", [0, 0], b.run(
             "[document.documentElement.scrollWidth - innerWidth,"
             " document.documentElement.scrollHeight - innerHeight]"))
+        same("words beside the axis that leave their column, at %d" % width, [], b.run(BESIDE))
     b.shape(1280, 720, False)
     b.wait("size", "$('c').width === innerWidth")
 
@@ -516,10 +582,13 @@ def use(b, url, counts):
     chosen(b)
     steps(b)
     filters(b)
+    steps_of_search(b)
+    keys(b)
     groups(b)
     looks(b)
     shades(b)
     same("errors of the page", [], b.errors())
+    hint(b, url)
     flame(b, url.replace("timeline.html", "flame.svg"))
     print("%.2f" % seconds)
 
