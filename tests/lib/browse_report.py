@@ -142,8 +142,13 @@ def follow_live(b, url):
                " document.body?.dataset.ready === '1' &&"
                " String(data.start + BigInt(data.last)) !== '%s'" % before)
         quiet(b, url)
-    b.key("p")
-    same("held", "true", b.run("$('hold').getAttribute('aria-pressed')"))
+    for _ in range(20):         # (The key may come while the page loads itself again.)
+        b.wait(url + " is loaded", "document.body?.dataset.ready === '1'")
+        b.key("p")
+        if b.run("document.body?.dataset.ready === '1' && document.getElementById('hold')"
+                 ".getAttribute('aria-pressed')") == "true":
+            return
+    sys.exit("the page is not held")
 
 
 with_browser(lambda b: look(b, *sys.argv[1:]))

@@ -20,7 +20,7 @@ static const char *const texts[] = {
 
 static void *work(void *arg)
 {
-	char *many = malloc(64001);
+	char *many = malloc(65537);
 
 	(void)arg;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
@@ -34,8 +34,8 @@ static void *work(void *arg)
 	}
 	prctl(PR_SET_NAME, "worker-3");
 	if (many) {
-		memset(many, '<', 64000);
-		many[64000] = '\0';
+		memset(many, '<', 65536);
+		many[65536] = '\0';
 		TRAIL(hostile, many, many);
 	}
 	free(many);
