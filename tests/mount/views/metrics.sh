@@ -86,6 +86,23 @@ is "no sum with negative numbers" "" \
 
 # --- the mount has the same, and no other user's session
 cat "$MNT/metrics" >"$work/top"
+# Each metric that the dashboard asks for exists.
+python3 - "$top/docs/examples/grafana-trailfs.json" "$work/top" <<'EOF' || fail "the dashboard"
+import json, re, sys
+with open(sys.argv[2], encoding='utf-8') as f:
+    names = {re.match(r'[a-z_]+', line)[0] for line in f if not line.startswith('#')}
+with open(sys.argv[1], encoding='utf-8') as f:
+    dashboard = json.load(f)
+
+def texts(o):
+    for v in o.values() if isinstance(o, dict) else o if isinstance(o, list) else ():
+        yield from [v] if isinstance(v, str) else texts(v)
+
+asked = {name for text in texts(dashboard) for name in re.findall(r'trailfs_[a-z_]+', text)}
+if len(asked) < 8 or asked - names:
+    sys.exit('%d metrics, these are none: %s' % (len(asked), ' '.join(asked - names)))
+EOF
+checks=$((checks + 1))
 judge "$work/top" shop "$work/counts" $maps
 is "one session" 1 "$(sample trailfs_sessions)"
 if setpriv --reuid 65534 --clear-groups true 2>/dev/null; then

@@ -4,6 +4,7 @@
 #define TRACER_PICTURE_PERFETTO_VALUE_H
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,8 +64,14 @@ static inline void put_value(struct md_buf *out, const struct md_value *value)
 	size_t begin = out->len, at;
 	enum md_shown shown;
 	uint64_t n = 0;
-	bool integer = md_value_integer(value, &n);
+	bool integer = md_value_integer(value, &n), real;
+	double d;
 
+	real = md_value_float(value, &d);
+	if (real && !isfinite(d)) {
+		put_double(out, NOTE_DOUBLE, d);
+		return;
+	}
 	at = begin_message(out, NOTE_STRING, TEXT_LENGTH);
 	shown = integer && !md_type_is_enum(value->type) ? MD_SHOWN_NUMBER
 							 : md_value_show(value, out);
@@ -78,6 +85,11 @@ static inline void put_value(struct md_buf *out, const struct md_value *value)
 		out->len = begin;
 		/* The largest integers have no sign. */
 		put_number(out, !value->type->is_signed && n > INT64_MAX ? NOTE_UINT : NOTE_INT, n);
+	} else if (real) {
+		/* A float of 32 bits by its digits: 0.1, not 0.10000000149011612. */
+		d = strtod(md_buf_str(out) + at, NULL);
+		out->len = begin;
+		put_double(out, NOTE_DOUBLE, d);
 	} else {
 		put_shown(out, begin, at, NOTE_INT, NOTE_DOUBLE);
 	}
