@@ -8,7 +8,6 @@
 #include "fs/base/base.h"
 #include "fs/base/process.h"
 #include "fs/base/words.h"
-#include "fs/tree/errors.h"
 #include "fs/tree/kept_image.h"
 #include "fs/tree/rows.h"
 #include "fs/tree/tracedir.h"
@@ -403,10 +402,8 @@ int tracedir_find(const struct node *dir, const char *name, const struct who *wh
 	struct slot *slot;
 	int rc = look_up_slot(dir, who, &slot);
 
-	if (rc) {
-		errors_refused(dir, who, rc);
+	if (rc)
 		return rc;
-	}
 	path_of(dir, &prefix);
 	image = image_of(slot);
 	rc = image ? -ENOENT : -ESTALE;
@@ -437,13 +434,9 @@ void tracedir_list(const struct node *dir, const struct who *who, struct listing
 	const struct image_file *files;
 	struct trace_image *image;
 	struct slot *slot;
-	int rc;
 
-	rc = look_up_slot(dir, who, &slot);
-	if (rc) {
-		out->err = errors_refused(dir, who, rc) ? rc : 0;
+	if ((out->err = look_up_slot(dir, who, &slot)))
 		return;
-	}
 	path_of(dir, &prefix);
 	image = image_of(slot);
 	/* Sorted by path: files of one directory stand together. */

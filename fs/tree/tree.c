@@ -29,16 +29,23 @@ static const struct tree_row *fixed_row(const struct tree_row *rows, const char 
 
 int tree_find(const struct node *dir, const char *name, const struct who *who, struct found *found)
 {
+	int rc;
+
 	*found = (struct found){ .row = fixed_row(dir->row->rows, name) };
 	if (tree_gone(dir))
 		return -ENOENT;
 	if (found->row)
 		return 0;
-	return dir->row->find ? dir->row->find(dir, name, who, found) : -ENOENT;
+	rc = dir->row->find ? dir->row->find(dir, name, who, found) : -ENOENT;
+	if (rc)
+		errors_refused(dir, who, rc);
+	return rc;
 }
 
 int tree_list(const struct node *dir, const struct who *who, struct listing *out)
 {
+	int rc = 0;
+
 	*out = (struct listing){ .dir = dir };
 	if (tree_gone(dir))
 		return 0;
@@ -46,13 +53,13 @@ int tree_list(const struct node *dir, const struct who *who, struct listing *out
 		listing_add(out, r->name, r, 0);
 	if (dir->row->list)
 		dir->row->list(dir, who, out);
-	if (out->names.failed || out->entries.failed || out->err) {
-		int rc = out->err ? out->err : -ENOMEM;
-
+	if (out->names.failed || out->entries.failed)
+		rc = -ENOMEM;
+	else if (out->err && errors_refused(dir, who, out->err))
+		rc = out->err;
+	if (rc)
 		listing_deinit(out);
-		return rc;
-	}
-	return 0;
+	return rc;
 }
 
 static void stamp(struct stat *st, int64_t ns)
