@@ -38,6 +38,7 @@ struct action {
 	bool removes;                   /* in a write: the action with this text is to go */
 	uint64_t base;                  /* hits of the trigger when the action was written */
 	uint64_t executed, failed;
+	uint64_t waiting;               /* ACTION_INCREMENT: hits of the one item in the runner */
 	char error[256];                /* sentence of the last failure; "": none */
 };
 

@@ -6,6 +6,22 @@
 
 #define MANY_MAX 16u            /* executions of one action for hits that came at once */
 
+/*
+ * The hits of an action `increment` that wait are one item of the runner, so there are never too
+ * many of them.
+ */
+static void add_to_key(struct trigger *trigger, size_t i, uint64_t count, struct hit_time time)
+{
+	struct action *a = &trigger->actions[i];
+
+	if (a->waiting || runner_add_one(trigger, trigger->hits, i, time)) {
+		a->waiting += count;
+		return;
+	}
+	a->failed += count;
+	snprintf(a->error, sizeof(a->error), "no memory for the hits that wait");
+}
+
 static void execute_due(struct trigger *trigger, uint64_t hit, struct hit_time time,
 			const struct values *v)
 {
@@ -17,6 +33,10 @@ static void execute_due(struct trigger *trigger, uint64_t hit, struct hit_time t
 		if (a->kind == ACTION_NOTIFY) {
 			notices_send(trigger, time.wall, v);
 			a->executed++;
+			continue;
+		}
+		if (a->kind == ACTION_INCREMENT) {
+			add_to_key(trigger, i, 1, time);
 			continue;
 		}
 		/* The runner continues with this action and those after it. */
@@ -70,6 +90,10 @@ static void execute_many(struct trigger *trigger, size_t i, uint64_t count, stru
 			notices_lose(trigger, count);
 		}
 		a->executed += count;
+		return;
+	}
+	if (a->kind == ACTION_INCREMENT) {
+		add_to_key(trigger, i, count, time);
 		return;
 	}
 	while (added < count && added < MANY_MAX && runner_add_one(trigger, trigger->hits, i, time))

@@ -91,7 +91,7 @@ static int run_verb(struct session *s, const struct action *a, struct hit_time h
 	case ACTION_SNAPSHOT:
 		return snapshot_named(s, a, hit, err);
 	case ACTION_INCREMENT:
-		return map_increment(s, a->domain, a->map, a->key, err);
+		return map_increment(s, a->domain, a->map, a->key, a->waiting, err);
 	default:
 		return 0;
 	}
@@ -141,18 +141,18 @@ static struct session *halt(struct trigger *trigger, const char *name)
 	return NULL;
 }
 
-/* Locked. */
-static void count_result(struct trigger *trigger, const struct item *it, size_t i, int ret,
-			 const struct tr_err *err)
+/* Locked. The result of the action for so many hits. */
+static void count_result(struct trigger *trigger, const struct item *it, size_t i, uint64_t hits,
+			 int ret, const struct tr_err *err)
 {
 	struct action *a = &trigger->actions[i];
 
 	if (trigger->actions_version != it->actions_version || i >= trigger->action_count)
 		return;
 	if (!ret) {
-		a->executed++;
+		a->executed += hits;
 	} else {
-		a->failed++;
+		a->failed += hits;
 		snprintf(a->error, sizeof(a->error), "%s",
 			 err->sentence[0] ? err->sentence : strerror(-ret));
 	}
@@ -166,8 +166,12 @@ static void run_action(struct trigger *trigger, const struct item *it, size_t i)
 	struct triggers *all = trigger->tracer->triggers;
 	struct tr_err err = TR_ERR_INIT;
 	struct action copy = trigger->actions[i];
+	uint64_t hits = it->one && copy.waiting ? copy.waiting : 1;
 	int ret;
 
+	if (it->one)
+		trigger->actions[i].waiting = 0;
+	copy.waiting = hits;
 	copy.text = NULL;
 	ret = snapshot_request_copy(&trigger->actions[i].snapshot, &copy.snapshot);
 	pthread_mutex_unlock(&all->lock);
@@ -177,7 +181,7 @@ static void run_action(struct trigger *trigger, const struct item *it, size_t i)
 		ret = execute(trigger, &copy, it->time, &err);
 	action_deinit(&copy);
 	pthread_mutex_lock(&all->lock);
-	count_result(trigger, it, i, ret, &err);
+	count_result(trigger, it, i, hits, ret, &err);
 }
 
 /* Locked; releases the lock. Also for a trigger that is gone: the session is halted. */
@@ -190,7 +194,7 @@ static void end_stop(struct trigger *trigger, const struct item *it)
 	pthread_mutex_unlock(&all->lock);
 	ret = session_halted(it->halted, &err);
 	pthread_mutex_lock(&all->lock);
-	count_result(trigger, it, it->first, ret, &err);
+	count_result(trigger, it, it->first, 1, ret, &err);
 }
 
 static void run_item(const struct item *it)
@@ -313,7 +317,8 @@ static bool add(struct trigger *trigger, uint64_t hit, size_t first, struct hit_
 		const struct values *v)
 {
 	struct triggers *all = trigger->tracer->triggers;
-	bool refused = all->closing || trigger->queued >= QUEUED_MAX;
+	bool one_of_all = trigger->actions[first].kind == ACTION_INCREMENT && !v;
+	bool refused = all->closing || (trigger->queued >= QUEUED_MAX && !one_of_all);
 	struct runner *r = refused ? NULL : find_runner(all, trigger->uid);
 	struct item *it = r ? calloc(1, sizeof(*it)) : NULL;
 

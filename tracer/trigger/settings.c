@@ -199,7 +199,13 @@ static int set_actions(struct trigger *trigger, struct action *list, size_t list
 	while (kept < count && remaining[kept] == &trigger->actions[kept])
 		kept++;
 	/* Actions that wait know theirs by its index. */
-	trigger->actions_version += kept < trigger->action_count;
+	if (kept < trigger->action_count) {
+		trigger->actions_version++;
+		for (size_t i = 0; i < count; i++) {
+			new[i].failed += new[i].waiting;
+			new[i].waiting = 0;
+		}
+	}
 	free_others(trigger->actions, trigger->action_count, remaining, count);
 	free_others(list, list_count, remaining, count);
 	trigger->actions = new;

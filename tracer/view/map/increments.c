@@ -17,10 +17,9 @@ static struct map_state *find_increments(struct map *m, const struct map_rule **
 }
 
 int map_increment(struct session *s, enum domain domain, const char *name, const char *key,
-		  struct tr_err *err)
+		  uint64_t n, struct tr_err *err)
 {
 	const struct map_value value = { .kind = MAP_TEXT, .text = key, .len = strlen(key) };
-	const struct map_numbers numbers = { .real = 0 };
 	struct map *m = map_get(s, domain, name);
 	const struct map_rule *r;
 	struct map_state *st;
@@ -38,12 +37,12 @@ int map_increment(struct session *s, enum domain domain, const char *name, const
 	if (st) {
 		map_hold_session(m, s);
 		map_check_clear(m);
-		st->events++;
+		st->events += n;
 		row = map_get_row(m, r, st, &k);
 		if (row)
-			map_row_add(row, r, &numbers);
+			row->count += n;        /* the rule has no other operator */
 		else
-			st->left_out++;
+			st->left_out += n;
 	}
 	pthread_mutex_unlock(&m->lock);
 	map_put(m);

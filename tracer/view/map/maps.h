@@ -29,10 +29,10 @@ int map_store_setting(struct session *s, enum domain domain, const char *name, e
 		      const char *text, struct tr_err *err);
 int map_clear(struct session *s, enum domain domain, const char *name);        /* -ENOENT */
 /*
- * Adds 1 to a key of the rule `increments`; MAP_TEXT_MAX bytes of it count. -ENOENT, with a
+ * Adds n to a key of the rule `increments`; MAP_TEXT_MAX bytes of it count. -ENOENT, with a
  * sentence: there is no such map, or it has no such rule.
  */
 int map_increment(struct session *s, enum domain domain, const char *name, const char *key,
-		  struct tr_err *err);
+		  uint64_t n, struct tr_err *err);
 
 #endif
