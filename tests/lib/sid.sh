@@ -5,6 +5,7 @@
 # the kernels of guests are, and made for SOAK=1 or SID=1 only.
 #
 #   need_sid           skips the test if there is none, and none can be made
+#   sid_install NAME PACKAGE…  installs these packages in it, once; skips the test if it cannot
 #   sid SCRIPT [ARG…]  runs a shell script of $work in it; there, $work is /mnt, $BUILD is /srv, and
 #                      the sources are /media. /run, /dev and $HOME are its own
 #
@@ -42,7 +43,8 @@ shift 4
 # Copies of other tests' mounts would keep their daemons alive.
 awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r m; do umount -l "$m"; done
 mount -t tmpfs -o mode=755 dev "$root/dev"
-for n in null zero full random urandom tty; do
+for n in null zero full random urandom tty fuse; do
+	[ -e /dev/$n ] || continue
 	: >"$root/dev/$n"
 	mount --bind /dev/$n "$root/dev/$n"
 done
@@ -63,4 +65,23 @@ sid() {
 	script=$1
 	shift
 	unshare -m sh "$work/sid.enter" "$sid_root" "$work" "$BUILD" "$top" "/mnt/$script" "$@"
+}
+
+sid_install() {
+	mark=$sid_root/made.$1
+	shift
+	[ -e "$mark" ] && return
+	exec 8>"$sid_root.lock"
+	flock 8
+	if [ ! -e "$mark" ]; then
+		cat >"$work/sid.install" <<-'END'
+			apt-get -qq -o Acquire::Check-Valid-Until=false update &&
+				DEBIAN_FRONTEND=noninteractive apt-get -qq -y \
+				-o APT::Sandbox::User=root --no-install-recommends install "$@"
+		END
+		sid sid.install "$@" >"$work/sid.log" 2>&1 8>&- ||
+			skip "the root with Debian sid lacks $*: $(tail -n 1 "$work/sid.log")"
+		: >"$mark"
+	fi
+	exec 8>&-
 }

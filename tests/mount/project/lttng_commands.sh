@@ -8,6 +8,8 @@ table=$top/docs/lttng-commands.md
 ticker=$BUILD/tests/lib/ticker
 mount_tree -o tz=UTC
 
+. "$top/tests/lib/lttng_checks.sh"
+
 fresh() {
 	cd /
 	for d in "$S"/*; do [ ! -d "$d" ] || rmdir "$d" || fail "rmdir $d"; done
@@ -298,91 +300,12 @@ check_snapshot() {
 	within 20 there || fail "no copy in the output: $(cat status)"
 }
 
-check_save() {
-	echo 'tick:* if n > 1' >user/events
-	echo vpid >user/contexts
-	for s in "$S"/*; do cat "$s/config" >"$work/${s##*/}.ini" || fail save; done
-	mkdir "$S/new-name" && cat "$work/s.ini" >"$S/new-name/config" || fail load
-	cmp "$work/s.ini" "$S/new-name/config" || fail "another session was loaded"
-	cd / && rmdir "$S/s" && mkdir "$S/s" && cat "$work/s.ini" >"$S/s/config" ||
-		fail "load --force"
-	is "rules" 'tick:* if n > 1' "$(cat "$S/s/user/events")"
-}
-
-check_trace_format() {
-	echo 2 >ctf_version || fail "ctf_version: $(cat error)"
-	check_no_output
-	has "$(head -c 300 "$(find trace -name metadata)")" '"type":"preamble"'
-	has "$(cat config)" '^ctf_version = 2$'
-}
-
-check_glob() {
-	mkdir "$S/web1" "$S/web2"
-	for s in "$S"/*; do echo 'tick:*' >"$s/user/events"; done
-	for s in "$S"/web*; do echo start >"$s/control"; done
-	is "started" 2 "$(cat "$S"/*/status | grep -c '^state active')"
-	for s in "$S"/web*; do echo stop >"$s/control"; done
-	is "stopped" 3 "$(cat "$S"/*/status | grep -c '^state inactive')"
-	rmdir "$S"/web* || fail "destroy --glob"
-	is "left" s "$(ls "$S")"
-}
-
-check_map() {
-	mkdir user/maps/m user/maps/p
-	echo 'tick:* by $event topk(3)' >user/maps/m/rules
-	echo 'tick:* by $provider' >>user/maps/m/rules
-	echo 'tick:* by $ctx.vpid, $ctx.vuid, $ctx.cpu_id' >user/maps/p/rules
-	echo 100 >user/maps/p/max_keys
-	echo start >control
-	tick 10
-	tick 20
-	is "by name and by provider" "30 tick:tock 30 tick" \
-		"$(awk '/^#/ { getline; print $1, $2 }' user/maps/m/values | tr '\n' ' ' | sed 's/ $//')"
-	is "of two programs" 30 "$(awk '/^#/ { on = 1; next } on { n += $1; id[$2] = 1 }
-		END { for (i in id) k++; print k == 2 ? n : "programs: " k }' user/maps/p/values)"
-	has "$(cat user/maps/m/values.json)" '"key":{"$provider":"tick"},"events":30'
-	has "$(cat user/maps/m/values.sql)" "tick:tock"
-}
-
 check_clear() {
 	check_no_output
 	for s in "$S"/*; do echo clear >"$s/control"; done
 	is "cleared" "" "$(cat text)"
 	tick 3
 	is "continues" 3 "$(recorded tick:tock)"
-}
-
-metadata_offset() {
-	sed -n 's/^[[:space:]]*offset = \([0-9]*\);/\1/p' "$(find trace -name metadata)"
-}
-
-# The system's clock is an hour ahead of what it was when the session began: so it looks to a daemon
-# that finds the session with an offset of an hour ago. (A new measurement may well come out the
-# same to the nanosecond.)
-check_regenerate() {
-	check_no_output
-	cd /
-	kill -9 $(daemon_pids)
-	within 10 daemon_ended
-	kept=$work/state/sessions/s/session
-	offset=$(sed -n 's/^clock_offset //p' "$kept")
-	past=$((offset - 3600000000000))
-	sed -i "s/^clock_offset .*/clock_offset $past/" "$kept"
-	mount_tree -o tz=UTC
-	cd "$S/s" || fail "the session is gone"
-	is "as kept" "$past" "$(metadata_offset)"
-	echo 'regenerate metadata' >control || fail "regenerate metadata"
-	moved=$(($(metadata_offset) - offset))
-	# (The clock may be set, or slewed, while this runs; not by a minute.)
-	[ "${moved#-}" -lt 60000000000 ] ||
-		fail "the offset was not measured again: $moved ns from the first"
-	if command -v babeltrace2 >/dev/null; then
-		TZ=UTC babeltrace2 trace | cmp - text || fail "text and trace have other times"
-	fi
-	echo 'regenerate statedump' >control || fail "regenerate statedump"
-	echo stop >control
-	is "needs an active session" EBUSY "$(tool open control w write 'regenerate statedump\n')"
-	echo 'regenerate metadata' >control || fail "regenerate metadata of an inactive session"
 }
 
 check_list() {
@@ -476,7 +399,8 @@ for name in $(rows | cut -f 2 | sort -u); do
 		;;
 	esac
 done
-for name in $(sed -n 's/^check_\([a-z_]*\)() {$/\1/p' "$here/lttng_commands.sh"); do
+for name in $(sed -n 's/^check_\([a-z_]*\)() {$/\1/p' "$here/lttng_commands.sh" \
+	"$top/tests/lib/lttng_checks.sh"); do
 	rows | grep -q "	$name\$" || fail "no row of the table names the check '$name'"
 done
 cd /

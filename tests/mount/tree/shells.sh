@@ -36,6 +36,8 @@ commands() {
 			s/\(S\)\/\([a-z]\)/\$\1\/\2/g
 			s/ C\// \$C\//; s/ T\// \$T\//
 			s/buffer \\\$S\/user\/C/buffer s\/user\/c/
+			s/consumed S /consumed s /; s/rotation S /rotation s /
+			s/snapshot S NAME output/snapshot s final output/
 			s/'!NAME'/'!tick:rule'/; s/NAME\\\\nNAME/tick:one\\\\ntick:two/
 			s/!RULE\\\\n~RULE/!tick:rule\\\\n~tick:rule/
 			s/RULE capture EXPR, …/tick:tock capture i/
