@@ -236,6 +236,11 @@ ssize_t channel_read(int fd, void *buf, size_t size, void *unused)
 	return n;
 }
 
+void channel_note(const void *message, size_t size)
+{
+	begin(-1, message, size);
+}
+
 /* ---- replies ---- */
 
 static size_t total(const struct iovec *iov, int count)

@@ -19,6 +19,12 @@ struct iovec;
 ssize_t channel_read(int fd, void *buf, size_t size, void *unused);
 ssize_t channel_writev(int fd, struct iovec *iov, int count, void *unused);
 
+/*
+ * Where libfuse does not pass messages here: the calling thread has read this one. Nothing can be
+ * handed over then.
+ */
+void channel_note(const void *message, size_t size);
+
 /* The calling thread is number `index` of those that serve, from 0 on. Before its first message. */
 void channel_thread(unsigned index);
 /* The request that the calling thread has read last. */

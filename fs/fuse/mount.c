@@ -61,20 +61,8 @@ struct mount {
 	char *path;
 	char device[24];        /* of the file system, as the mount table has it; "": not known */
 	bool taken;             /* an earlier daemon has mounted */
+	bool apart;             /* libfuse reads and writes by itself; channel.h sees requests */
 };
-
-static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
-{
-	char line[512];
-	int n = vsnprintf(line, sizeof(line), fmt, ap);
-
-	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == '\n')
-		line[--n] = 0;
-	say(level <= FUSE_LOG_ERR      ? SAY_ERROR
-	    : level <= FUSE_LOG_NOTICE ? SAY_WARNING
-				       : SAY_DEBUG,
-	    "%s", line);
-}
 
 static const struct fuse_custom_io channel = { .read = channel_read, .writev = channel_writev };
 
@@ -84,7 +72,7 @@ static struct fuse_session *new_session(const char *options, bool allow_other)
 	struct fuse_session *session = NULL;
 	char *opts = NULL;
 
-	fuse_set_log_func(log_libfuse);
+	log_use();
 	if (asprintf(&opts, "subtype=trailfs,default_permissions%s%s%s",
 		     allow_other ? ",allow_other" : "", *options ? "," : "", options) < 0)
 		return NULL;
@@ -180,7 +168,11 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
 	rc = handover_begin(path);
 	if (rc < 0)
 		say(SAY_DEBUG, "nothing can be handed over: %s", strerror(-rc));
-	if (!fuse_session_custom_io(session, &channel, fuse_session_fd(session)))
+	rc = fuse_session_custom_io(session, &channel, fuse_session_fd(session));
+	/* A libfuse that was built without it: all else is as ever. */
+	if (rc == -EOPNOTSUPP)
+		handover_end();
+	if (!rc || rc == -EOPNOTSUPP)
 		m = new_mount(session, path, top.device);
 	if (!m) {
 		fuse_session_unmount(session);
@@ -188,7 +180,13 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
 		handover_end();
 		return NULL;
 	}
-	keep(m, options);
+	m->apart = rc != 0;
+	if (m->apart)
+		say(SAY_WARNING,
+		    "the mount will end with this daemon: libfuse %s was built without custom io",
+		    fuse_pkgversion());
+	else
+		keep(m, options);
 	return m;
 }
 
@@ -379,6 +377,8 @@ static void *work(void *worker)
 		if (n <= 0)
 			break;
 		leave_queue(m);
+		if (m->apart)
+			channel_note(buf.mem, (size_t)n);
 		fuse_session_process_buf(m->session, &buf);
 		if (n > KEEP) {
 			free(buf.mem);

@@ -3,8 +3,10 @@
 #define FUSE_USE_VERSION 314
 #endif
 #include <fuse_lowlevel.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "fs/base/base.h"
 #include "fs/fuse/reply.h"
 
 static struct fuse_session *notified;
@@ -69,4 +71,22 @@ void notify_size(uint64_t id)
 
 	byte.buf[0].mem = "";
 	fuse_lowlevel_notify_store(notified, id, (off_t)1 << 40, &byte, 0);
+}
+
+static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+	char line[512];
+	int n = vsnprintf(line, sizeof(line), fmt, ap);
+
+	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == '\n')
+		line[--n] = 0;
+	say(level <= FUSE_LOG_ERR      ? SAY_ERROR
+	    : level <= FUSE_LOG_NOTICE ? SAY_WARNING
+				       : SAY_DEBUG,
+	    "%s", line);
+}
+
+void log_use(void)
+{
+	fuse_set_log_func(log_libfuse);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the daemon uses of libfuse besides the operations (fuse_ops.c) and the mount (mount.c): late
- * replies, and notes to the kernel.
+ * replies, messages, and notes to the kernel.
  */
 #ifndef FS_FUSE_REPLY_H
 #define FS_FUSE_REPLY_H
@@ -33,6 +33,9 @@ bool reply_interrupted(struct fuse_req *req);
 /* Wakes the pollers, and frees the handle. NULL is allowed. */
 void poll_wake(struct fuse_pollhandle *ph);
 void poll_free(struct fuse_pollhandle *ph);     /* NULL is allowed */
+
+/* libfuse's messages are the daemon's from now on. Call it before there is a session. */
+void log_use(void);
 
 /* The session that the notes below go to. Call it before the first request. */
 void notify_use(struct fuse_session *session);
