@@ -319,8 +319,8 @@ DROP_IN_OBJ := $(call objects,$(wildcard ustlib/drop-in/*.c))
 # What it shares with libtrail-dl.so
 DROP_IN_SHARED = $(addprefix $B/ustlib/preload/,dump.o loaded.o elf.o)
 DROP_IN = liblttng-ust.so.1
-DROP_IN_NAMES = liblttng-ust-tracepoint.so.1 liblttng-ust-common.so.1
-DROP_IN_HELPERS = $(foreach h,$(LTTNG_HELPERS),liblttng-ust-$(subst =,.so.1=,$(h)))
+DROP_IN_NAMES = liblttng-ust-tracepoint.so.1 liblttng-ust-common.so.1 liblttng-ust.so.0 liblttng-ust-tracepoint.so.0
+DROP_IN_HELPERS = $(foreach v,0 1,$(foreach h,$(LTTNG_HELPERS),liblttng-ust-$(subst =,.so.$(v)=,$(h))))
 # $(1): where libtrail is, seen from the directory $(2)
 drop_in_links = for n in $(DROP_IN_NAMES); do ln -sf $(DROP_IN) $(2)/$$n || exit 1; done; \
 	for h in $(DROP_IN_HELPERS); do ln -sf $(1)/$${h\#*=} $(2)/$${h%%=*} || exit 1; done; \

@@ -47,6 +47,10 @@ NOTHING(lttng_ust_tp_init)
 NOTHING(lttng_ust_tp_exit)
 NOTHING(lttng_ust_tp_probe_prune_release_queue)
 NOTHING(lttng_ust_libc_wrapper_malloc_ctor)
+NOTHING(__tracepoint_probe_prune_release_queue)
+NOTHING(tracepoint_probe_update_all)
+NOTHING(init_tracepoint)
+NOTHING(exit_tracepoint)
 NOTHING(lttng_ust_lock_fd_tracker)
 NOTHING(lttng_ust_unlock_fd_tracker)
 NOTHING(lttng_ust_urcu_before_fork)
@@ -60,6 +64,9 @@ NOTHING(lttng_ust_urcu_after_fork_child)
 FORK(lttng_ust_before_fork)
 FORK(lttng_ust_after_fork_parent)
 FORK(lttng_ust_after_fork_child)
+FORK(ust_before_fork)
+FORK(ust_after_fork_parent)
+FORK(ust_after_fork_child)
 
 #define IDENTITY(name) \
 	TRAIL_EXPORT void name(void); \
@@ -75,6 +82,17 @@ IDENTITY(lttng_ust_after_setresgid)
 IDENTITY(lttng_ust_after_setns)
 IDENTITY(lttng_ust_after_unshare)
 IDENTITY(lttng_ust_context_procname_reset)
+IDENTITY(ust_after_setuid)
+IDENTITY(ust_after_setgid)
+IDENTITY(ust_after_seteuid)
+IDENTITY(ust_after_setegid)
+IDENTITY(ust_after_setreuid)
+IDENTITY(ust_after_setregid)
+IDENTITY(ust_after_setresuid)
+IDENTITY(ust_after_setresgid)
+IDENTITY(ust_after_setns)
+IDENTITY(ust_after_unshare)
+IDENTITY(lttng_context_procname_reset)
 
 /* Programs that end with threads inside call sites ask for this. */
 static int no_destructors;
@@ -90,6 +108,14 @@ TRAIL_EXPORT int lttng_ust_tp_get_destructors_state(void)
 {
 	return !__atomic_load_n(&no_destructors, __ATOMIC_RELAXED);
 }
+
+/* Of soname 0 */
+TRAIL_EXPORT int tp_get_destructors_state(void);
+TRAIL_EXPORT int tp_get_destructors_state(void) { return lttng_ust_tp_get_destructors_state(); }
+TRAIL_EXPORT void tp_disable_destructors(void);
+TRAIL_EXPORT void tp_disable_destructors(void) { lttng_ust_tp_disable_destructors(); }
+extern int __tracepoints__disable_destructors;
+TRAIL_EXPORT int __tracepoints__disable_destructors;
 
 TRAIL_EXPORT const char *lttng_ust_strerror(int code);
 TRAIL_EXPORT const char *lttng_ust_strerror(int code)
@@ -151,6 +177,8 @@ TRAIL_EXPORT int lttng_ust_cancelstate_disable_pop(void)
 
 TRAIL_EXPORT void *lttng_ust_tp_rcu_dereference_sym(void *p);
 TRAIL_EXPORT void *lttng_ust_tp_rcu_dereference_sym(void *p) { return p; }
+TRAIL_EXPORT void *tp_rcu_dereference_sym_bp(void *p);
+TRAIL_EXPORT void *tp_rcu_dereference_sym_bp(void *p) { return p; }
 TRAIL_EXPORT void *lttng_ust_rcu_dereference_sym(void *p);
 TRAIL_EXPORT void *lttng_ust_rcu_dereference_sym(void *p) { return p; }
 

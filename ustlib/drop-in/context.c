@@ -107,6 +107,9 @@ lttng_ust_context_provider_register(const struct ust_context_provider *provider)
 {
 	struct registered *r;
 
+	/* Of soname 0: its structure begins with the name, a pointer, not with a size. */
+	if (provider->size > UINT16_MAX || !provider->size)
+		return NULL;
 	if (strncmp(provider->name, PREFIX, sizeof(PREFIX) - 1) != 0)
 		return NULL;
 	r = calloc(1, sizeof(*r));
@@ -125,7 +128,8 @@ lttng_ust_context_provider_register(const struct ust_context_provider *provider)
 TRAIL_EXPORT void lttng_ust_context_provider_unregister(struct registered *r);
 TRAIL_EXPORT void lttng_ust_context_provider_unregister(struct registered *r)
 {
-	if (!r)
+	/* Of soname 0 it is what was to be registered, and begins with a name of its own. */
+	if (!r || strncmp(r->provider.name, PREFIX, sizeof(PREFIX) - 1) == 0)
 		return;
 	trail__context_provider_unregister(&r->provider);
 	free(r);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ustlib/drop-in/: LTTng-UST's libraries for programs that were compiled against them (soname 1).
- * One shared object has the names liblttng-ust.so.1, liblttng-ust-tracepoint.so.1 and
- * liblttng-ust-common.so.1; it is a program to libtrail, and uses what libtrail exports.
+ * ustlib/drop-in/: LTTng-UST's libraries for programs that were compiled against them (soname 1,
+ * and 0). One shared object has the names liblttng-ust.so.1, liblttng-ust-tracepoint.so.1,
+ * liblttng-ust-common.so.1, liblttng-ust.so.0 and liblttng-ust-tracepoint.so.0: the functions of
+ * the two have other names. It is a program to libtrail, and uses what libtrail exports.
  *
  *	abi.h           the structures of compiled programs
+ *	abi0.h          … of those that were compiled with LTTng-UST 2.1 to 2.12 (soname 0)
  *	provider.c      a compiled provider: its events as tracepoints of libtrail, and their hits
+ *	provider0.c     the same of soname 0
  *	field.c         the description of a compiled field
  *	tracepoint.c    compiled call sites, connected to probes by name
  *	rcu.c           the read-side of RCU, which call sites enter, and grace periods
@@ -42,6 +45,7 @@ struct probe {
 	void (*func)(void);
 	void *data;
 	const unsigned int *word;       /* it is off while the word is 0; NULL: always on */
+	char *name;                     /* owned: where the names are; or NULL */
 	uint32_t hash;                  /* tracepoint.c's */
 	struct probe *next;
 };
@@ -78,12 +82,35 @@ void TRAIL_HIDDEN memory_free(struct memory **m);
 bool TRAIL_HIDDEN field_describe(const struct ust_field *f, const struct ust_field *before,
 				 struct trail__field *out, struct memory **m);
 
+/* ---- provider.c ---- */
+
+#define PROVIDER_MAJOR_FIRST 3          /* of the interface to providers: LTTng-UST 2.13 */
+
+/*
+ * Makes what an event's probe gets as its `data`; a hit has to call the notifier. NULL: no memory.
+ */
+typedef void *probe_data(const struct ust_notifier *notifier, struct memory **m);
+
+/*
+ * Registers and connects a provider, whose code is where `within` is, as called at ip. data_of
+ * NULL: its probes know notifiers. Never NULL: one that cannot be traced gets a handle, too.
+ */
+struct provider;
+struct provider TRAIL_HIDDEN *provider_add(const struct ust_provider_desc *desc, const void *within,
+					   probe_data *data_of, void *ip);
+void TRAIL_HIDDEN provider_remove(struct provider *p);
+
 /* ---- rcu.c ---- */
 
 void TRAIL_HIDDEN rcu_init(void);
 void TRAIL_HIDDEN rcu_forked(void);     /* in a child: the other threads are not here */
 /* Waits until each reader that was inside when it was called has left. */
 void TRAIL_HIDDEN rcu_wait(void);
+/*
+ * Call sites of soname 0 may have liburcu's read side inlined: from now on, rcu_wait() waits for
+ * its readers, too. For constructors; without the drop-in lock.
+ */
+void TRAIL_HIDDEN rcu_look_for_other(void);
 
 /* ---- watcher.c ---- */
 

@@ -13,9 +13,7 @@
 #include "ustlib/lttng/lttng/ust-api-compat.h"
 #include "ustlib/lttng/lttng/trail-fields.h"
 
-/* Of the interface to providers. 4: LTTng-UST 2.16, with blobs. */
-#define MAJOR_FIRST 3
-#define MAJOR_LAST 4
+#define MAJOR_LAST 4            /* of the interface to providers: LTTng-UST 2.16, with blobs */
 
 #define ROOM 1024                       /* bytes of an event that is put together on the stack */
 
@@ -202,7 +200,7 @@ static void describe_refused(struct event *e, const char *provider, const char *
 }
 
 static bool describe_event(struct event *e, const struct ust_provider_desc *provider,
-			   const struct ust_event_desc *d, struct memory **m)
+			   const struct ust_event_desc *d, probe_data *data_of, struct memory **m)
 {
 	const struct ust_class *class = d->class;
 	/* A probe may have more: they are left out. */
@@ -238,11 +236,11 @@ static bool describe_event(struct event *e, const struct ust_provider_desc *prov
 				   .event = d->name,
 				   .signature = class->signature,
 				   .func = class->probe,
-				   .data = &e->common };
-	return true;
+				   .data = data_of ? data_of(&e->notifier, m) : &e->common };
+	return e->probe.data;
 }
 
-static void describe(struct provider *p, const struct ust_provider_desc *desc)
+static void describe(struct provider *p, const struct ust_provider_desc *desc, probe_data *data_of)
 {
 	size_t end = desc->count;
 
@@ -251,7 +249,7 @@ static void describe(struct provider *p, const struct ust_provider_desc *desc)
 	for (unsigned int i = 0; p->events && p->list && i < desc->count; i++) {
 		struct event *e = &p->events[p->probed];
 
-		if (describe_event(e, desc, desc->events[i], &p->memory)) {
+		if (describe_event(e, desc, desc->events[i], data_of, &p->memory)) {
 			p->probed++;
 		} else {
 			memset(e, 0, sizeof(*e));
@@ -273,33 +271,29 @@ static void describe_unknown(struct provider *p, const struct ust_provider_desc 
 	p->list[p->count++] = &p->events[0].tp;
 }
 
-/*
- * A compiled provider calls abort() if this is NULL: one that cannot be traced gets a handle, too.
- */
-TRAIL_EXPORT struct provider *lttng_ust_probe_register(const struct ust_provider_desc *desc);
-TRAIL_EXPORT struct provider *lttng_ust_probe_register(const struct ust_provider_desc *desc)
+struct provider *provider_add(const struct ust_provider_desc *desc, const void *within,
+			      probe_data *data_of, void *ip)
 {
 	static struct provider untraced;
 	struct provider *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return &untraced;
-	if (desc->major >= MAJOR_FIRST && desc->major <= MAJOR_LAST)
-		describe(p, desc);
+	if (desc->major >= PROVIDER_MAJOR_FIRST && desc->major <= MAJOR_LAST)
+		describe(p, desc, data_of);
 	else
 		describe_unknown(p, desc);
-	trail__register_within(p->list, p->list + p->count, desc);
+	trail__register_within(p->list, p->list + p->count, within);
 	for (size_t i = 0; i < p->probed; i++)
 		p->events[i].probe.word = p->events[i].tp.state;
 	if (p->probed)
 		probes_add(&p->events[0].probe, p->probed, sizeof(*p->events));
 	watcher_wake();
-	objects_look(__builtin_return_address(0));
+	objects_look(ip);
 	return p;
 }
 
-TRAIL_EXPORT void lttng_ust_probe_unregister(struct provider *p);
-TRAIL_EXPORT void lttng_ust_probe_unregister(struct provider *p)
+void provider_remove(struct provider *p)
 {
 	if (!p || !p->memory)
 		return;
@@ -308,4 +302,17 @@ TRAIL_EXPORT void lttng_ust_probe_unregister(struct provider *p)
 	trail__unregister(p->list, p->list + p->count);
 	memory_free(&p->memory);
 	free(p);
+}
+
+/* A compiled provider calls abort() if this is NULL. */
+TRAIL_EXPORT struct provider *lttng_ust_probe_register(const struct ust_provider_desc *desc);
+TRAIL_EXPORT struct provider *lttng_ust_probe_register(const struct ust_provider_desc *desc)
+{
+	return provider_add(desc, desc, NULL, __builtin_return_address(0));
+}
+
+TRAIL_EXPORT void lttng_ust_probe_unregister(struct provider *p);
+TRAIL_EXPORT void lttng_ust_probe_unregister(struct provider *p)
+{
+	provider_remove(p);
 }

@@ -5,6 +5,7 @@
  * changes the phase, and waits for the readers that are inside in the old one; twice, because a
  * thread may have read the phase long before it stores it.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -169,6 +170,12 @@ static inline __attribute__((always_inline)) void leave(void)
 EXPORT_READERS(lttng_ust_tp_rcu)
 EXPORT_READERS(lttng_ust_urcu)
 
+/* Of soname 0 */
+TRAIL_EXPORT void tp_rcu_read_lock_bp(void);
+TRAIL_EXPORT void tp_rcu_read_lock_bp(void) { enter(); }
+TRAIL_EXPORT void tp_rcu_read_unlock_bp(void);
+TRAIL_EXPORT void tp_rcu_read_unlock_bp(void) { leave(); }
+
 TRAIL_EXPORT int lttng_ust_urcu_read_ongoing(void);
 TRAIL_EXPORT int lttng_ust_urcu_read_ongoing(void)
 {
@@ -196,6 +203,9 @@ static bool is_gone(struct lttng_ust_urcu_reader *r)
 	return !tid || (syscall(SYS_tgkill, getpid(), tid, 0) < 0 && errno == ESRCH);
 }
 
+/* liburcu's, for readers that are its own; NULL: there are none. Atomic. */
+static void (*other_wait)(void);
+
 static void wait_for_old(void)
 {
 	const struct timespec wait = { .tv_nsec = 100000 };
@@ -215,6 +225,7 @@ static void wait_for_old(void)
 /* Caller holds the drop-in lock. */
 void rcu_wait(void)
 {
+	void (*other)(void);
 	int saved = errno;
 
 	for (int i = 0; i < 2; i++) {
@@ -225,7 +236,22 @@ void rcu_wait(void)
 		wait_for_old();
 	}
 	writer_barrier();
+	other = __atomic_load_n(&other_wait, __ATOMIC_ACQUIRE);
+	if (other)
+		other();
 	errno = saved;
+}
+
+void rcu_look_for_other(void)
+{
+	void *found = dlsym(RTLD_DEFAULT, "urcu_bp_synchronize_rcu");
+	Dl_info info;
+
+	found = found ? found : dlsym(RTLD_DEFAULT, "synchronize_rcu_bp");
+	/* It stays loaded. */
+	if (found && dladdr(found, &info) &&
+	    dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE))
+		__atomic_store_n((void **)&other_wait, found, __ATOMIC_RELEASE);
 }
 
 TRAIL_EXPORT void lttng_ust_urcu_synchronize_rcu(void);

@@ -8,15 +8,19 @@
 #include <string.h>
 #include <time.h>
 
+#include "ustlib/drop-in/abi0.h"
 #include "ustlib/drop-in/drop_in.h"
 
 struct site {
-	struct ust_tracepoint *tracepoint;
+	const char *provider, *event, *signature;
+	int *state;                     /* of the program; the site is on */
+	struct ust_tracepoint_probe **probes;   /* of the program */
+	char *name;                     /* owned: where the two names are, of soname 0; or NULL */
 	uint32_t hash;
 };
 
 struct module {                         /* the call sites of one loaded object */
-	struct ust_tracepoint *const *start;
+	const void *start;
 	struct module *next;
 	size_t count;
 	struct site sites[];
@@ -65,11 +69,9 @@ static uint32_t hash_name(const char *provider, const char *event)
 
 static bool is_wanted(const struct site *site, const struct probe *p)
 {
-	const struct ust_tracepoint *t = site->tracepoint;
-
 	return p->hash == site->hash && (!p->word || __atomic_load_n(p->word, __ATOMIC_RELAXED)) &&
-	       strcmp(p->event, t->event) == 0 && strcmp(p->provider, t->provider) == 0 &&
-	       strcmp(p->signature, t->signature) == 0;
+	       strcmp(p->event, site->event) == 0 && strcmp(p->provider, site->provider) == 0 &&
+	       strcmp(p->signature, site->signature) == 0;
 }
 
 bool sites_differ(const char *provider, const char *event, const char *signature)
@@ -79,13 +81,12 @@ bool sites_differ(const char *provider, const char *event, const char *signature
 	drop_in_lock();
 	for (const struct module *m = modules; m; m = m->next)
 		for (size_t i = 0; i < m->count; i++) {
-			const struct ust_tracepoint *t = m->sites[i].tracepoint;
+			const struct site *s = &m->sites[i];
 
-			if (!t || strcmp(t->event, event) != 0 ||
-			    strcmp(t->provider, provider) != 0)
+			if (strcmp(s->event, event) != 0 || strcmp(s->provider, provider) != 0)
 				continue;
 			found = true;
-			same |= strcmp(t->signature, signature) == 0;
+			same |= strcmp(s->signature, signature) == 0;
 		}
 	drop_in_unlock();
 	return found && !same;
@@ -126,17 +127,17 @@ static struct ust_tracepoint_probe *make_array(const struct site *site)
 	return a->probes[0].func ? a->probes : (free(a), NULL);
 }
 
-static void replace_array(struct ust_tracepoint *t, struct ust_tracepoint_probe *new)
+static void replace_array(const struct site *site, struct ust_tracepoint_probe *new)
 {
-	struct ust_tracepoint_probe *old = t->probes;
+	struct ust_tracepoint_probe *old = *site->probes;
 	struct array *a = (struct array *)((char *)old - offsetof(struct array, probes));
 
 	if (!new)
-		__atomic_store_n(&t->state, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(site->state, 0, __ATOMIC_RELAXED);
 	/* Release: a site that sees the array sees what is in it. */
-	__atomic_store_n(&t->probes, new, __ATOMIC_RELEASE);
+	__atomic_store_n(site->probes, new, __ATOMIC_RELEASE);
 	if (new)
-		__atomic_store_n(&t->state, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(site->state, 1, __ATOMIC_RELEASE);
 	if (old) {
 		a->next = replaced;
 		replaced = a;
@@ -147,8 +148,8 @@ static void refresh(void)
 {
 	for (struct module *m = modules; m; m = m->next)
 		for (size_t i = 0; i < m->count; i++)
-			if (!is_same(m->sites[i].tracepoint->probes, &m->sites[i]))
-				replace_array(m->sites[i].tracepoint, make_array(&m->sites[i]));
+			if (!is_same(*m->sites[i].probes, &m->sites[i]))
+				replace_array(&m->sites[i], make_array(&m->sites[i]));
 	log_refresh();
 }
 
@@ -214,12 +215,9 @@ void probes_remove(struct probe *first, size_t count, size_t stride)
  * later call; here each waits for it.
  */
 #define ALIAS(name) __attribute__((alias(name)))
-TRAIL_EXPORT int lttng_ust_tracepoint_provider_register(const char *provider, const char *event,
-							void (*func)(void), void *data,
-							const char *signature);
-TRAIL_EXPORT int lttng_ust_tracepoint_provider_register(const char *provider, const char *event,
-							void (*func)(void), void *data,
-							const char *signature)
+/* name: owned by the probe, or NULL. */
+static int add_probe(const char *provider, const char *event, void (*func)(void), void *data,
+		     const char *signature, char *name)
 {
 	struct probe *p = calloc(1, sizeof(*p));
 
@@ -229,9 +227,20 @@ TRAIL_EXPORT int lttng_ust_tracepoint_provider_register(const char *provider, co
 			     .event = event,
 			     .signature = signature,
 			     .func = func,
-			     .data = data };
+			     .data = data,
+			     .name = name };
 	probes_add(p, 1, sizeof(*p));
 	return 0;
+}
+
+TRAIL_EXPORT int lttng_ust_tracepoint_provider_register(const char *provider, const char *event,
+							void (*func)(void), void *data,
+							const char *signature);
+TRAIL_EXPORT int lttng_ust_tracepoint_provider_register(const char *provider, const char *event,
+							void (*func)(void), void *data,
+							const char *signature)
+{
+	return add_probe(provider, event, func, data, signature, NULL);
 }
 
 TRAIL_EXPORT int lttng_ust_tracepoint_provider_unregister(const char *provider, const char *event,
@@ -250,6 +259,7 @@ TRAIL_EXPORT int lttng_ust_tracepoint_provider_unregister(const char *provider, 
 	if (!p)
 		return -1;
 	probes_remove(p, 1, sizeof(*p));
+	free(p->name);
 	free(p);
 	return 0;
 }
@@ -265,10 +275,30 @@ TRAIL_EXPORT int lttng_ust_tp_probe_unregister_queue_release(const char *provide
 
 /* ---- call sites ---- */
 
-TRAIL_EXPORT int lttng_ust_tracepoint_module_register(struct ust_tracepoint *const *start,
-						      int count);
-TRAIL_EXPORT int lttng_ust_tracepoint_module_register(struct ust_tracepoint *const *start,
-						      int count)
+static void read_site(const void *tracepoint, struct site *out)
+{
+	struct ust_tracepoint *t = (struct ust_tracepoint *)tracepoint;
+
+	if (t->size >= sizeof(*t))
+		*out = (struct site){ t->provider, t->event, t->signature, &t->state, &t->probes,
+				      NULL, 0 };
+}
+
+static void read_site0(const void *tracepoint, struct site *out)
+{
+	struct ust0_tracepoint *t = (struct ust0_tracepoint *)tracepoint;
+	char *name = strdup(t->name), *colon = name ? strchr(name, ':') : NULL;
+
+	if (!colon) {
+		free(name);
+		return;
+	}
+	*colon = 0;
+	*out = (struct site){ name, colon + 1, t->signature, &t->state, &t->probes, name, 0 };
+}
+
+static int add_module(void *const *start, int count,
+		      void (*read)(const void *tracepoint, struct site *out))
 {
 	struct module *m =
 		count > 0 ? calloc(1, sizeof(*m) + (size_t)count * sizeof(*m->sites)) : NULL;
@@ -276,23 +306,26 @@ TRAIL_EXPORT int lttng_ust_tracepoint_module_register(struct ust_tracepoint *con
 	if (!m)
 		return count > 0 ? -1 : 0;
 	m->start = start;
-	for (int i = 0; i < count; i++)
-		if (start[i] && start[i]->size >= sizeof(*start[i]))
-			m->sites[m->count++] = (struct site){
-				start[i], hash_name(start[i]->provider, start[i]->event)
-			};
+	for (int i = 0; i < count; i++) {
+		struct site *s = &m->sites[m->count];
+
+		if (start[i])
+			read(start[i], s);
+		if (s->state) {
+			s->hash = hash_name(s->provider, s->event);
+			m->count++;
+		}
+	}
 	drop_in_lock();
 	m->next = modules;
 	modules = m;
 	refresh();
 	free_replaced();
 	drop_in_unlock();
-	objects_look(__builtin_return_address(0));
 	return 0;
 }
 
-TRAIL_EXPORT int lttng_ust_tracepoint_module_unregister(struct ust_tracepoint *const *start);
-TRAIL_EXPORT int lttng_ust_tracepoint_module_unregister(struct ust_tracepoint *const *start)
+static void remove_module(const void *start)
 {
 	struct module **p, *m;
 
@@ -303,14 +336,94 @@ TRAIL_EXPORT int lttng_ust_tracepoint_module_unregister(struct ust_tracepoint *c
 	if (m) {
 		*p = m->next;
 		for (size_t i = 0; i < m->count; i++)
-			if (m->sites[i].tracepoint->probes)
-				replace_array(m->sites[i].tracepoint, NULL);
+			if (*m->sites[i].probes)
+				replace_array(&m->sites[i], NULL);
 		free_replaced();
 	}
 	drop_in_unlock();
+	for (size_t i = 0; m && i < m->count; i++)
+		free(m->sites[i].name);
 	free(m);
+}
+
+TRAIL_EXPORT int lttng_ust_tracepoint_module_register(void *const *start, int count);
+TRAIL_EXPORT int lttng_ust_tracepoint_module_register(void *const *start, int count)
+{
+	int ret = add_module(start, count, read_site);
+
+	objects_look(__builtin_return_address(0));
+	return ret;
+}
+
+TRAIL_EXPORT int lttng_ust_tracepoint_module_unregister(const void *start);
+TRAIL_EXPORT int lttng_ust_tracepoint_module_unregister(const void *start)
+{
+	remove_module(start);
 	return 0;
 }
 
-TRAIL_EXPORT int tracepoint_register_lib(struct ust_tracepoint *const *start, int count)
-	ALIAS("lttng_ust_tracepoint_module_register");
+/*
+ * The names of soname 0, which soname 1 has, too. A site of soname 1 begins with its size, one of
+ * soname 0 with a pointer.
+ */
+static bool is_site0(const void *site)
+{
+	uintptr_t first;
+
+	memcpy(&first, site, sizeof(first));
+	return first > UINT16_MAX;
+}
+
+TRAIL_EXPORT int tracepoint_register_lib(void *const *start, int count);
+TRAIL_EXPORT int tracepoint_register_lib(void *const *start, int count)
+{
+	bool old = count > 0 && start[0] && is_site0(start[0]);
+	int ret;
+
+	if (old)
+		rcu_look_for_other();
+	ret = add_module(start, count, old ? read_site0 : read_site);
+	objects_look(__builtin_return_address(0));
+	return ret;
+}
+
+TRAIL_EXPORT int tracepoint_unregister_lib(const void *start)
+	ALIAS("lttng_ust_tracepoint_module_unregister");
+
+/* NAME is PROVIDER:EVENT. The copy of it lives as long as the probe. */
+TRAIL_EXPORT int __tracepoint_probe_register(const char *name, void (*func)(void), void *data,
+					     const char *signature);
+TRAIL_EXPORT int __tracepoint_probe_register(const char *name, void (*func)(void), void *data,
+					     const char *signature)
+{
+	char *copy = strdup(name), *colon = copy ? strchr(copy, ':') : NULL;
+	int ret = -1;
+
+	if (colon) {
+		*colon = 0;
+		ret = add_probe(copy, colon + 1, func, data, signature, copy);
+	}
+	if (ret)
+		free(copy);
+	return ret;
+}
+
+TRAIL_EXPORT int __tracepoint_probe_unregister(const char *name, void (*func)(void), void *data);
+TRAIL_EXPORT int __tracepoint_probe_unregister(const char *name, void (*func)(void), void *data)
+{
+	const char *colon = strchr(name, ':');
+	char *provider = colon ? strndup(name, (size_t)(colon - name)) : NULL;
+	int ret = -1;
+
+	if (provider)
+		ret = lttng_ust_tracepoint_provider_unregister(provider, colon + 1, func, data);
+	free(provider);
+	return ret;
+}
+
+TRAIL_EXPORT int __tracepoint_probe_register_queue_release(const char *name, void (*func)(void),
+							   void *data, const char *signature)
+	ALIAS("__tracepoint_probe_register");
+TRAIL_EXPORT int __tracepoint_probe_unregister_queue_release(const char *name, void (*func)(void),
+							     void *data)
+	ALIAS("__tracepoint_probe_unregister");
