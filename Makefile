@@ -204,17 +204,19 @@ soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for 
 	@tools/deps.sh --try soak
 	@tools/deps.sh --try cross
 	@tools/deps.sh --try programs
-	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid
+	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid views/map_counts
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench analyses
 	@$(MAKE) bench-built
 
-.PHONY: bench-built coverage-built demo-built FORCE
+.PHONY: bench-built bench-programs coverage-built demo-built FORCE
 # LTTng-UST's macros, ours
 $B/tests/bench/bench_compat.o: CPPFLAGS += -Iustlib/lttng
 
-bench-built: all $(call programs,$(BENCH_SRC)) $(addprefix $B/tests/,adversarial/tree_storm lib/ticker)	## make bench, with the packages that are installed
+bench-programs: $(call programs,$(BENCH_SRC)) $(addprefix $B/tests/,adversarial/tree_storm lib/ticker)
+
+bench-built: all bench-programs	## make bench, with the packages that are installed
 	@BUILD=$(abspath $B) CC='$(CC)' tests/bench/run
 
 demo:					## mount, trace a real program, compare with babeltrace2, unmount

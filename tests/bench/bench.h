@@ -39,6 +39,15 @@ static inline int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/*
+ * BENCH_ONCE in the environment: each statement ten times, nothing is measured; run looks whether
+ * their events are recorded.
+ */
+static inline bool bench_once(void)
+{
+	return getenv("BENCH_ONCE") != NULL;
+}
+
 static inline void bench_report(const char *name)
 {
 	qsort(batch_ns, BATCHES, sizeof(batch_ns[0]), compare);
@@ -55,16 +64,19 @@ static inline void bench_report(const char *name)
  */
 #define BENCH(name, statement) \
 	do { \
-		for (int bench_b = -20; bench_b < BATCHES; bench_b++) { \
+		const int bench_end = bench_once() ? -19 : BATCHES; \
+		const int bench_count = bench_once() ? 10 : BATCH; \
+		for (int bench_b = -20; bench_b < bench_end; bench_b++) { \
 			double bench_begin = thread_ns(); \
-			for (int i = 0; i < BATCH; i++) { \
+			for (int i = 0; i < bench_count; i++) { \
 				__asm__ volatile("" : "+r"(i)); \
 				statement; \
 			} \
 			if (bench_b >= 0) \
 				batch_ns[bench_b] = (thread_ns() - bench_begin) / BATCH; \
 		} \
-		bench_report(name); \
+		if (!bench_once()) \
+			bench_report(name); \
 	} while (0)
 
 /*
@@ -97,6 +109,8 @@ static inline void bench_threads(int threads, void (*body)(int events))
 	double runs[BENCH_THREAD_RUNS], begin;
 	pthread_t ids[64];
 
+	if (bench_once())
+		return;
 	bench_thread_body = body;
 	for (int r = 0; r < BENCH_THREAD_RUNS; r++) {
 		pthread_barrier_init(&bench_gate, NULL, (unsigned int)threads + 1);

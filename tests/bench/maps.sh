@@ -6,7 +6,7 @@
 
 map_case() { # CASE: of map_events
 	case $1 in
-	event | trail) echo trail ;;
+	event | trail | count) echo trail ;;
 	usdt*) echo usdt ;;
 	call*) echo call ;;
 	esac
@@ -18,6 +18,7 @@ map_session() {
 	mkdir "$s" || die "no session"
 	case $1 in
 	event) echo 'bench:hit' >"$s/user/events" ;;
+	count) map=user rule='bench:hit by $event' ;;
 	trail) map=user rule='bench:hit by key count, sum(number)' ;;
 	usdt) map=kernel rule="usdt:$bin/map_events:bench:hit by arg0 count, sum(arg1)" ;;
 	call) map=kernel rule='syscall:entry:getppid by $ctx.pid count' ;;
@@ -38,7 +39,15 @@ map_ours() { # CASE
 	after=$(cpu_us)
 	awk -v us=$((after - before)) -v n="$map_hits" '$1 == "lost" { lost += $2 }
 		END { printf "%.1f %d\n", us * 1e3 / n, lost }' "$work/values" >>"$work/map.$1.cpu"
-	[ "$1" = event ] || grep -Eq '^ +[1-9]' "$work/values" || die "no values of $1"
+	if [ "$1" = event ]; then
+		grep -q '^events_recorded [1-9]' "$s/status" || die "nothing is recorded"
+	elif [ "$1" = count ]; then
+		# Each is counted: those of the runs, and of the one before them.
+		[ "$(awk '$1 == "events" { print $2; exit }' "$work/values")" = $((map_hits + 1000)) ] ||
+			die "not all are counted: $(cat "$work/values")"
+	else
+		grep -Eq '^ +[1-9]' "$work/values" || die "no values of $1"
+	fi
 	rmdir "$s"
 }
 
@@ -69,7 +78,7 @@ map_cost() { # CASE
 }
 
 maps() {
-	local map_hits=${MAP_HITS:-300000} r=0 c cases='event trail' theirs=''
+	local map_hits=${MAP_HITS:-300000} r=0 c cases='event count trail' theirs=''
 	note "maps"
 	heading "maps: what a hit costs the program, ns, median (theirs is bpftrace)"
 	start_trailfs
@@ -89,9 +98,11 @@ maps() {
 	done
 	for c in "$work"/map.*.all; do combine "$c" >"${c%.all}"; done
 	map_row "an event that is recorded" event ''
+	map_row "a map that only counts, user domain" count bpftrace_usdt
 	map_row "a map, user domain" trail bpftrace_usdt
 	map_row "a map of a USDT probe, kernel domain" usdt bpftrace_usdt
 	map_row "a map of a system call, kernel domain" call bpftrace_call
+	row "  a counted hit / an event" "$(ratio "$(map_cost count)" "$(map_cost event)")" "" ""
 	row "  a map / an event" "$(ratio "$(map_cost trail)" "$(map_cost event)")" "" ""
 	for c in $cases; do
 		row "  CPU of the daemon, ns of each event, $c" \

@@ -50,6 +50,7 @@ record_trail() { # RATE SECONDS SUBBUF_SIZE SUBBUF_COUNT
 	echo stop >"$s/control"
 	stamp; e=$us
 	lost=$(awk '$1 == "events_discarded" { print $2 }' "$s/status")
+	grep -q '^events_recorded [1-9]' "$s/status" || die "trailfs recorded nothing"
 	stamp; f=$us
 	rmdir "$s"
 	stamp; g=$us
@@ -84,6 +85,7 @@ record_lttng() { # the same
 	stamp; f=$us
 	lttng -n -q destroy record >>"$work/sessiond.log" 2>&1
 	stamp; g=$us
+	[ -n "$net" ] || [ "$(du -sk "$disk/theirs" | cut -f 1)" -gt 100 ] || die "LTTng recorded nothing"
 	line="$got $lost $cpu $((b - a)) $((e - d + g - f)) $((e - d)) $((g - f)) $(($(cpu_ms \
 		$relayd) - relay)) $(($(cat "$work/program") / 1000))"
 }
