@@ -181,14 +181,17 @@ enum stale stale_look(const char *state_dir, const char *path)
 	int found, connection, table;
 	const char *why;
 	enum stale what;
+	bool late;
 
 	if (keeper_open(state_dir, NULL, &k, &found))
 		return STALE_NONE;
 	connection = keeper_find(k, HELD_CONNECTION);
 	table = keeper_find(k, HELD_TABLE);
 	what = look(connection, table, path, &why);
+	late = connection == -ETIMEDOUT || table == -ETIMEDOUT;
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
-	if (what != STALE_ALIVE && (connection >= 0 || table >= 0) && is_unused(state_dir)) {
+	if (what != STALE_ALIVE && !late && (connection >= 0 || table >= 0) &&
+	    is_unused(state_dir)) {
 		/* A user who has unmounted it does not expect it to continue. */
 		if (what != STALE_UNMOUNTED)
 			say(SAY_WARNING,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fs/base/base.h"
@@ -31,7 +30,6 @@ enum {
 	ANSWER_FD = 4,          /* a pipe for its answer */
 	ANSWER_MS = 20000,      /* how long the daemon waits for it */
 	ARGUMENTS_MOST = 256,
-	KEEPER_TRIES = 20,      /* of half a second to a second each */
 };
 
 /*
@@ -209,9 +207,7 @@ static int execute(char **argv, int table, struct tr_err *err)
 	char variable[sizeof(EXECUTED) + 16], **variables;
 	int rc;
 
-	/* A keeper that is late gets the second request with the first: it need not answer. */
-	for (int i = 0; (rc = tracer_hold(fs.tracer, HELD_UPGRADE, table)) == -ETIMEDOUT && !i; i++)
-		;
+	rc = tracer_hold(fs.tracer, HELD_UPGRADE, table);
 	if (rc)
 		return tr_fail(err, rc, "the keeper does not answer: %s", strerror(-rc));
 	snprintf(variable, sizeof(variable), "%s=%d", EXECUTED, (int)getpid());
@@ -230,23 +226,11 @@ static int execute(char **argv, int table, struct tr_err *err)
 	return tr_fail(err, rc, "%s cannot be executed: %s", argv[0], strerror(-rc));
 }
 
-/* A keeper may be late because the machine is busy. */
-static int find_held(const char *name)
-{
-	int rc = -ETIMEDOUT;
-
-	for (int i = 0; i < KEEPER_TRIES && rc == -ETIMEDOUT; i++) {
-		if (i)
-			nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
-		rc = tracer_held(fs.tracer, name);
-	}
-	return rc;
-}
-
 /* Whether the keeper has what the new program needs. 0 or -errno with a sentence. */
 static int check_keeper(struct tr_err *err)
 {
-	int table = find_held(HELD_TABLE), connection = find_held(HELD_CONNECTION);
+	int table = tracer_held(fs.tracer, HELD_TABLE);
+	int connection = tracer_held(fs.tracer, HELD_CONNECTION);
 	int rc = table < 0 ? table : connection < 0 ? connection : 0;
 
 	if (table >= 0)

@@ -184,7 +184,9 @@ bool source_ready(struct source *s)
 	free(s->ahead);
 	s->ahead_at = s->ahead_len = 0;
 	s->ahead = malloc(AHEAD);
-	n = s->ahead ? s->view->read(s->state, 0, s->ahead, AHEAD) : -EAGAIN;
+	/* Not more than a read gives: what stays here is lost if the daemon is killed. */
+	n = s->ahead ? s->view->read(s->state, 0, s->ahead,
+				     is_taken_once(s) ? HANDOVER_BYTES : AHEAD) : -EAGAIN;
 	s->ahead_end = n <= 0 && n != -EAGAIN;
 	if (n > 0)
 		s->ahead_len = (size_t)n;

@@ -116,9 +116,22 @@ static void notifications_watch(void *state, const struct notices_watcher *watch
 	notices_watch(state, watcher);
 }
 
+static uint64_t notifications_number(void *state)
+{
+	return notices_number(state);
+}
+
+/* What an earlier daemon had for the reader is lost; a line says how many that were. */
+static int notifications_resume(void *state, const struct view_place *place)
+{
+	notices_resume(state, place->number);
+	return 0;
+}
+
 static const struct view notifications_view = {
 	.open = notifications_open, .read = notifications_read, .close = notifications_close,
 	.watch = notifications_watch, .streams = true, .silent = true,
+	.number = notifications_number, .resume = notifications_resume,
 };
 
 /* ---- owner and mode ---- */

@@ -218,6 +218,80 @@ int notices_open(struct trigger *trigger, bool json, struct notices **out)
 	return ret;
 }
 
+/*
+ * How many of at most `size` bytes to read: whole lines, if there is one, so that no reader has a
+ * part of one when the daemon is killed.
+ */
+static size_t whole_lines(const struct notices *n, size_t size)
+{
+	const char *from = n->queue.data + n->at, *end;
+
+	if (waiting(n) <= size)
+		return waiting(n);
+	end = memrchr(from, '\n', size);
+	return end ? (size_t)(end + 1 - from) : size;
+}
+
+/* Notifications that all readers of now got, or lost: a killed daemon's are in its counters. */
+static uint64_t count_all(const struct trigger *trigger)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < trigger->action_count; i++)
+		if (trigger->actions[i].kind == ACTION_NOTIFY)
+			sum += trigger->actions[i].executed;
+	return sum;
+}
+
+/* How many notifications a line stands for. */
+static uint64_t count_line(const char *line, const char *end, bool json)
+{
+	const char *key = json ? "\"lost\":" : ": ", *at;
+
+	if (json ? strncmp(line, "{\"trigger\"", 10) != 0 : *line != '#')
+		return 1;
+	at = memmem(line, (size_t)(end - line), key, strlen(key));
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Notifications, also lost ones, that the reader does not know of. */
+static uint64_t count_unread(const struct notices *n)
+{
+	const char *at = n->queue.data + n->at, *all = at + waiting(n), *end;
+	uint64_t sum = n->lost;
+
+	/* Each line has an end. */
+	for (; waiting(n) && at < all && (end = memchr(at, '\n', (size_t)(all - at))); at = end + 1)
+		sum += count_line(at, end, n->json);
+	return sum;
+}
+
+uint64_t notices_number(struct notices *n)
+{
+	struct triggers *all = n->trigger->tracer->triggers;
+	uint64_t number;
+
+	pthread_mutex_lock(&all->lock);
+	number = count_all(n->trigger) - count_unread(n);
+	pthread_mutex_unlock(&all->lock);
+	return number;
+}
+
+void notices_resume(struct notices *n, uint64_t number)
+{
+	struct triggers *all = n->trigger->tracer->triggers;
+	uint64_t now;
+
+	pthread_mutex_lock(&all->lock);
+	/* Of what is in the queue already, the reader will know. */
+	now = count_all(n->trigger) - count_unread(n);
+	if (number < now) {
+		n->lost += now - number;
+		n->trigger->lost += now - number;
+	}
+	pthread_mutex_unlock(&all->lock);
+}
+
 ssize_t notices_read(struct notices *n, void *buf, size_t size)
 {
 	struct triggers *all = n->trigger->tracer->triggers;
@@ -227,7 +301,7 @@ ssize_t notices_read(struct notices *n, void *buf, size_t size)
 	if (!waiting(n) && n->lost)
 		put_lost(n);
 	if (waiting(n)) {
-		size = waiting(n) < size ? waiting(n) : size;
+		size = whole_lines(n, size);
 		memcpy(buf, n->queue.data + n->at, size);
 		n->at += size;
 		all->queue_bytes -= size;

@@ -85,10 +85,15 @@ int trigger_load(struct trigger *trigger, const char *condition, const char *act
 
 /*
  * One open of `notifications`: a queue of lines, from its open on. -EMFILE: there are too many.
- * notices_read: bytes, 0 at the end (the trigger was removed), -EAGAIN. One caller at a time.
+ * notices_read: bytes, of whole lines if one fits; 0 at the end (the trigger was removed), -EAGAIN.
+ * One caller at a time.
  */
 int notices_open(struct trigger *trigger, bool json, struct notices **out);
 ssize_t notices_read(struct notices *n, void *buf, size_t size);
+/* For the next daemon: how many notifications of the trigger the reader knows of, also as lost. */
+uint64_t notices_number(struct notices *n);
+/* Of a new open: its reader knows of so many. What came since counts as lost for it. */
+void notices_resume(struct notices *n, uint64_t number);
 /*
  * hold() is called with triggers.lock held when an empty queue gets something to read; it keeps the
  * open file. serve() is called after that without a lock, and ends what hold() began. hold NULL: it

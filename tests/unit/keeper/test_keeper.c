@@ -148,6 +148,34 @@ static void serves_what_a_dead_daemon_sent(void)
 	remove_dir();
 }
 
+/* A keeper that does not run for a while has what it has: a daemon waits for it. */
+static void waits_for_a_late_one(void)
+{
+	struct keeper *k = NULL;
+	int found = -1, fd = memfd("1"), got;
+	pid_t pid, child;
+
+	new_dir();
+	CHECK(!keeper_open(dir, SELF, &k, &found));
+	CHECK(!keeper_put(k, "n", fd));
+	pid = keeper_pid(k);
+	CHECK(kill(pid, SIGSTOP) == 0);
+	child = fork();
+	if (!child) {
+		sleep(2);
+		kill(pid, SIGCONT);
+		_exit(0);
+	}
+	got = keeper_find(k, "n");
+	CHECK(got >= 0);
+	CHECK(waitpid(child, NULL, 0) == child);
+	CHECK(keeper_find(k, "m") == -ENOENT);
+	close(got);
+	keeper_close(k, 1);
+	close(fd);
+	remove_dir();
+}
+
 static void replaces_a_dead_one(void)
 {
 	struct keeper *k = NULL, *other = NULL;
@@ -442,6 +470,7 @@ int main(int argc, char **argv)
 	CASE(puts_and_gives_back);
 	CASE(survives_the_daemon);
 	CASE(serves_what_a_dead_daemon_sent);
+	CASE(waits_for_a_late_one);
 	CASE(replaces_a_dead_one);
 	CASE(starting_fails_soon);
 	CASE(many_start_at_once);

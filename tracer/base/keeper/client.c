@@ -34,6 +34,8 @@ struct keeper {
 enum {
 	ANSWER_MS = 500,        /* no operation blocks longer than a second or waits twice */
 	START_MS = 10000,       /* mounting may wait: without the keeper there are no buffers */
+	/* for a descriptor: who takes a late keeper for one that has lost it ends a mount */
+	FIND_MS = 15000,
 	START_PAUSE_MS = 10,
 	STARTS = 50,            /* attempts, while new keepers end at once */
 };
@@ -155,7 +157,7 @@ int keeper_drop(struct keeper *k, const char *name)
 	return request_status(k, KEEPER_DROP, name, -1);
 }
 
-int keeper_find(struct keeper *k, const char *name)
+static int find_once(struct keeper *k, const char *name)
 {
 	struct keeper_packet answer = { .msg.arg = 0 };
 	int fd = -1, ret = -EPIPE;
@@ -174,6 +176,17 @@ int keeper_find(struct keeper *k, const char *name)
 		return ret ? ret : answer.msg.arg;
 	}
 	return fd >= 0 ? fd : -EBADMSG;
+}
+
+int keeper_find(struct keeper *k, const char *name)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	int64_t until = now_ms() + FIND_MS;
+	int ret;
+
+	while ((ret = find_once(k, name)) == -ETIMEDOUT && now_ms() < until)
+		nanosleep(&pause, NULL);
+	return ret;
 }
 
 struct held {

@@ -63,7 +63,8 @@ int keeper_drop(struct keeper *k, const char *name);
 int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd), void *arg);
 /*
  * The descriptor that the keeper holds under this name, close-on-exec; the caller owns it. -ENOENT:
- * there is none; another -errno as of keeper_put.
+ * there is none; another -errno as of keeper_put, but -ETIMEDOUT after 15 s: a keeper may be late
+ * because the machine is busy.
  */
 int keeper_find(struct keeper *k, const char *name);
 /* The keeper's process; 0: it has ended. What was stored before keeper_replace is seen with it. */
