@@ -211,6 +211,8 @@ bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@$(MAKE) bench-built
 
 .PHONY: bench-built bench-programs coverage-built demo-built FORCE
+# Lines for a debugger, and no types: programs of tests are not shipped, and there are hundreds.
+$B/tests/%.o: CFLAGS := $(patsubst -g,-g1,$(CFLAGS))
 # LTTng-UST's macros, ours
 $B/tests/bench/bench_compat.o: CPPFLAGS += -Iustlib/lttng
 

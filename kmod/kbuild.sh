@@ -13,5 +13,6 @@ named=$(sed -n 's/^CC = .*)\(gcc-[0-9]*\)$/\1/p' "$KDIR/.kernelvariables" 2>/dev
 [ -z "$named" ] || command -v "$named" >/dev/null ||
 	set -- CC=gcc CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT= "$@"
 
-# From 6.12 on, headers come with a vmlinux, for which kbuild would want pahole.
-exec make -C "$KDIR" M="$M" CONFIG_DEBUG_INFO_BTF_MODULES= "$@" modules
+# From 6.12 on, headers come with a vmlinux, for which kbuild would want pahole. Without debugging
+# information, which build.sh strips anyway, the compiler takes a sixth less time.
+exec make -C "$KDIR" M="$M" CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0 "$@" modules

@@ -8,9 +8,9 @@
 
 mount_kernel
 
-# Every fourth is enabled. A guest is slow: some of them, there (tests/vm/formats.c reads all
+# Every eighth is enabled. A guest is slow: some of them, there (tests/vm/formats.c reads all
 # formats). SOAK: all.
-systems='*' each=4 size=4M
+systems='*' each=8 size=4M
 [ -z "${SOAK-}" ] || each=1
 if [ -n "${VM-}" ]; then
 	systems='[b-i]*' size=128k

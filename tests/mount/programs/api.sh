@@ -70,6 +70,11 @@ run() {
 	echo "$name"
 }
 
+# Each compiler with one standard of C and one of C++. SOAK: with both.
+wanted() {
+	[ -z "${SOAK-}" ] || return 0
+	case $1-$2 in gcc-c11 | gcc-c++17 | clang-gnu17 | clang-gnu++20) ;; *) false ;; esac
+}
 compilers=
 for cc in gcc clang; do command -v $cc >/dev/null && compilers="$compilers $cc"; done
 for cc in $compilers; do
@@ -78,6 +83,7 @@ for cc in $compilers; do
 	dir=$work/$cc
 	mkdir "$dir"
 	for std in c11 gnu17; do
+		wanted $cc $std || continue
 		$cc -std=$std -O2 $flags -fPIC -shared -o "$dir/liblibrary.so" "$src/library.c" \
 			$link || fail "$cc $std: library"
 		$cc -std=$std -O2 $flags -fPIC -shared -DPLUGIN -o "$dir/plugin.so" \
@@ -101,6 +107,7 @@ for cc in $compilers; do
 	run $cc-static "$work/want.alone" "$dir/static"
 	command -v $cxx >/dev/null || continue
 	for std in c++17 gnu++20; do
+		wanted $cc $std || continue
 		for opt in "-O0" "-O2 -fPIE" "-O2 -flto"; do
 			case $cxx$opt in clang*flto) continue ;; esac
 			$cxx -std=$std $opt $flags -o "$dir/cxx" "$src/main.cc" $link ||

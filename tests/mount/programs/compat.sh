@@ -175,16 +175,16 @@ done
 
 # ---- objects that come and go ----
 
-gcc -O2 $flags $ours -o "$work/objects" "$src/objects.c" -ldl -lpthread || fail "objects"
-gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_PLUGIN -o "$work/plugin.so" "$src/objects.c" -ldl ||
+gcc -O0 $flags $ours -o "$work/objects" "$src/objects.c" -ldl -lpthread || fail "objects"
+gcc -O0 -fPIC -shared $flags $ours -DCOMPAT_PLUGIN -o "$work/plugin.so" "$src/objects.c" -ldl ||
 	fail "plug-in"
 for p in a b; do
-	gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_FROM="\"$p\"" -o "$work/$p.so" \
+	gcc -O0 -fPIC -shared $flags $ours -DCOMPAT_FROM="\"$p\"" -o "$work/$p.so" \
 		"$src/tick_provider.c" $link || fail "provider $p"
 done
-gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_OTHER -o "$work/other.so" "$src/tick_provider.c" \
+gcc -O0 -fPIC -shared $flags $ours -DCOMPAT_OTHER -o "$work/other.so" "$src/tick_provider.c" \
 	$link || fail "provider other"
-gcc -O2 -fPIC -shared $flags $ours -DCOMPAT_SLOW -o "$work/slow.so" "$src/tick_provider.c" $link ||
+gcc -O0 -fPIC -shared $flags $ours -DCOMPAT_SLOW -o "$work/slow.so" "$src/tick_provider.c" $link ||
 	fail "provider slow"
 cd "$work" || exit 2
 
@@ -275,18 +275,18 @@ why=$(lttng_missing)
 mkdir "$work/theirs" "$work/ours"
 for v in theirs ours; do
 	[ $v = ours ] && with="$ours" libs="$link -ldl" || { with= libs="-llttng-ust -ldl"; }
-	gcc -O2 $with -I"$src" -o "$work/$v/fields" "$src/hits.c" "$src/provider.c" $libs ||
+	gcc -O0 $with -I"$src" -o "$work/$v/fields" "$src/hits.c" "$src/provider.c" $libs ||
 		fail "$v: fields"
-	gcc -O2 $with -I"$src" -o "$work/$v/log" "$src/one/log.c" $libs || fail "$v: log"
+	gcc -O0 $with -I"$src" -o "$work/$v/log" "$src/one/log.c" $libs || fail "$v: log"
 	! command -v g++ >/dev/null ||
-		g++ -x c++ -O2 -Wno-narrowing $with -I"$src/one" -o "$work/$v/cxx" \
+		g++ -x c++ -O0 -Wno-narrowing $with -I"$src/one" -o "$work/$v/cxx" \
 		"$src/one/hits.c" "$src/one/provider.c" \
 		$libs || fail "$v: C++"
 	# Several providers of one name, which come and go
-	gcc -O2 $with -I"$src" -o "$work/$v/objects" "$src/objects.c" -ldl -lpthread ||
+	gcc -O0 $with -I"$src" -o "$work/$v/objects" "$src/objects.c" -ldl -lpthread ||
 		fail "$v: objects"
 	for p in a b c; do
-		gcc -O2 -fPIC -shared $with -I"$src" -DCOMPAT_FROM="\"$p\"" \
+		gcc -O0 -fPIC -shared $with -I"$src" -DCOMPAT_FROM="\"$p\"" \
 			-o "$work/$v/$p.so" "$src/tick_provider.c" $libs || fail "$v: $p"
 	done
 	echo "cd $work/$v && ./fields && ./log && { [ ! -e cxx ] || ./cxx; } &&

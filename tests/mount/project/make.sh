@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 cd "$top" || fail "cd"
 unset MAKEFLAGS V
-mk() { make CC="${CC:-gcc}" CXX="${CXX:-g++}" SAN="${SAN-}" "$@"; }
+mk() { make CFLAGS=-O0 CC="${CC:-gcc}" CXX="${CXX:-g++}" SAN="${SAN-}" "$@"; }
 
 # --- help has every target with a description
 mk help >"$work/help"

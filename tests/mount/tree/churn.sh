@@ -6,7 +6,7 @@
 # kind that die in the middle. The daemon's memory, descriptors and threads are what they were
 # before.
 . "$(dirname "$0")/../../lib/mount.sh"
-sessions=${CHURN_SESSIONS:-200} readers=${CHURN_READERS:-400} crowds=40
+sessions=${CHURN_SESSIONS:-100} readers=${CHURN_READERS:-200} crowds=20
 [ -z "${SOAK-}" ] || sessions=10000 readers=10000 crowds=100
 mount_tree
 pid=$(daemon_pids)
