@@ -7,7 +7,8 @@
 # tests/lib/mount.sh and continues. $VM is then the kernel's series, root has this machine's files,
 # and nothing that is done to the kernel outlives the guest. A function `prepare` that a script has
 # before that builds programs outside, as compilers are slow in a guest: into its argument, which is
-# $prepared inside.
+# $prepared inside. A function `conclude` that a script has looks outside, when the guest has passed,
+# at what it has left in the directory $OUT: its arguments are that and the kernel.
 
 if [ -z "${VM-}" ]; then
 	vm=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -24,7 +25,7 @@ if [ -z "${VM-}" ]; then
 	trap 'kill $guests 2>/dev/null; exit 1' INT TERM HUP
 	for kernel in ${VM_KERNEL:-6.1 6.12}; do
 		"$vm/kernel" $kernel >/dev/null         # apt does one thing at a time
-		"$vm/boot" $kernel "$0" "$@" >"$logs/$kernel" 2>&1 &
+		OUT=${OUT:-$logs/out.$kernel} "$vm/boot" $kernel "$0" "$@" >"$logs/$kernel" 2>&1 &
 		guests="$guests $!"
 		[ -z "${VM_LANE-}" ] && [ "$(nproc)" -ge 2 ] ||
 			{ wait $!; echo $? >"$logs/$kernel.status"; }
@@ -37,6 +38,17 @@ if [ -z "${VM-}" ]; then
 		guests=$*
 		echo "--- $kernel"
 		cat "$logs/$kernel"
+		# What the guest left to be looked at here
+		out=${OUT:-$logs/out.$kernel}
+		for d in "$out/same.$kernel".*; do
+			[ -d "$d" ] && [ "$guest" = 0 ] || continue
+			differ=$("$vm/../lib/same_text" "$d/trace" "$d/text" "$d") || {
+				echo "FAILED: a text is not what babeltrace2 says: $differ"
+				guest=1
+			}
+		done
+		rm -rf "$out/same.$kernel".*
+		[ "$guest" != 0 ] || ! command -v conclude >/dev/null || conclude "$out" "$kernel" || guest=1
 		case $guest in
 		0) [ $status != 77 ] || status=0 ;;
 		77) ;;

@@ -7,6 +7,41 @@
 # in its order, or was counted as lost; time never goes back, and babeltrace2 reads the same, by the
 # TSC (the ring's quick way) and by CLOCK_MONOTONIC. nest.ko makes them, with numbers. (QEMU's TSC
 # is good, as one thread is both CPUs, but the kernel does not know.)
+
+# check DIRECTORY: of what a guest has left there. Its text has lines
+# `[time] (+…) power_cpu_frequency: { cpu_id = 0 }, { state = 17, cpu_id = 1000 }`: are times in
+# order, and numbers of each context too? Any may be missing, as many as were lost in all.
+check() {
+	read -r mode lost recorded <"$1/facts"
+	awk -v made_file="$1/made" -v mode="$mode" -v lost="$lost" -v recorded="$recorded" '
+		function bad(what) { print what ": " $0; failed = 1; exit 1 }
+		BEGIN { while ((getline line <made_file) > 0) { split(line, w, " "); made[w[1]] = w[2]; all += w[2] } }
+		/^WARNING: Tracer / { next }    # what is lost
+		{ if ($1 < last) bad("time goes back"); last = $1 }
+		!/ power_cpu_frequency: / { next }
+		{
+			n = $0; sub(/.*state = /, "", n); sub(/,.*/, "", n)
+			c = $0; sub(/.*cpu_id = /, "", c); sub(/ .*/, "", c)
+			if (!(c in made)) bad("unknown context")
+			if (n + 0 >= made[c]) bad("never made")
+			if ((c in next_of) && n + 0 < next_of[c]) bad("twice, or out of order")
+			next_of[c] = n + 1; seen++; kinds[int(c / 1000)]++
+		}
+		END {
+			if (failed) exit 1
+			for (i = 1; i <= 5; i++) if (!kinds[i]) { print "nothing from context " i; exit 1 }
+			if (recorded != "any" && seen != recorded) { print seen " seen, " recorded " recorded"; exit 1 }
+			if (seen + lost != all) { print seen " seen, " lost " lost, " all " made"; exit 1 }
+			print mode ": " seen " of " all " seen; task " kinds[1] ", softirq " kinds[2] ", interrupt " kinds[3] ", NMI " kinds[4] ", preemptible task " kinds[5]
+		}' "$1/text"
+}
+conclude() { # OUT KERNEL
+	for d in "$1/nest.$2".*; do
+		check "$d" || { echo "FAILED: ${d##*/}"; return 1; }
+		rm -rf "$d"
+	done
+}
+
 VM_APPEND="${VM_APPEND-} tsc=reliable preempt=full"
 export VM_APPEND
 kernel_in_check=6.12
@@ -56,32 +91,6 @@ of_channel() {
 	key "$2" "$s/kernel/channels/$1/status"
 }
 
-# Lines `[time] (+…) power_cpu_frequency: { cpu_id = 0 }, { state = 17, cpu_id = 1000 }`. In
-# $work/text: are times in order, and numbers of each context too? lost: any may be missing, as many
-# in all; -1: no process knows how many.
-check() {
-	awk -v made_file="$work/made" -v mode="$1" -v lost="$2" '
-		function bad(what) { print what ": " $0; failed = 1; exit 1 }
-		BEGIN { while ((getline line <made_file) > 0) { split(line, w, " "); made[w[1]] = w[2]; all += w[2] } }
-		/^WARNING: Tracer / { next }    # what is lost
-		{ if ($1 < last) bad("time goes back"); last = $1 }
-		!/ power_cpu_frequency: / { next }
-		{
-			n = $0; sub(/.*state = /, "", n); sub(/,.*/, "", n)
-			c = $0; sub(/.*cpu_id = /, "", c); sub(/ .*/, "", c)
-			if (!(c in made)) bad("unknown context")
-			if (n + 0 >= made[c]) bad("never made")
-			if ((c in next_of) && n + 0 < next_of[c]) bad("twice, or out of order")
-			next_of[c] = n + 1; seen++; kinds[int(c / 1000)]++
-		}
-		END {
-			if (failed) exit 1
-			for (i = 1; i <= 5; i++) if (!kinds[i]) { print "nothing from context " i; exit 1 }
-			if (seen + lost != all) { print seen " seen, " lost " lost, " all " made"; exit 1 }
-			print mode ": " seen " of " all " seen; task " kinds[1] ", softirq " kinds[2] ", interrupt " kinds[3] ", NMI " kinds[4] ", preemptible task " kinds[5]
-		}' "$work/text" || fail "$1"
-}
-
 # by CLOCK: mounts the tree, with times by it
 by() {
 	if [ "$1" = monotonic ]; then
@@ -93,17 +102,21 @@ by() {
 	has "$(cat "$MNT/version")" "^clock $1"
 }
 
+# keep MODE LOST RECORDED: what check() is to look at; awk is slow here
+keep() {
+	kept=$(mktemp -d "$OUT/nest.$VM.XXXXXX") && cp "$work/text" "$kept/text" &&
+		cat $run >"$kept/made" && echo "$*" >"$kept/facts" || fail "$1 cannot be copied"
+	checks=$((checks + 1))
+}
+
 # in_mode NAME: no process reads meanwhile
 in_mode() {
 	mode=$1
 	session $mode $mode 256k
 	nest
-	cat $run >"$work/made"
 	cat "$s/text" >"$work/text"
-	lost=$(of_channel channel0 events_discarded)
 	over=$(of_channel channel0 events_overwritten)
-	check $mode $((lost + over))
-	is "$mode: recorded" "$(grep -c power_cpu_frequency "$work/text")" \
+	keep $mode $(($(of_channel channel0 events_discarded) + over)) \
 		$(($(of_channel channel0 events_recorded) - over))
 	same_text "$s"
 	rmdir "$s"
@@ -117,8 +130,7 @@ read_meanwhile() {
 	reader=$!
 	nest
 	wait $reader
-	cat $run >"$work/made"
-	check read "$(of_channel channel0 events_discarded)"
+	keep read "$(of_channel channel0 events_discarded)" any
 	rmdir "$s"
 	clean
 }
