@@ -31,21 +31,44 @@ bool export_is_quick(struct session *s)
 	return c.bytes <= QUICK_BYTES;
 }
 
+/* Makes the file; *v gets it, and a reference to the session, also after a failure. */
+static void make(struct session *s, enum export_form form, struct maker *m, struct export_view *v)
+{
+	struct stream_set held;
+	bool forgets = m->forgets;
+
+	maker_begin(m, &held, s);
+	m->forgets = forgets;
+	m->done = &s->exporting[form];
+	if (!m->err)
+		forms[form].make(m);
+	maker_end(m, &held);
+	__atomic_store_n(m->done, 0, __ATOMIC_RELAXED);
+	*v = (struct export_view){ .s = m->s, .file = m->file, .rest = m->rest };
+}
+
+/* Frees the file and the reference to the session. */
+static void drop(struct export_view *v)
+{
+	session_frozen(v->s, -(int64_t)(v->file.size + v->rest.size));
+	memory_file_deinit(&v->file);
+	memory_file_deinit(&v->rest);
+	session_put(v->s);
+}
+
 int export_open(struct session *s, enum export_form form, struct export_view **out)
 {
 	struct export_view *v = calloc(1, sizeof(*v));
-	struct stream_set held;
-	struct maker m;
+	struct maker m = { 0 };
 
 	if (!v)
 		return -ENOMEM;
-	maker_begin(&m, &held, s);
-	m.done = &s->exporting[form];
-	if (!m.err)
-		forms[form].make(&m);
-	maker_end(&m, &held);
-	__atomic_store_n(m.done, 0, __ATOMIC_RELAXED);
-	*v = (struct export_view){ .s = m.s, .file = m.file, .rest = m.rest };
+	make(s, form, &m, v);
+	if (!m.err && m.forgot) {
+		drop(v);
+		m = (struct maker){ .forgets = true };
+		make(s, form, &m, v);
+	}
 	if (m.err) {
 		export_close(v);
 		return m.err;
@@ -73,16 +96,10 @@ uint64_t export_view_size(const struct export_view *v)
 
 void export_close(struct export_view *v)
 {
-	struct session *s;
-
 	if (!v)
 		return;
-	s = v->s;
-	session_frozen(s, -(int64_t)(v->file.size + v->rest.size));
-	memory_file_deinit(&v->file);
-	memory_file_deinit(&v->rest);
+	drop(v);
 	free(v);
-	session_put(s);
 }
 
 uint64_t export_size(struct session *s, enum export_form form)

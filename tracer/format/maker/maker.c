@@ -91,16 +91,7 @@ uint64_t maker_since(struct maker *m)
 	return since ? m->clock_offset + since : 0;
 }
 
-static bool is_named(const struct md_stream *s, const struct md_event *e, const char *name)
-{
-	(void)s;
-	return !strcmp(e->name, name);
-}
-
-static bool declares(const struct stream *s,
-		     bool (*wanted)(const struct md_stream *, const struct md_event *,
-				    const char *),
-		     const char *name)
+static bool declares(const struct stream *s, const char *event)
 {
 	bool found = false;
 	uint32_t left;
@@ -112,15 +103,12 @@ static bool declares(const struct stream *s,
 		const struct md_event *e = md_stream_event(s->class, id);
 
 		left -= !!e;
-		found = e && wanted(s->class, e, name);
+		found = e && !strcmp(e->name, event);
 	}
 	return found;
 }
 
-static bool has_class(struct maker *m,
-		      bool (*wanted)(const struct md_stream *, const struct md_event *,
-				     const char *),
-		      const char *name)
+bool maker_declares(struct maker *m, const char *event)
 {
 	struct merge *merge = begin_run(m);
 	const struct md_stream *last = NULL;
@@ -129,22 +117,11 @@ static bool has_class(struct maker *m,
 	for (size_t i = 0; merge && !m->err && i < merge->count && !found; i++) {
 		const struct stream *s = &merge->cursors[i]->stream;
 
-		found = s->class != last && declares(s, wanted, name);
+		found = s->class != last && declares(s, event);
 		last = s->class;
 	}
 	merge_destroy(merge);
 	return found;
-}
-
-bool maker_declares(struct maker *m, const char *event)
-{
-	return has_class(m, is_named, event);
-}
-
-bool maker_has(struct maker *m, bool (*wanted)(const struct md_stream *s, const struct md_event *e,
-					       const char *none))
-{
-	return has_class(m, wanted, NULL);
 }
 
 static void end_run(struct maker *m, struct merge *merge)

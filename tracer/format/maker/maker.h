@@ -36,6 +36,11 @@ struct maker {
 	struct stacks *stacks;  /* names of code addresses; NULL: maker_names was not called */
 	uint32_t *done;         /* of the session (exporting), or NULL */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
+	/*
+	 * Of slices (picture/track.h): a begin that a program forgets to end was found after its
+	 * slice was shown; and: look for them before slices are shown, which takes a run more.
+	 */
+	bool forgot, forgets;
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
 	/* For maker_run: is called with its arg for each loss, in the order of events; or NULL. */
 	void (*lose)(void *arg, const struct lost *l);
@@ -71,9 +76,6 @@ void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, u
 uint64_t maker_since(struct maker *m);
 /* A stream of the session has events of this name, or may get some. */
 bool maker_declares(struct maker *m, const char *event);
-/* … of a class for which wanted(class of the stream, class, NULL) is true. */
-bool maker_has(struct maker *m, bool (*wanted)(const struct md_stream *s, const struct md_event *e,
-					       const char *none));
 /*
  * Calls add() for the classes that events up to m->limit have, in the order of their first events.
  * The row has no values, time, host and CPU.

@@ -433,8 +433,7 @@ static void find_dropped(struct tracks *v)
 
 	v->slices.since = maker_since(v->m);
 	v->slices.tracked = tracked && maker_declares(v->m, "block_rq_issue");
-	if (!v->slices.since && !v->slices.tracked && !switches &&
-	    !maker_has(v->m, slice_may_be_forgotten))
+	if (!v->slices.since && !v->slices.tracked && !switches && !v->m->forgets)
 		return;
 	v->m->runs = 2;
 	v->runs = switches ? cpu_runs_create(tracked) : NULL;
@@ -471,6 +470,7 @@ struct slices_dropped tracks_end(struct tracks *v)
 
 	v->ended = true;
 	slices_finish(&v->slices, v->last);
+	v->m->forgot |= v->slices.forgot;
 	dropped = v->slices.dropped;
 	for (uint32_t i = 0; i < v->slices.size; i++)
 		if (v->slices.table[i])

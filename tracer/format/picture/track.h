@@ -109,7 +109,8 @@ struct track_form {
 
 /*
  * Runs through the events; twice where ends may be missing (slice.h). Returns how many begins were
- * dropped.
+ * dropped. Programs seldom forget an end: m->forgot says that one did, and what was made is to be
+ * made again, with m->forgets.
  */
 struct slices_dropped tracks_run(struct maker *m, const struct track_form *form, void *arg);
 

@@ -68,16 +68,6 @@ void slice_class_init(struct slice_class *k, const struct md_stream *stream,
 		find_integer(stream, event, "addr", &k->address);
 }
 
-bool slice_may_be_forgotten(const struct md_stream *stream, const struct md_event *event,
-			    const char *unused)
-{
-	struct slice_class k;
-
-	(void)unused;
-	slice_class_init(&k, stream, event);
-	return k.side == SLICE_BEGIN && !k.is_call && !k.is_request && !k.address.type;
-}
-
 /* ---- dropped and forgotten begins ---- */
 
 static void note_lost(struct slices *v, const struct slice_track *t, const struct slice *s)
@@ -90,6 +80,8 @@ static void note_lost(struct slices *v, const struct slice_track *t, const struc
 		v->dropped.overwritten++;
 	else if (tracked)
 		v->dropped.tracked++;
+	else
+		v->forgot = true;
 	if (v->lost_count == SLICE_LOST || !array_double(v->lost, v->lost_count))
 		return;
 	/* In the second run, dropped requests leave their tracks to others. */

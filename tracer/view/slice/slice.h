@@ -123,16 +123,13 @@ struct slices {
 	} dropped;
 	struct lost_begin *lost;        /* the first SLICE_LOST of all without an end; owned */
 	uint32_t lost_count, lost_at;
+	bool forgot;            /* a begin was forgotten that no run before has found */
 	bool replay;            /* `lost` is from a run before; lost_at: the next one */
 	bool failed;            /* no memory */
 };
 
 void slice_class_init(struct slice_class *k, const struct md_stream *stream,
 		      const struct md_event *event);
-
-/* Whether the class begins slices whose end a program may forget; a maker's question (maker.h). */
-bool slice_may_be_forgotten(const struct md_stream *stream, const struct md_event *event,
-			    const char *unused);
 
 /* The thread of an event on this CPU; 0: not known. *pid: its process; -1: not known. */
 int32_t slices_thread(struct slices *v, const struct slice_class *k, const struct md_occurrence *o,
