@@ -142,12 +142,14 @@ def follow_live(b, url):
                " document.body?.dataset.ready === '1' &&"
                " String(data.start + BigInt(data.last)) !== '%s'" % before)
         quiet(b, url)
-    for _ in range(20):         # (The key may come while the page loads itself again.)
-        b.wait(url + " is loaded", "document.body?.dataset.ready === '1'")
-        b.key("p")
-        if b.run("document.body?.dataset.ready === '1' && document.getElementById('hold')"
-                 ".getAttribute('aria-pressed')") == "true":
-            return
+    for _ in range(20):
+        try:
+            b.wait(url + " is loaded", "document.body?.dataset.ready === '1'")
+            b.key("p")
+            if b.run("document.getElementById('hold')?.getAttribute('aria-pressed')") == "true":
+                return
+        except RuntimeError:    # (The page loads itself again just now.)
+            pass
     sys.exit("the page is not held")
 
 
