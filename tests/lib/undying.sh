@@ -77,20 +77,26 @@ make_and_remove() {
 	mkdir "$S/once" && echo 'tick:*' >"$S/once/user/events" &&
 		echo start >"$S/once/control" && echo stop >"$S/once/control" && rmdir "$S/once"
 }
-# A trace of a session that records: a copy of it has all events up to its end, each once. The
-# image may be replaced only because cp had to wait for longer than it lasts, and cp says that.
+# A trace of a session that records: a copy of it has events from the first one on, each once. (The
+# marks of CPUs are not taken at one instant: an event near its end may be after that of its CPU, and
+# later ones before that of another CPU.) The image may be replaced only because cp had to wait for longer than it lasts, and cp says that.
 copies=0
 copy_live() {
 	rm -rf "$work/live"
 	if cp -r "$S/s/trace" "$work/live" 2>"$work/live.cp"; then
 		echo whole
 		copies=$((copies + 1))
-		[ $((copies % 10)) != 1 ] || is_whole "$work/live"
+		[ $((copies % 10)) != 1 ] || in_order "$work/live"
 	else
 		grep -v 'Stale file handle\|replaced while being copied' "$work/live.cp" >&2 &&
 			return 1
 		echo stale
 	fi
+}
+in_order() {
+	[ -n "$babeltrace" ] || return 0
+	babeltrace2 "$1" 2>"$work/live.bt" | sed -n 's/.* n = \([0-9]*\) .*/\1/p' |
+		awk 'NR == 1 ? $1 != 0 : $1 <= n { print "after " n " comes " $1; exit 1 } { n = $1 }' >&2
 }
 # is_whole TRACE: it has the numbers from 0 on, in order, each once
 is_whole() {
