@@ -89,13 +89,23 @@ static uint64_t hash_file(uint64_t h, const char *path)
 				    (uint64_t)st.st_mtim.tv_nsec);
 }
 
+/*
+ * A module that was unloaded and loaded again since the last look has its name and its events as
+ * before, but they are not enabled. Its directory in sysfs is another one (kernfs numbers them).
+ */
 static uint64_t hash_modules(uint64_t h)
 {
-	char line[1024];
+	char line[1024], path[1100];
 	FILE *f = fopen("/proc/modules", "re");
+	struct stat st;
 
-	while (f && fgets(line, sizeof(line), f))
-		h = hash_bytes(h, line, strcspn(line, " "));
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, " ")] = 0;
+		h = hash_string(h, line);
+		snprintf(path, sizeof(path), "/sys/module/%s", line);
+		if (!stat(path, &st))
+			h = hash_step(h, st.st_ino);
+	}
 	if (f)
 		fclose(f);
 	return h;
