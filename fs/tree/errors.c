@@ -216,12 +216,12 @@ bool errors_refused(const struct node *n, const struct who *who, int rc)
 			session_no_room(n->session, &err);
 		break;
 	case -EOVERFLOW:
-		tr_fail(&err, rc, "this form has no numbers for so many kinds of events, or CPUs: "
-			"record fewer, or read trace/");
+		tr_fail(&err, rc, "the numbers of this format are too small for all kinds of "
+			"events or CPUs: record fewer, or read trace/");
 		break;
 	case -EFBIG:
-		tr_fail(&err, rc, "this form has no room for so much: hold fewer events, or read "
-			"trace/");
+		tr_fail(&err, rc, "the file would be larger than this format allows: hold fewer "
+			"events, or read trace/");
 		break;
 	case -ENOMEM:
 	case -EIO:

@@ -128,8 +128,11 @@ bool kept_image_take(struct session *s, const struct process *p, struct trace_im
 	if (rc && fd >= 0)
 		close(fd);
 	/* Again: a keeper that replaces this one shall get it, too. */
-	if (!rc)
+	if (!rc) {
 		rc = tracer_hold(fs.tracer, name, fd);
+		if (rc)
+			image_put(*image);
+	}
 	if (rc) {
 		say(SAY_INFO, "an image of trace/ cannot continue: its readers get an error");
 		kept_image_drop(i);

@@ -31,7 +31,10 @@ void kept_image_drop(uint32_t place);
  */
 bool kept_image_take(struct session *s, const struct process *p, struct trace_image **image,
 		     uint64_t *serial, uint32_t *place);
-/* After handover_take: those of the earlier daemon are left. */
+/*
+ * Call it after handover_take: each image in the table is from an earlier daemon, and waits for
+ * kept_image_take.
+ */
 void kept_images_recall(void);
 bool kept_images_left(void);
 /* Drops those that nothing has taken for some seconds; when to call again, or -1. */

@@ -102,8 +102,8 @@ struct view {
 	uint64_t (*number)(void *state);
 	/*
 	 * Copies what `resume` gets as the bytes, in place of the last that the reader got; returns
-	 * its size, at most `size`. unread: of the bytes of the last read(), the reader did not get
-	 * so many yet. May be NULL.
+	 * its size, at most `size`. unread: how many bytes of the last read() the reader did not
+	 * get yet. May be NULL.
 	 */
 	size_t (*place)(void *state, size_t unread, void *buf, size_t size);
 	/*

@@ -141,7 +141,7 @@ static struct session *halt(struct trigger *trigger, const char *name)
 	return NULL;
 }
 
-/* Locked. The result of the action for so many hits. */
+/* Caller holds triggers.lock. Counts `hits` hits of the action as executed or as failed. */
 static void count_result(struct trigger *trigger, const struct item *it, size_t i, uint64_t hits,
 			 int ret, const struct tr_err *err)
 {

@@ -92,7 +92,7 @@ int notices_open(struct trigger *trigger, bool json, struct notices **out);
 ssize_t notices_read(struct notices *n, void *buf, size_t size);
 /* For the next daemon: how many notifications of the trigger the reader knows of, also as lost. */
 uint64_t notices_number(struct notices *n);
-/* Of a new open: its reader knows of so many. What came since counts as lost for it. */
+/* A new open whose reader had `number` by notices_number: later notifications count as lost. */
 void notices_resume(struct notices *n, uint64_t number);
 /*
  * hold() is called with triggers.lock held when an empty queue gets something to read; it keeps the

@@ -32,7 +32,7 @@ struct keeper {
 };
 
 enum {
-	ANSWER_MS = 500,        /* no operation blocks longer than a second or waits twice */
+	ANSWER_MS = 500,        /* no operation but keeper_find blocks longer than a second */
 	START_MS = 10000,       /* mounting may wait: without the keeper there are no buffers */
 	/* for a descriptor: who takes a late keeper for one that has lost it ends a mount */
 	FIND_MS = 15000,
