@@ -45,6 +45,8 @@ struct packet_stream {
 	struct cut begin;       /* of `out` */
 	struct md_buf out;      /* packets not read yet are out[taken …] */
 	size_t taken;
+	uint64_t hash;          /* of `out`, if is_hashed: once, however many reads it takes */
+	bool is_hashed;
 	/* makes headers; the cursor has the content, and limits its size */
 	struct packetizer cut;
 	uint64_t missed;        /* cursor.missed, as numbered so far */
@@ -262,6 +264,7 @@ ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size)
 	if (p->taken == p->out.len) {
 		md_buf_reset(&p->out);
 		p->taken = 0;
+		p->is_hashed = false;
 		err = cut_more(p);
 		if (err <= 0)
 			return err;
@@ -276,7 +279,7 @@ ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size)
 
 /* ---- for the next daemon ---- */
 
-size_t packet_stream_place(const struct packet_stream *p, size_t unread, void *buf, size_t size)
+size_t packet_stream_place(struct packet_stream *p, size_t unread, void *buf, size_t size)
 {
 	const struct stream *s = &p->c->stream;
 	size_t taken = p->taken - unread;       /* a read() gives bytes of one `out` */
@@ -296,7 +299,10 @@ size_t packet_stream_place(const struct packet_stream *p, size_t unread, void *b
 		place.cut = p->begin;
 		place.len = p->out.len;
 		place.taken = taken;
-		place.hash = hash_bytes(HASH_START, p->out.data, p->out.len);
+		if (!p->is_hashed)
+			p->hash = hash_bytes(HASH_START, p->out.data, p->out.len);
+		p->is_hashed = true;
+		place.hash = p->hash;
 	} else {
 		place.cut = cut_here(p);
 	}

@@ -47,7 +47,7 @@ ssize_t packet_stream_read(struct packet_stream *p, void *buf, size_t size);
  * Copies the place after the last read, less its last `unread` bytes, for another daemon; returns
  * its size. 0: `size` is too small.
  */
-size_t packet_stream_place(const struct packet_stream *p, size_t unread, void *buf, size_t size);
+size_t packet_stream_place(struct packet_stream *p, size_t unread, void *buf, size_t size);
 /*
  * Moves an open without reads to a place of packet_stream_place. -ESTALE: the bytes that follow
  * there are not held any more, or the place is of another ring. len 0: the reader got nothing.
