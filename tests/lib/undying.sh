@@ -221,7 +221,7 @@ check_notices() {
 all_heard() {
 	heard=$(grep -c '^\[.*n = ' "$work/notices")
 	said=$(sed -n 's/^# t: \([0-9]*\) notifications lost$/\1/p' "$work/notices" |
-		awk '{ n += $1 } END { printf "%d", n }')
+		awk '{ n += $1 } END { printf "%.0f", n }')
 	told=$(sed -n 's/^action .*executed \([0-9]*\).*/\1/p' "$MNT/triggers/t/status")
 	[ $((heard + said)) -ge "$told" ]
 }
@@ -284,7 +284,7 @@ end_load() {
 		over=$(key events_overwritten "$S/fast/status")
 		lost=$(key events_discarded "$S/fast/status")
 		is "events at full speed, overwritten ($over) and discarded ones ($lost)" \
-			"$(cat "$work"/fast? | tr -dc '0-9\n' | awk '{ n += $1 } END { printf "%d", n }')" \
+			"$(cat "$work"/fast? | tr -dc '0-9\n' | awk '{ n += $1 } END { printf "%.0f", n }')" \
 			$(($(grep -vc '^WARNING: Tracer ' "$S/fast/text") + over + lost))
 	}
 	! with output || {
