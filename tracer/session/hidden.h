@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Hidden sessions: the daemon records events for itself, for conditions of triggers and for maps.
- * Users do not see them. They begin when they are opened. Those that only count hits survive their
- * daemon: they are saved as other sessions, and who opened them claims them by their name. Others
- * are in no file.
+ * Users do not see them. They begin when they are opened. Those of maps survive their daemon: they
+ * are saved as other sessions, and who opened them claims them by their name. Others are in no
+ * file.
  */
 #ifndef TRACER_SESSION_HIDDEN_H
 #define TRACER_SESSION_HIDDEN_H

@@ -271,6 +271,19 @@ static void restore_context(struct restore *r, const char *value)
 	md_buf_printf(&r->contexts, "%s\n", value);
 }
 
+static void restore_picks(struct restore *r, const char *value)
+{
+	size_t len = strlen(value);
+	char *names = r->channel ? calloc(1, len + 2) : NULL;
+
+	if (!names)
+		return;
+	for (size_t i = 0; i < len; i++)
+		names[i] = value[i] == ' ' ? 0 : value[i];
+	free(r->channel->picks);
+	r->channel->picks = names;
+}
+
 static void restore_groups(struct restore *r, const char *value)
 {
 	owner_groups_parse(&r->s->groups, value);
@@ -286,6 +299,7 @@ static const struct line_kind {
 	{ "context", restore_context, true },
 	{ "set", restore_setting, true },
 	{ "kernel", restore_kernel, true },
+	{ "picks", restore_picks, true },
 	{ "channel_id", restore_channel, false },
 	{ "channel", restore_former_channel, false },
 	{ "groups", restore_groups, false },

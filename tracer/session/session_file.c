@@ -13,7 +13,8 @@
  *	groups [GID …]                  of the process that made it
  *	track ATTRIBUTE [*] [ID …]      an inclusion set
  *	channel_id ID STARTED MODE NAME
- *	set NAME VALUE                  a setting of the channel above, as the next three
+ *	set NAME VALUE                  a setting of the channel above, as the next four
+ *	picks [FIELD …]                 only these are recorded
  *	kernel NAME                     the channel is of the kernel domain; -: it was never started
  *	context NAME
  *	rule RULE
@@ -143,12 +144,23 @@ static void save_lines(const char *key, struct md_buf *lines, struct md_buf *out
 	md_buf_deinit(lines);
 }
 
+static void save_picks(const struct channel *c, struct md_buf *out)
+{
+	if (!c->picks)
+		return;
+	md_buf_puts(out, "picks");
+	for (const char *at = c->picks; *at; at += strlen(at) + 1)
+		md_buf_printf(out, " %s", at);
+	md_buf_puts(out, *c->picks ? "\n" : " \n");
+}
+
 static void save_channel(const struct channel *c, struct md_buf *out)
 {
 	struct md_buf rules = MD_BUF_INIT, contexts = MD_BUF_INIT;
 
 	md_buf_printf(out, "channel_id %u %d %d %s\n", c->id, c->started, (int)c->mode, c->name);
 	settings_save(channel_settings, c, out);
+	save_picks(c, out);
 	if (c->session->tracer->domains[c->kernel]->save)
 		c->session->tracer->domains[c->kernel]->save(c, out);
 	context_list_print(&c->contexts, &contexts);

@@ -124,10 +124,12 @@ static void add_event(struct map *m, const struct source *of, const struct md_st
 		return;
 	}
 	row = map_get_row(m, of->rule, of->state, &key);
-	if (row)
+	if (row) {
 		map_row_add(row, of->rule, &numbers);
-	else
+		map_row_change(&of->state->table, row);
+	} else {
 		of->state->left_out++;
+	}
 }
 
 static void take_event(struct map *m, const struct md_stream *class, const struct md_occurrence *o)
@@ -139,6 +141,7 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 	if (!of.rule || o->ts <= m->clear_ts)
 		return;
 	of.state->events++;
+	m->journal.changed = true;
 	shape = shape_of(m, &of, class, o->event);
 	if (!shape) {
 		count_missing(&of, class, o);
@@ -166,22 +169,45 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 
 /* ---- the rings ---- */
 
-/* What the cursor has read may be written again; its losses are counted. */
-static void pass_stream(struct map *m, const struct cursor *c)
+/* How far the cursor has come. */
+static struct ring_mark mark_of(const struct cursor *c)
 {
 	struct ring_place at = cursor_place(c);
 	struct ring_mark mark = c->mark;
-	struct trail_ring *ring = region_ring(c->stream.region, c->stream.ring);
-	struct source of = source_of(m, c->stream.class->id);
 
 	mark.head = at.pos;
 	mark.last_ts = at.ts;
+	return mark;
+}
+
+/* The losses of the stream are counted, and the journal will say how far it is taken. */
+static void count_stream(struct map *m, const struct cursor *c)
+{
+	struct ring_mark mark = mark_of(c);
+	struct trail_ring *ring = region_ring(c->stream.region, c->stream.ring);
+	struct source of = source_of(m, c->stream.class->id);
+	uint64_t lost = mark.lost;
+
 	if (c->stream.trace->uid == KERNEL_UID)
-		mark.lost += __atomic_exchange_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
-	if (of.state)
-		of.state->lost = add_saturated(of.state->lost, mark.lost);
-	mark.lost = c->mark.lost;
-	ring_pass(&c->stream, &mark);
+		lost += __atomic_exchange_n(&ring->source_overwritten, 0, __ATOMIC_RELAXED);
+	if (of.state && lost) {
+		of.state->lost = add_saturated(of.state->lost, lost);
+		m->journal.changed = true;
+	}
+	map_journal_pass(m, &c->stream, &mark);
+}
+
+/* The journal has the values of the events before it lets go of the events. */
+static void pass_streams(struct map *m, const struct merge *merge)
+{
+	for (size_t i = 0; i < merge->count; i++)
+		count_stream(m, merge->cursors[i]);
+	map_journal_write(m);
+	for (size_t i = 0; i < merge->count; i++) {
+		struct ring_mark mark = mark_of(merge->cursors[i]);
+
+		ring_pass(&merge->cursors[i]->stream, &mark);
+	}
 }
 
 static bool has_pairs(const struct map *m)
@@ -212,8 +238,9 @@ static void take_events(struct map *m, struct merge *merge, uint64_t limit)
 }
 
 /* What the daemon aggregated; the counters of applications stay. */
-static void forget_values(struct map *m)
+void map_forget_values(struct map *m)
 {
+	map_journal_drop(m);
 	for (size_t i = 0; i < m->rules.count && m->states; i++) {
 		map_table_deinit(&m->states[i].table);
 		map_pairs_forget(&m->states[i]);
@@ -233,7 +260,7 @@ void map_check_clear(struct map *m)
 	if (wanted == m->cleared)
 		return;
 	m->cleared = wanted;
-	forget_values(m);       /* the counters were cleared by then */
+	map_forget_values(m);       /* the counters were cleared by then */
 	m->clear_ts = wanted;
 }
 
@@ -247,8 +274,7 @@ static void look_once(struct map *m)
 	map_check_clear(m);
 	if (merge && !merge_look_session(merge, m->hidden, &now)) {
 		take_events(m, merge, active ? now : UINT64_MAX);
-		for (size_t i = 0; i < merge->count; i++)
-			pass_stream(m, merge->cursors[i]);
+		pass_streams(m, merge);
 	}
 	merge_destroy(merge);
 }
@@ -263,7 +289,7 @@ void map_take(struct map *m)
 
 void map_reset(struct map *m)
 {
-	forget_values(m);
+	map_forget_values(m);
 	map_counters_clear(m);
 }
 

@@ -114,12 +114,16 @@ static struct plan *make_plans(const struct map *m, const struct map_rules *rule
 	return plans;
 }
 
-/* Caller holds map.lock. Takes the reference over. */
+/* Caller holds map.lock. Takes the reference over. A file of the session has the name. */
 static void set_hidden(struct map *m, struct session *hidden)
 {
 	pthread_mutex_lock(&m->tracer->lock);
 	m->hidden = hidden;
+	snprintf(m->hidden_name, sizeof(m->hidden_name), "%s", hidden ? hidden->name : "");
 	pthread_mutex_unlock(&m->tracer->lock);
+	session_lock(m->session);
+	session_save(m->session);
+	session_unlock(m->session);
 }
 
 /* Caller holds map.lock. Opens a hidden session of the map. 0 or -errno. */
@@ -132,7 +136,7 @@ static int open_hidden(struct map *m, struct session *s, enum which which, struc
 	struct session_info info = session_shown(s).info;
 	struct hidden_spec spec = {
 		.prefix = PREFIX, .owner = { info.uid, info.gid, info.groups }, .active = true,
-		.survives = which == RULES_COUNT, .tracks = s,
+		.survives = true, .tracks = s,
 		.channels = channels, .channel_count = count,
 	};
 	struct hidden_mistake what;
@@ -166,6 +170,36 @@ void map_close_hidden(struct map *m)
 	map_forget_shapes(m);
 	set_hidden(m, NULL);
 	hidden_close(hidden);
+}
+
+void map_leave_hidden(struct map *m)
+{
+	if (!m->hidden)
+		return;
+	map_set_live(m, false);
+	map_forget_shapes(m);
+	/* The list of sessions has the reference. */
+	pthread_mutex_lock(&m->tracer->lock);
+	m->hidden = NULL;
+	pthread_mutex_unlock(&m->tracer->lock);
+}
+
+/* Caller holds map.lock. Takes over what an earlier daemon left. */
+static void take_over(struct map *m, struct session *s)
+{
+	struct session *found;
+
+	if (!m->restored)
+		return;
+	m->restored = false;
+	map_hold_session(m, s);
+	found = m->hidden_name[0] ? hidden_claim(m->tracer, m->hidden_name) : NULL;
+	if (found || m->hidden_name[0])
+		set_hidden(m, found);
+	if (!map_journal_read(m))
+		map_forget_values(m);
+	if (found)
+		map_set_live(m, true);
 }
 
 void map_hold_session(struct map *m, struct session *s)
@@ -232,6 +266,7 @@ int map_follow(struct map *m, struct session *s, struct tr_err *err)
 
 	if (wanted || m->counters_name[0])
 		map_hold_session(m, s);
+	take_over(m, s);
 	ret = follow_records(m, s, wanted, err);
 	also = follow_counts(m, s, wanted, ret ? NULL : err);
 	return ret ? ret : also;

@@ -39,10 +39,14 @@ int map_increment(struct session *s, enum domain domain, const char *name, const
 		map_check_clear(m);
 		st->events += n;
 		row = map_get_row(m, r, st, &k);
-		if (row)
+		if (row) {
 			row->count += n;        /* the rule has no other operator */
-		else
+			map_row_change(&st->table, row);
+		} else {
 			st->left_out += n;
+		}
+		m->journal.changed = true;
+		map_journal_write(m);
 	}
 	pthread_mutex_unlock(&m->lock);
 	map_put(m);

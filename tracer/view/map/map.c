@@ -51,6 +51,7 @@ void map_put(struct map *m)
 {
 	if (!m || __atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	map_journal_close(m);
 	map_rules_deinit(&m->rules);
 	free(m->states);
 	free(m->saved);
@@ -159,14 +160,18 @@ static void follow_session(struct session *s)
 
 /*
  * Caller holds map.lock, and the map is in no list. keep: this daemon ends, and the next one has
- * the counters.
+ * the values.
  */
 static void end_map(struct map *m, bool keep)
 {
 	struct session *s = m->session;
 
 	m->gone = true;
-	map_close_hidden(m);
+	m->journal.left = keep;
+	if (keep)
+		map_leave_hidden(m);
+	else
+		map_close_hidden(m);
 	map_counters_close(m, keep);
 	map_reset(m);
 	m->session = NULL;
@@ -334,6 +339,7 @@ static void restore_rule(struct session *s, const char *line)
 static bool restore_line(struct session *s, const char *key, const char *value)
 {
 	enum domain domain = !strcmp(key, keys[DOMAIN_KERNEL]) ? DOMAIN_KERNEL : DOMAIN_USER;
+	struct map *m;
 
 	if (!strcmp(key, "map_rule")) {
 		restore_rule(s, value);
@@ -344,8 +350,8 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 	if (strcmp(key, keys[domain]) != 0)
 		return false;
 	if (!name_check(value, sizeof(((struct map *)0)->name) - 1, NULL) &&
-	    !find_map(s, domain, value))
-		map_new(s, domain, value);
+	    !find_map(s, domain, value) && (m = map_new(s, domain, value)))
+		m->restored = true;
 	return true;
 }
 
@@ -386,6 +392,9 @@ static void clear_maps(struct session *s)
 		/* Its counters have no times: now, not with the next look. */
 		hidden_clear(m->counters);
 	}
+	/* The next daemon may be the one that looks. */
+	if (!cds_list_empty(maps_of(s)))
+		session_save(s);
 }
 
 /* Lines about rules of maps that can record nothing now. */

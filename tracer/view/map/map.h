@@ -14,6 +14,8 @@
  *	pairs.c     first events that wait for their second one
  *	consume.c   events on their way into tables, and the thread that takes them
  *	counters.c  rules whose hits applications count
+ *	journal.c   the values in a file of the state directory
+ *	journal_read.c  … as the next daemon reads them
  *	increments.c  the rule to which triggers add
  *	reason.c    why an event is counted as `missing`, or lost
  *	show.c      `values`
@@ -24,7 +26,10 @@
  * A map has a hidden session (session/hidden.h) while its session is active. It has one channel for
  * each rule, two for a pair, and the same inclusion sets. Programs and the kernel record into its
  * rings as into any. A thread takes the events out of them before the rings are full; a read of
- * `values` takes them, too. Nothing of it survives the daemon but the rules.
+ * `values` takes them, too. The hidden session and the values survive the daemon. Each look at the
+ * rings writes what it changed, and how far it came, to the journal, with one write(2), before
+ * writers may use the space of these events again. So a daemon that is killed has either both or
+ * none of them, and the next one neither forgets an event nor counts it twice.
  *
  * Rules that only count, and whose key is the event or nothing, have another hidden session. Its
  * buffers are counters (TRAIL_MODE_COUNT), to which applications add. They are the values: nothing
@@ -41,6 +46,7 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
+#include "tracer/base/ring/reader.h"
 #include "tracer/view/map/maps.h"
 #include "tracer/view/map/rules.h"
 #include "tracer/view/map/table.h"
@@ -76,6 +82,18 @@ struct map_made {
 	struct map_first *first;        /* owned; NULL: the rule names none of its fields */
 };
 
+/* journal.c: the file of a map's values. */
+struct map_journal {
+	bool known;                     /* dir is open: the file may exist */
+	bool open;                      /* fd is open: the next batch can be appended */
+	bool left;                      /* for the next daemon: nothing is written or removed */
+	int dir, fd;
+	bool changed;                   /* a number of a state differs from the file */
+	struct md_buf pairs, passes;    /* of the next batch */
+	size_t first, length;           /* bytes of its first record, of all */
+	uint64_t failed;                /* monotonic time of the last failure; 0: none */
+};
+
 /* What one rule has aggregated. */
 struct map_state {
 	struct map_table table;
@@ -109,8 +127,11 @@ struct map {
 	size_t bytes;                   /* of all tables; the session's share counts them */
 	struct session *hidden;         /* referenced; NULL: none; changes with tracer.lock, too */
 	struct session *counters;       /* the same for the counters */
-	/* Its name, also before a daemon has found it again; "": none. Also with tracer.lock. */
+	/* Their names, also before a daemon has found them again; "": none. Also tracer.lock. */
+	char hidden_name[sizeof(((struct session *)0)->name)];
 	char counters_name[sizeof(((struct session *)0)->name)];
+	bool restored;                  /* an earlier daemon may have left values */
+	struct map_journal journal;
 	bool counts_spoiled;            /* an application wrote what cannot be true to them */
 	struct map_shape *shapes[MAP_CHANNELS_MAX];     /* of each channel */
 	int64_t since;                  /* ns since the epoch: when the values began */
@@ -150,6 +171,8 @@ int map_follow(struct map *m, struct session *s, struct tr_err *err);
 void map_hold_session(struct map *m, struct session *s);
 /* The hidden session goes; values stay. */
 void map_close_hidden(struct map *m);
+/* The next daemon has it. */
+void map_leave_hidden(struct map *m);
 /* Checks what the domain can know of rules. 0 or -errno. */
 int map_check_rules(struct map *m, struct session *s, const struct map_rules *rules,
 		    struct tr_err *err);
@@ -188,14 +211,18 @@ enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct 
 				enum map_side side, const struct map_shape *shape,
 				const struct md_occurrence *o, struct map_made *made);
 void map_pairs_forget(struct map_state *st);
+/* Repeats what the journal says that an event of a pair did. Takes `first` over, if not NULL. */
+void map_pair_repeat(struct map *m, const struct map_rule *r, struct map_state *st,
+		     enum map_side side, const struct pair_open *key, struct map_first *first);
 
 /* consume.c; caller holds map.lock */
 /* Takes all events recorded before now. */
 void map_take(struct map *m);
 /* Forgets the values if they were cleared, but not yet here. */
 void map_check_clear(struct map *m);
-/* Forgets all values. */
+/* Forgets all values; the second one: but those that applications count. */
 void map_reset(struct map *m);
+void map_forget_values(struct map *m);
 /* The rules or the hidden session are others now. */
 void map_forget_shapes(struct map *m);
 /* The thread begins, or ends, to look at the map. */
@@ -211,6 +238,34 @@ void map_counters_claim(struct map *m);
 void map_counters_set(struct map *m, struct session *s, struct session *counters);
 /* keep: the next daemon has them. */
 void map_counters_close(struct map *m, bool keep);
+
+/* journal.c; caller holds map.lock. A map without its file works on, and begins again later. */
+/* A first event waits, or a second one has found it; key has what both have. */
+void map_journal_pair(struct map *m, const struct map_rule *r, enum map_side side,
+		      const struct pair_open *key, const struct map_first *first);
+/* How far a ring is taken, with all losses up to there, after the next batch is written. */
+void map_journal_pass(struct map *m, const struct stream *s, const struct ring_mark *mark);
+/* Writes all that has changed. */
+void map_journal_write(struct map *m);
+void map_journal_drop(struct map *m);   /* removes the file */
+void map_journal_close(struct map *m);
+/* The number that tells values of these rules from others. */
+uint64_t map_journal_identity(const struct map *m);
+int map_journal_dir(struct map *m);     /* opens journal.dir; 0 or -errno */
+void map_journal_name(const struct map *m, char *out, size_t size);
+
+#define MAP_JOURNAL_MAGIC 0x314a504du   /* "MPJ1": before each record, then its length */
+#define MAP_JOURNAL_NAME_MAX 160
+/* The entries of a record. */
+enum map_entry { MAP_ENTRY_HEAD = 'H', MAP_ENTRY_STATE = 'S', MAP_ENTRY_ROW = 'R',
+		 MAP_ENTRY_PAIR = 'P', MAP_ENTRY_PASS = 'C' };
+
+/* journal_read.c; caller holds map.lock */
+/*
+ * The values that an earlier daemon left, and how far it came in the rings of `hidden`. False: they
+ * are none of these rules; the caller forgets what was read of them.
+ */
+bool map_journal_read(struct map *m);
 
 /* reason.c; caller holds map.lock */
 /* Writes the sentence that says which of the rule's fields the event does not have. */

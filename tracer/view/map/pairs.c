@@ -46,19 +46,45 @@ static bool keep_first(struct map_state *st, uint32_t place, struct map_first *f
 	return true;
 }
 
-static enum map_pairing begin_pair(const struct map_rule *r, struct map_state *st,
+/* A thread of the kernel that begins again has lost an end. */
+static bool nests(const struct map *m)
+{
+	return m->domain == DOMAIN_USER;
+}
+
+static enum map_pairing begin_pair(struct map *m, const struct map_rule *r, struct map_state *st,
 				   const struct map_shape *shape, const struct md_occurrence *o,
-				   const struct pair_open *key, bool nest)
+				   const struct pair_open *key)
 {
 	struct map_first *first = NULL;
 	struct pair_end end;
 
 	if (r->has_first && !map_event_first(r, shape, o, &first))
 		return PAIR_MISSING;
-	pair_open_take(st->waiting, key, true, nest, &end);
+	map_journal_pair(m, r, MAP_SIDE_FIRST, key, first);
+	pair_open_take(st->waiting, key, true, nests(m), &end);
 	if (r->has_first)
 		keep_first(st, end.place, first);
 	return PAIR_WAITS;
+}
+
+void map_pair_repeat(struct map *m, const struct map_rule *r, struct map_state *st,
+		     enum map_side side, const struct pair_open *key, struct map_first *first)
+{
+	bool begins = side == MAP_SIDE_FIRST, found;
+	struct pair_end end;
+
+	if (!make_room(r, st)) {
+		free(first);
+		return;
+	}
+	found = pair_open_take(st->waiting, key, begins, nests(m), &end);
+	if (!r->has_first || !begins)
+		free(first);
+	else
+		keep_first(st, end.place, first);
+	if (found && r->has_first)
+		free(take_first(st, end.place));
 }
 
 enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct map_state *st,
@@ -68,8 +94,6 @@ enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct 
 	struct pair_open key = { .trace = m, .ts = o->ts };
 	struct pair_end end;
 	struct map_key values;
-	/* A thread of the kernel that begins again has lost an end. */
-	bool nest = m->domain == DOMAIN_USER;
 
 	values.len = 0;
 	values.count = values.hex = values.single = 0;
@@ -78,9 +102,10 @@ enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct 
 	key.a = hash_bytes(HASH_START, values.bytes, values.len);
 	key.b = hash_bytes(key.a, values.bytes, values.len);
 	if (side == MAP_SIDE_FIRST)
-		return begin_pair(r, st, shape, o, &key, nest);
-	if (!pair_open_take(st->waiting, &key, false, nest, &end))
+		return begin_pair(m, r, st, shape, o, &key);
+	if (!pair_open_take(st->waiting, &key, false, nests(m), &end))
 		return PAIR_ALONE;
+	map_journal_pair(m, r, MAP_SIDE_LAST, &key, NULL);
 	made->latency = end.ns;
 	if (!r->has_first)
 		return PAIR_MADE;

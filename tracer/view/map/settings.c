@@ -107,6 +107,10 @@ void map_save_settings(const struct map *m, struct md_buf *out)
 		md_buf_printf(out, "map_buffer_size %" PRIu64 "\n", m->buffer_size);
 	if (m->max_keys != MAP_KEYS_DEFAULT)
 		md_buf_printf(out, "map_max_keys %" PRIu32 "\n", m->max_keys);
+	if (m->hidden_name[0])
+		md_buf_printf(out, "map_hidden %s\n", m->hidden_name);
+	if (__atomic_load_n(&m->wanted, __ATOMIC_RELAXED))
+		md_buf_printf(out, "map_cleared %" PRIu64 "\n", m->wanted);
 	if (m->counters_name[0])
 		md_buf_printf(out, "map_counters %s\n", m->counters_name);
 }
@@ -118,6 +122,16 @@ bool map_restore_setting(struct map *m, const char *key, const char *value)
 	if (!strcmp(key, "map_buffer_size")) {
 		if (m && !parse_buffer_size(value, &v, NULL))
 			m->buffer_size = v;
+		return true;
+	}
+	if (!strcmp(key, "map_hidden")) {
+		if (m)
+			snprintf(m->hidden_name, sizeof(m->hidden_name), "%s", value);
+		return true;
+	}
+	if (!strcmp(key, "map_cleared")) {
+		if (m)
+			m->wanted = strtoull(value, NULL, 10);
 		return true;
 	}
 	if (!strcmp(key, "map_counters")) {

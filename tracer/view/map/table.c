@@ -139,9 +139,30 @@ struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
 	row->hex = k->hex;
 	row->single = k->single;
 	memcpy(row->key, k->bytes, k->len);
+	row->index = t->count;
 	t->rows[t->count++] = row;
 	t->slots[i] = t->count;
 	return row;
+}
+
+void map_row_change(struct map_table *t, struct map_row *row)
+{
+	if (row->changed)
+		return;
+	row->changed = true;
+	row->later = NULL;
+	if (t->changed_last)
+		t->changed_last->later = row;
+	else
+		t->changed = row;
+	t->changed_last = row;
+}
+
+void map_table_written(struct map_table *t)
+{
+	for (struct map_row *row = t->changed; row; row = row->later)
+		row->changed = false;
+	t->changed = t->changed_last = NULL;
 }
 
 void map_table_deinit(struct map_table *t)

@@ -25,6 +25,9 @@ struct map_row {
 	uint8_t hex, single;            /* as in struct map_key, of the row's first event */
 	/* bit n: operator n had a floating point number, one of 8 bytes */
 	uint8_t real, wide;
+	bool changed;                   /* in the list of the table */
+	uint32_t index;                 /* in the rows of the table */
+	struct map_row *later;          /* in the list of the table */
 	uint8_t *key;                   /* after the slots, in the same piece of memory */
 	union map_slot slots[];         /* of each operator, in order */
 };
@@ -34,6 +37,8 @@ struct map_table {
 	uint32_t count, max;            /* max: set before the first key comes */
 	uint32_t size;                  /* of slots: a power of two, at least 2 * max */
 	uint32_t *slots;                /* hash table: indices in rows + 1; 0: free; owned */
+	/* Rows that differ from what the journal has; new ones in the order of their indices. */
+	struct map_row *changed, *changed_last;
 };
 
 /* A key in the making. */
@@ -63,6 +68,10 @@ size_t map_row_size(const struct map_rule *r, const struct map_key *k);
 /* Adds a key that the table does not have. NULL: no room, or no memory. */
 struct map_row *map_table_add(struct map_table *t, const struct map_rule *r,
 			      const struct map_key *k);
+/* The row will differ from what the journal has. */
+void map_row_change(struct map_table *t, struct map_row *row);
+/* The journal has all rows as they are. */
+void map_table_written(struct map_table *t);
 /* The number of an event for each operator: 0 for MAP_COUNT. */
 struct map_numbers {
 	long double v[MAP_OPERATORS_MAX];
