@@ -278,8 +278,9 @@ static void keep_tables(struct layout *layout, uint8_t *data, size_t begin, size
 		return;
 	}
 	memmove(data, data + begin, layout->tables_size);
-	layout->tables = realloc(data, layout->tables_size + 1);
-	if (!layout->tables)
+	layout->tables = data;
+	data = realloc(data, layout->tables_size + 1);
+	if (data)
 		layout->tables = data;
 }
 

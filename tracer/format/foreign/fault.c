@@ -36,7 +36,6 @@ void fault_happen(const struct import *im, const char *when, struct md_buf *out)
 {
 	const char *what = fault_seconds() ? find_fault(im, when) : NULL;
 	pthread_mutex_t never = PTHREAD_MUTEX_INITIALIZER;
-	volatile unsigned int turns = 0;
 
 	if (!what)
 		return;
@@ -49,7 +48,7 @@ void fault_happen(const struct import *im, const char *when, struct md_buf *out)
 	else if (!strcmp(what, "lie"))
 		md_buf_puts(out, "these bytes are no event at all");
 	while (!strcmp(what, "spin"))
-		turns++;
+		__asm__ volatile("" : : : "memory");
 	while (!strcmp(what, "sleep"))
 		pthread_mutex_lock(&never);
 }
