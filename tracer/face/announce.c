@@ -11,6 +11,7 @@
 
 #include "tracer/face/face.h"
 #include "tracer/session/session.h"
+#include "tracer/output/snapshot/snapshot.h"
 #include "tracer/trigger/trigger_files.h"
 
 #define ANNOUNCED_MAX 8192      /* of an announcement that are read */
@@ -72,7 +73,7 @@ void tracer_contents(struct tracer *t, struct md_buf *out)
 		md_buf_puts(out, s->name);
 		if (s->active)
 			md_buf_puts(out, " active");
-		cds_list_for_each(p, &s->snapshots)
+		cds_list_for_each(p, &snapshots_of(s)->list)
 			snapshots++;
 		bytes += buffer_bytes(s);
 	}

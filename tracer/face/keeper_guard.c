@@ -57,7 +57,7 @@ static int collect_snapshots(struct tracer *t, struct md_buf *out)
 
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(sn, &s->snapshots, node) {
+		cds_list_for_each_entry(sn, &snapshots_of(s)->list, node) {
 			struct frozen f = { .key = sn->key };
 
 			if (!sn->image)
@@ -79,7 +79,7 @@ static bool has_snapshot(struct tracer *t, uint64_t key)
 	struct session *s;
 
 	cds_list_for_each_entry(s, &t->sessions, node)
-		cds_list_for_each_entry(sn, &s->snapshots, node)
+		cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 			if (sn->key == key && sn->image)
 				return true;
 	return false;

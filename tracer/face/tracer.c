@@ -38,7 +38,8 @@
 /* The parts of a session besides its channels (session/part.h). A part may use earlier ones. */
 static const struct session_part *const session_parts[] = {
 	&form_part, &import_part, &text_part, &counts_part, &stats_part, &export_part, &map_part,
-	&output_part, &snapshot_part, &trigger_part, &agent_part, &reclaim_part, NULL
+	&output_part, &snapshot_list_part, &snapshot_part, &trigger_part, &agent_part,
+	&reclaim_part, NULL
 };
 static const struct output_sink *const sinks[] = {
 #ifndef WITHOUT_RELAY

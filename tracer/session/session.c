@@ -44,7 +44,6 @@ struct session *session_alloc(struct tracer *t, const char *name, const struct o
 	lock_init(&s->lock, NULL, LOCK_SESSION);
 	lock_init(&s->shown_lock, NULL, LOCK_SHOWN);
 	CDS_INIT_LIST_HEAD(&s->channels);
-	CDS_INIT_LIST_HEAD(&s->snapshots);
 	session_create_parts(s);
 	return s;
 }
@@ -469,11 +468,6 @@ void session_status(struct session *s, bool json, struct md_buf *text)
 }
 
 /* ---- functions for views ---- */
-
-struct text_engine **session_text(struct session *s)
-{
-	return s->text;
-}
 
 const struct clock *session_clock(struct session *s)
 {

@@ -203,8 +203,8 @@ struct session {
 	/*
 	 * Taken before tracer.lock, by session_lock. Who changes anything below holds both locks;
 	 * who reads it holds either. Exceptions are traces, stream groups and buffers, output,
-	 * text, snapshots, counters and the state dump's two times, which tracer.lock alone
-	 * guards.
+	 * counters, the state dump's two times and the data of parts, which tracer.lock alone
+	 * guards, or what the part says.
 	 */
 	pthread_mutex_t lock;
 	char name[201];
@@ -234,17 +234,7 @@ struct session {
 	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
-	struct cds_list_head snapshots;         /* struct snapshot */
-	struct snapshot_target *snapshot_targets;       /* snapshot/target.h; NULL: none */
-	struct snapshot_copies *snapshot_copies;        /* snapshot/copies.h; NULL: no copy yet */
-	struct snapshots_waiting *snapshots_waiting;    /* snapshot/later.c; NULL: none yet */
-	struct snapshot_requests *snapshot_requests;    /* snapshot/request.c; NULL: none yet */
-	uint32_t next_snapshot;                 /* number for the next snapshot without a name */
 	struct trace *traces;
-	struct text_engine *text[TEXT_FORMS];
-	uint64_t exported[EXPORT_FORMS];	/* size of the last file of each form; atomic */
-	/* Percent done and 1, of the file of each form that is being made; 0: none; atomic */
-	uint32_t exporting[EXPORT_FORMS];
 	uid_t payer;	/* the user whose share has the next two (quota.c) */
 	uint64_t buffer_bytes;
 	int64_t frozen;
@@ -252,7 +242,6 @@ struct session {
 	uint64_t buffers_refused;	/* not made: the share had no room; atomic */
 	uint64_t buffers_lost;	/* the keeper had ended when the daemon started; atomic */
 	struct output *output;	/* output/output.h; NULL: events stay in the rings */
-	struct foreign *import; /* format/foreign/foreign.h; NULL: none, or not opened yet */
 	char *input;            /* the directory of its trace; NULL: the session records */
 	bool streamed;	/* the output is no directory: views read the rings */
 	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */

@@ -10,14 +10,6 @@
 #include "tracer/base/ring/stream.h"
 #include "tracer/session/sessions.h"
 
-struct text_engine;             /* the text of a session, shared by its opens: view/text_index.h */
-
-/*
- * The session's engine slots, by form: NULL until view/ makes one; the text part destroys them with
- * the session.
- */
-struct text_engine **session_text(struct session *s);
-
 /* Shows the latest possible time, always, if the session's events have times of a plug-in. */
 const struct clock *session_clock(struct session *s);
 /* ns from the epoch to the zero of the session's clock; `regenerate metadata` changes it. */

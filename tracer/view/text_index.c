@@ -18,9 +18,15 @@
 /* held while a session's engine is made */
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* The session's engines, by form; NULL: no text of that form was opened yet. */
+static struct text_engine **engines_of(const struct session *s)
+{
+	return session_data(s, &text_part);
+}
+
 struct text_engine *text_engine_of(struct session *s, enum text_form form)
 {
-	struct text_engine **slot = &session_text(s)[form], *e;
+	struct text_engine **slot = &engines_of(s)[form], *e;
 
 	pthread_mutex_lock(&slot_lock);
 	e = *slot;
@@ -419,7 +425,7 @@ void text_engine_rest(struct text_engine *e)
 uint64_t text_size(struct session *s, enum text_form form)
 {
 	/* Acquire: pairs with the release in text_engine_of. */
-	struct text_engine *e = __atomic_load_n(&session_text(s)[form], __ATOMIC_ACQUIRE);
+	struct text_engine *e = __atomic_load_n(&engines_of(s)[form], __ATOMIC_ACQUIRE);
 	uint64_t size;
 
 	if (!e)
@@ -441,15 +447,16 @@ uint64_t text_size(struct session *s, enum text_form form)
 static void clear_text(struct session *s)
 {
 	for (int form = 0; form < TEXT_FORMS; form++)
-		text_engine_reset(&session_text(s)[form]);
+		text_engine_reset(&engines_of(s)[form]);
 }
 
 static void destroy_text(struct session *s)
 {
 	for (int form = 0; form < TEXT_FORMS; form++)
-		text_engine_destroy(session_text(s)[form]);
+		text_engine_destroy(engines_of(s)[form]);
 }
 
 const struct session_part text_part = { .name = "text",
+					.size = TEXT_FORMS * sizeof(struct text_engine *),
 					.clear = clear_text,
 					.destroy = destroy_text };

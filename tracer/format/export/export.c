@@ -14,6 +14,17 @@ struct export_view {
 	struct memory_file file, rest;
 };
 
+/* Numbers to show, of each form: no other memory depends on them. Atomic. */
+struct exported {
+	uint64_t size[EXPORT_FORMS];    /* of the last file; 0: none since the last clear */
+	uint32_t done[EXPORT_FORMS];    /* of the file that is being made: percent and 1; 0: none */
+};
+
+static struct exported *exported_of(const struct session *s)
+{
+	return session_data(s, &export_part);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(struct maker *m);
@@ -39,7 +50,7 @@ static void make(struct session *s, enum export_form form, struct maker *m, stru
 
 	maker_begin(m, &held, s);
 	m->forgets = forgets;
-	m->done = &s->exporting[form];
+	m->done = &exported_of(s)->done[form];
 	if (!m->err)
 		forms[form].make(m);
 	maker_end(m, &held);
@@ -73,8 +84,7 @@ int export_open(struct session *s, enum export_form form, struct export_view **o
 		export_close(v);
 		return m.err;
 	}
-	/* Only a number to show: no other memory depends on it. */
-	__atomic_store_n(&s->exported[form], m.file.size + m.rest.size, __ATOMIC_RELAXED);
+	__atomic_store_n(&exported_of(s)->size[form], m.file.size + m.rest.size, __ATOMIC_RELAXED);
 	*out = v;
 	return 0;
 }
@@ -104,24 +114,25 @@ void export_close(struct export_view *v)
 
 uint64_t export_size(struct session *s, enum export_form form)
 {
-	return __atomic_load_n(&s->exported[form], __ATOMIC_RELAXED);
+	return __atomic_load_n(&exported_of(s)->size[form], __ATOMIC_RELAXED);
 }
 
 static void clear_sizes(struct session *s)
 {
 	for (int form = 0; form < EXPORT_FORMS; form++)
-		__atomic_store_n(&s->exported[form], 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&exported_of(s)->size[form], 0, __ATOMIC_RELAXED);
 }
 
 static void show_status(struct session *s, struct facts *out)
 {
 	for (int form = 0; form < EXPORT_FORMS; form++) {
-		uint32_t done = __atomic_load_n(&s->exporting[form], __ATOMIC_RELAXED);
+		uint32_t done = __atomic_load_n(&exported_of(s)->done[form], __ATOMIC_RELAXED);
 
 		if (done)
 			fact_item(out, "pending", "export/%s %u%%", forms[form].name, done - 1);
 	}
 }
 
-const struct session_part export_part = { .name = "export", .clear = clear_sizes,
-					  .follow = clear_sizes, .status = show_status };
+const struct session_part export_part = { .name = "export", .size = sizeof(struct exported),
+					  .clear = clear_sizes, .follow = clear_sizes,
+					  .status = show_status };

@@ -19,8 +19,8 @@
  *
  * tracer.h declares the functions that the file system calls; this header is private to the room.
  *
- * Locks: none here. Each open belongs to its caller, who serializes its calls; session.exported is
- * atomic.
+ * Locks: none here. Each open belongs to its caller, who serializes its calls. The numbers that the
+ * part has in a session are atomic.
  */
 #ifndef TRACER_EXPORT_EXPORT_H
 #define TRACER_EXPORT_EXPORT_H

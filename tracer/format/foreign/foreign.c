@@ -14,6 +14,12 @@
 #define OPEN_FILE_COST 4096u    /* bytes that an open file counts as */
 #define OPENING_SECONDS 3       /* waits for another input */
 
+/* The trace that the session shows; NULL: it has no input, or did not open it yet. */
+static struct foreign **slot_of(const struct session *s)
+{
+	return session_data(s, &import_part);
+}
+
 static void let_go(struct foreign *f)
 {
 	/* Release and acquire as in trace_put. */
@@ -153,8 +159,8 @@ struct foreign *foreign_get(struct session *s, int *ret)
 	if (!session_shown(s).imported)
 		return NULL;
 	pthread_mutex_lock(&s->tracer->lock);
-	if (s->import)
-		f = foreign_ref(s->import);
+	if (*slot_of(s))
+		f = foreign_ref(*slot_of(s));
 	else if (s->input && !(path = strdup(s->input)))
 		*ret = -ENOMEM;
 	owner = session_owner(s);
@@ -167,11 +173,11 @@ struct foreign *foreign_get(struct session *s, int *ret)
 		session_failed(s, "input: %s", err.sentence);
 	} else {
 		pthread_mutex_lock(&s->tracer->lock);
-		if (!s->import && s->input && !strcmp(s->input, path)) {
-			s->import = made;
+		if (!*slot_of(s) && s->input && !strcmp(s->input, path)) {
+			*slot_of(s) = made;
 			made = NULL;
 		}
-		f = s->import ? foreign_ref(s->import) : NULL;
+		f = *slot_of(s) ? foreign_ref(*slot_of(s)) : NULL;
 		pthread_mutex_unlock(&s->tracer->lock);
 		drop_foreign(made);
 	}
@@ -222,12 +228,12 @@ static int may_import(struct session *s, struct tr_err *err)
 /* Caller holds session.lock and tracer.lock. Takes f and path over. */
 static struct foreign *set_input(struct session *s, struct foreign *f, char *path)
 {
-	struct foreign *old = s->import;
+	struct foreign *old = *slot_of(s);
 
 	free(s->input);
 	/* Only whether there is one is read without the lock (session_clock_offset). */
 	__atomic_store_n(&s->input, path, __ATOMIC_RELAXED);
-	s->import = f;
+	*slot_of(s) = f;
 	session_clear_parts(s);
 	return old;
 }
@@ -302,6 +308,8 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 
 static void show_status(struct session *s, struct facts *out)
 {
+	const struct foreign *f = *slot_of(s);
+
 	if (!s->input)
 		return;
 	if (out->json) {
@@ -310,11 +318,11 @@ static void show_status(struct session *s, struct facts *out)
 		md_buf_puts(out->out, "input ");
 		lexer_quote_path(s->input, out->out);
 	}
-	if (!s->import)
+	if (!f)
 		return;
-	fact_text(out, "input_format", "%s", s->import->format);
-	fact_number(out, "input_streams", s->import->stream_count);
-	fact_lines(out, "input_notes", s->import->notes, strlen(s->import->notes));
+	fact_text(out, "input_format", "%s", f->format);
+	fact_number(out, "input_streams", f->stream_count);
+	fact_lines(out, "input_notes", f->notes, strlen(f->notes));
 }
 
 /* Both sessions have one owner: its share has the same as before. */
@@ -330,25 +338,26 @@ static void move_charge(struct foreign *f, struct session *to)
 
 static void exchange_inputs(struct session *a, struct session *b)
 {
-	struct foreign *f = a->import;
+	struct foreign *f = *slot_of(a);
 	char *path = a->input;
 
-	a->import = b->import;
-	b->import = f;
+	*slot_of(a) = *slot_of(b);
+	*slot_of(b) = f;
 	__atomic_store_n(&a->input, b->input, __ATOMIC_RELAXED);
 	__atomic_store_n(&b->input, path, __ATOMIC_RELAXED);
-	move_charge(a->import, a);
-	move_charge(b->import, b);
+	move_charge(*slot_of(a), a);
+	move_charge(*slot_of(b), b);
 }
 
 static void destroy_input(struct session *s)
 {
-	drop_foreign(s->import);
+	drop_foreign(*slot_of(s));
 	free(s->input);
 }
 
 const struct session_part import_part = {
 	.name = "import",
+	.size = sizeof(struct foreign *),
 	.save = save_input,
 	.restore_line = restore_line,
 	.exchange = exchange_inputs,

@@ -17,9 +17,9 @@
  * answers is checked as what an application writes into its ring: a model by md_stream_add, events
  * by the decoder.
  *
- * Locks: tracer.lock guards session.import and session.input. Nothing of a struct foreign changes
- * after its open but what its process and its losses have. It has references: of its session and
- * of its traces, whose cursors may outlive the setting.
+ * Locks: tracer.lock guards which one a session shows, and session.input. Nothing of a struct
+ * foreign changes after its open but what its process and its losses have. It has references: of
+ * its session and of its traces, whose cursors may outlive the setting.
  */
 #ifndef TRACER_FOREIGN_FOREIGN_H
 #define TRACER_FOREIGN_FOREIGN_H

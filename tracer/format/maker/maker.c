@@ -11,7 +11,7 @@
 #include "tracer/view/stack.h"
 
 #define PIECE (256u << 10)
-#define EVENTS_A_SHOW 8192u     /* between two values of session.exporting */
+#define EVENTS_A_SHOW 8192u     /* between two values of *maker.done */
 
 void maker_write(struct maker *m)
 {

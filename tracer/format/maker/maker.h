@@ -9,7 +9,7 @@
  * A form is a function that gets a maker and appends to maker.out: those of picture/, which show
  * slices, and those of export/, which has the table of all forms.
  *
- * Locks: none here. A maker belongs to its caller; session.exporting is atomic.
+ * Locks: none here. A maker belongs to its caller; *maker.done is atomic.
  */
 #ifndef TRACER_MAKER_MAKER_H
 #define TRACER_MAKER_MAKER_H
@@ -34,7 +34,7 @@ struct maker {
 	struct maker *later;    /* of the events from a time on, or NULL (maker_halves) */
 	struct memory_file rest;        /* follows `file` */
 	struct stacks *stacks;  /* names of code addresses; NULL: maker_names was not called */
-	uint32_t *done;         /* of the session (exporting), or NULL */
+	uint32_t *done;         /* gets percent done and 1; NULL: not wanted */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
 	/*
 	 * Of slices (picture/track.h): a begin that a program forgets to end was found after its

@@ -11,7 +11,7 @@
 
 void snapshot_copies_save(const struct session *s, struct md_buf *out)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 
 	if (!q)
 		return;
@@ -60,7 +60,7 @@ static struct snapshot_copy *find_left(struct snapshot_copies *q)
 
 void snapshot_copies_resume(struct session *s)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 	struct snapshot_copy *c;
 	struct snapshot *sn;
 
@@ -77,10 +77,10 @@ void snapshot_copies_resume(struct session *s)
 
 void snapshot_copies_status(const struct session *s, struct facts *out)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 
 	if (!q) {
-		if (output_runs(s) || s->snapshot_targets)
+		if (output_runs(s) || snapshots_of(s)->targets)
 			fact_number(out, "snapshots_copied", 0);
 		return;
 	}

@@ -33,13 +33,13 @@ struct snapshots_waiting {
 
 static struct snapshots_waiting *queue_of(struct session *s)
 {
-	struct snapshots_waiting *q = s->snapshots_waiting;
+	struct snapshots_waiting *q = snapshots_of(s)->waiting;
 
 	if (q || !(q = calloc(1, sizeof(*q))))
 		return q;
 	pthread_mutex_init(&q->lock, NULL);
 	cond_init_monotonic(&q->changed);
-	s->snapshots_waiting = q;
+	snapshots_of(s)->waiting = q;
 	return q;
 }
 
@@ -69,7 +69,7 @@ static struct waiting *find_earliest(const struct snapshots_waiting *q)
 /* The next one whose time has come; NULL: none is left, or the thread shall end. */
 static struct waiting *wait_for_next(struct session *s)
 {
-	struct snapshots_waiting *q = s->snapshots_waiting;
+	struct snapshots_waiting *q = snapshots_of(s)->waiting;
 	struct waiting *w = NULL;
 	struct timespec until;
 	uint64_t now;
@@ -107,9 +107,9 @@ static void take(struct session *s, struct waiting *w)
 	struct tr_err err = TR_ERR_INIT;
 	int ret = snapshot_complete(s, w->key, &w->request, &err);
 
-	pthread_mutex_lock(&s->snapshots_waiting->lock);
-	unlink_waiting(s->snapshots_waiting, w);
-	pthread_mutex_unlock(&s->snapshots_waiting->lock);
+	pthread_mutex_lock(&snapshots_of(s)->waiting->lock);
+	unlink_waiting(snapshots_of(s)->waiting, w);
+	pthread_mutex_unlock(&snapshots_of(s)->waiting->lock);
 	if (ret && ret != -ENOENT)
 		session_failed(s, "snapshot %s, which waited for its time, was not taken: %s",
 			       w->request.name, err.sentence);
@@ -134,7 +134,7 @@ static void *run(void *arg)
 /* Caller holds tracer.lock and has a reference to the session. */
 static int start_thread(struct session *s)
 {
-	struct snapshots_waiting *q = s->snapshots_waiting;
+	struct snapshots_waiting *q = snapshots_of(s)->waiting;
 	bool start;
 	int err = 0;
 
@@ -185,9 +185,9 @@ int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct sn
 	int ret = w ? start_thread(s) : -ENOMEM;
 
 	if (w && ret) {
-		pthread_mutex_lock(&s->snapshots_waiting->lock);
-		unlink_waiting(s->snapshots_waiting, w);
-		pthread_mutex_unlock(&s->snapshots_waiting->lock);
+		pthread_mutex_lock(&snapshots_of(s)->waiting->lock);
+		unlink_waiting(snapshots_of(s)->waiting, w);
+		pthread_mutex_unlock(&snapshots_of(s)->waiting->lock);
 		free_waiting(w);
 	}
 	if (ret)
@@ -201,7 +201,7 @@ int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct sn
 
 void snapshots_wait_stop(struct session *s)
 {
-	struct snapshots_waiting *q = s->snapshots_waiting;
+	struct snapshots_waiting *q = snapshots_of(s)->waiting;
 	uint64_t now = q ? clock_now(session_clock(s)) : 0;
 	struct snapshot *sn;
 
@@ -219,7 +219,7 @@ void snapshots_wait_stop(struct session *s)
 
 bool snapshots_wait(const struct session *s)
 {
-	struct snapshots_waiting *q = s->snapshots_waiting;
+	struct snapshots_waiting *q = snapshots_of(s)->waiting;
 	bool wait;
 
 	if (!q)
@@ -235,7 +235,7 @@ void snapshots_wait_end(struct session *s)
 	struct snapshots_waiting *q;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	q = s->snapshots_waiting;
+	q = snapshots_of(s)->waiting;
 	pthread_mutex_unlock(&s->tracer->lock);
 	if (!q)
 		return;
@@ -249,7 +249,7 @@ void snapshots_wait_end(struct session *s)
 
 void snapshots_wait_destroy(struct session *s)
 {
-	struct snapshots_waiting *q = s->snapshots_waiting;
+	struct snapshots_waiting *q = snapshots_of(s)->waiting;
 	struct waiting *w;
 
 	if (!q)
@@ -261,14 +261,14 @@ void snapshots_wait_destroy(struct session *s)
 	pthread_cond_destroy(&q->changed);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
-	s->snapshots_waiting = NULL;
+	snapshots_of(s)->waiting = NULL;
 }
 
 /* ---- the session's file: KEY FROM TO CREATED MAX TRANSIENT NAME [PLACE [max-size N]] ---- */
 
 void snapshots_wait_save(const struct session *s, struct md_buf *out)
 {
-	struct snapshots_waiting *q = s->snapshots_waiting;
+	struct snapshots_waiting *q = snapshots_of(s)->waiting;
 	const struct snapshot *sn;
 
 	if (!q)
@@ -316,6 +316,6 @@ void snapshots_wait_restore(struct session *s, const char *value)
 
 void snapshots_wait_resume(struct session *s)
 {
-	if (s->snapshots_waiting && start_thread(s))
+	if (snapshots_of(s)->waiting && start_thread(s))
 		session_failed(s, "snapshots that wait for their time are not taken: no thread");
 }

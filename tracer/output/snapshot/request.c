@@ -145,23 +145,23 @@ static size_t find_request(const struct snapshot_requests *r, uint64_t request)
 
 bool snapshot_request_is_done(const struct session *s, uint64_t request)
 {
-	return find_request(s->snapshot_requests, request) < REQUESTS;
+	return find_request(snapshots_of(s)->requests, request) < REQUESTS;
 }
 
 void snapshot_request_done(struct session *s, uint64_t request)
 {
-	struct snapshot_requests *r = s->snapshot_requests;
+	struct snapshot_requests *r = snapshots_of(s)->requests;
 
 	/* If no memory is left, the next daemon executes a write that is sent again. */
 	if (request && !r)
-		r = s->snapshot_requests = calloc(1, sizeof(*r));
+		r = snapshots_of(s)->requests = calloc(1, sizeof(*r));
 	if (request && r)
 		r->all[r->next++ % REQUESTS] = request;
 }
 
 void snapshot_request_undone(struct session *s, uint64_t request)
 {
-	struct snapshot_requests *r = s->snapshot_requests;
+	struct snapshot_requests *r = snapshots_of(s)->requests;
 	size_t i = find_request(r, request);
 
 	if (i < REQUESTS)
@@ -170,7 +170,7 @@ void snapshot_request_undone(struct session *s, uint64_t request)
 
 void snapshot_requests_save(const struct session *s, struct md_buf *out)
 {
-	const struct snapshot_requests *r = s->snapshot_requests;
+	const struct snapshot_requests *r = snapshots_of(s)->requests;
 	bool some = false;
 
 	for (uint32_t i = 0; r && i < REQUESTS; i++) {
@@ -195,6 +195,6 @@ void snapshot_requests_restore(struct session *s, const char *value)
 
 void snapshot_requests_destroy(struct session *s)
 {
-	free(s->snapshot_requests);
-	s->snapshot_requests = NULL;
+	free(snapshots_of(s)->requests);
+	snapshots_of(s)->requests = NULL;
 }

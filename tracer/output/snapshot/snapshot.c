@@ -71,26 +71,6 @@ static int create_snapshot(struct session *s, struct snapshot *sn, uint64_t max,
 
 /* ---- the list of snapshots ---- */
 
-static struct snapshot *find_snapshot(const struct session *s, const char *name)
-{
-	struct snapshot *sn;
-
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (!strcmp(sn->name, name))
-			return sn;
-	return NULL;
-}
-
-struct snapshot *snapshot_find_key(const struct session *s, uint64_t key)
-{
-	struct snapshot *sn;
-
-	cds_list_for_each_entry(sn, &s->snapshots, node)
-		if (sn->key == key)
-			return sn;
-	return NULL;
-}
-
 /* Makes a name snapshot-DATE-TIME-NUMBER, as LTTng does. */
 static void choose_name(struct session *s, char *out, size_t size)
 {
@@ -98,8 +78,8 @@ static void choose_name(struct session *s, char *out, size_t size)
 
 	time_print(wall_clock(), TIME_FORMAT_NAME, when);
 	do
-		snprintf(out, size, "snapshot-%s-%u", when, s->next_snapshot++);
-	while (find_snapshot(s, out));
+		snprintf(out, size, "snapshot-%s-%u", when, snapshots_of(s)->next++);
+	while (snapshot_find(s, out));
 }
 
 /* A snapshot in the session's list, which has a reference. NULL: no memory. */
@@ -112,7 +92,7 @@ static struct snapshot *add_snapshot(struct session *s, uint64_t key)
 	sn->to = UINT64_MAX;
 	sn->key = key;
 	sn->refs = 1;
-	cds_list_add_tail(&sn->node, &s->snapshots);
+	cds_list_add_tail(&sn->node, &snapshots_of(s)->list);
 	return sn;
 }
 
@@ -154,13 +134,13 @@ static int reserve(struct session *s, const struct snapshot_request *r, struct s
 	struct snapshot *sn;
 	unsigned int n = 0;
 
-	cds_list_for_each_entry(sn, &s->snapshots, node)
+	cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 		n++;
 	if (s->gone)
 		return tr_fail(err, -ENOENT, "the session is gone");
 	if (n >= SNAPSHOTS_MAX)
 		return tr_fail(err, -ENOSPC, "a session has at most %u snapshots", SNAPSHOTS_MAX);
-	if (name && find_snapshot(s, name))
+	if (name && snapshot_find(s, name))
 		return tr_fail(err, -EEXIST, "there is a snapshot '%s' already", name);
 	/* The list must not have the new one yet: the chosen name would be taken by itself. */
 	if (!name)
@@ -180,7 +160,7 @@ struct snapshot *snapshot_adopt_reserved(struct session *s, const char *name, ui
 {
 	struct snapshot *sn;
 
-	if (name_check(name, SNAPSHOT_NAME_MAX, NULL) || find_snapshot(s, name))
+	if (name_check(name, SNAPSHOT_NAME_MAX, NULL) || snapshot_find(s, name))
 		return NULL;
 	sn = add_snapshot(s, key);
 	if (sn)
@@ -272,7 +252,7 @@ static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace
 			    const struct snapshot_request *r, struct copy_wait *wait,
 			    struct tr_err *err)
 {
-	bool targets = r->target || s->snapshot_targets;
+	bool targets = r->target || snapshots_of(s)->targets;
 	int ret;
 
 	if (s->gone || sn->removed)
@@ -419,7 +399,7 @@ void snapshot_copied(struct session *s, uint64_t key, bool failed)
 {
 	struct snapshot *sn, *next;
 
-	cds_list_for_each_entry_safe(sn, next, &s->snapshots, node) {
+	cds_list_for_each_entry_safe(sn, next, &snapshots_of(s)->list, node) {
 		if (sn->key != key || !sn->image)
 			continue;
 		sn->transient = sn->transient && !failed;
@@ -434,7 +414,7 @@ int snapshot_destroy(struct session *s, const char *name, struct tr_err *err)
 	int ret = 0;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	sn = find_snapshot(s, name);
+	sn = snapshot_find(s, name);
 	if (!sn) {
 		ret = tr_fail(err, -ENOENT, "no snapshot '%s'", name);
 	} else if (!sn->image) {
@@ -454,7 +434,7 @@ void snapshots_list(struct session *s, struct md_buf *names)
 	struct snapshot *sn;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
+	cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 		if (sn->image)
 			md_buf_put(names, sn->name, strlen(sn->name) + 1);
 	pthread_mutex_unlock(&s->tracer->lock);
@@ -466,7 +446,7 @@ int snapshot_get(struct session *s, const char *name, struct trace_image **out, 
 
 	*out = NULL;
 	pthread_mutex_lock(&s->tracer->lock);
-	sn = s->gone ? NULL : find_snapshot(s, name);
+	sn = s->gone ? NULL : snapshot_find(s, name);
 	if (sn && sn->image) {
 		*out = image_get(sn->image);
 		*created = sn->created;
@@ -479,7 +459,7 @@ void snapshots_drop(struct session *s, bool keep_memory)
 {
 	struct snapshot *sn, *next;
 
-	cds_list_for_each_entry_safe(sn, next, &s->snapshots, node)
+	cds_list_for_each_entry_safe(sn, next, &snapshots_of(s)->list, node)
 		remove_snapshot(s, sn, keep_memory);
 }
 

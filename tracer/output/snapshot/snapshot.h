@@ -15,10 +15,10 @@
  *	image_cut.c         … only its newest packets
  *	archives.c          archives/ of an output
  *	snapshot.c          the snapshots of a session: make, list, remove
+ *	snapshot_list.c     … what they have in the session
  *	snapshot_part.c     … as a part of the session: its file, its status, its end
  *	snapshot_memory.c   … copies the streams into the memfd
- *	interval.c          … only the events of an interval
- *	event_time.c        … that counts from an event
+ *	interval.c          … only the events of an interval, also one that counts from an event
  *	later.c             … taken after a time
  *	request.c           the words of the verb `snapshot` and of the action
  *	snapshot_copies.c   … queues copies to the output or to targets
@@ -39,8 +39,13 @@
 #include <urcu/list.h>
 
 #include "tracer/output/snapshot/images.h"
+#include "tracer/session/part.h"
 
 struct tracer;
+struct snapshot_copies;         /* copies.h */
+struct snapshot_requests;       /* request.c */
+struct snapshot_target;         /* target.c */
+struct snapshots_waiting;       /* later.c */
 
 #define SNAPSHOT_COPY_MAX (SNAPSHOT_NAME_MAX + 32)
 
@@ -67,7 +72,23 @@ struct snapshot {
 	bool transient;                 /* removed once all targets have it */
 };
 
-struct snapshot_target;         /* target.h */
+/* What the part has in each session. tracer.lock guards it. */
+struct session_snapshots {
+	struct cds_list_head list;              /* struct snapshot */
+	uint32_t next;                          /* number of the next one without a name */
+	struct snapshot_target *targets;        /* where they go, too; owned; NULL: nowhere */
+	struct snapshot_copies *copies;         /* owned; NULL: none was made yet */
+	struct snapshots_waiting *waiting;      /* owned; NULL: none has waited yet */
+	struct snapshot_requests *requests;     /* owned; NULL: none yet */
+};
+
+/* The snapshots of a session, as parts of it (session/part.h): their data, and all hooks. */
+extern const struct session_part snapshot_list_part, snapshot_part;
+
+static inline struct session_snapshots *snapshots_of(const struct session *s)
+{
+	return session_data(s, &snapshot_list_part);
+}
 
 /* How a snapshot is taken: what follows the verb `snapshot`, or what an action of a trigger has. */
 struct snapshot_request {
@@ -117,7 +138,8 @@ int snapshot_take(struct session *s, const struct snapshot_request *r, struct tr
  */
 int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_request *r,
 		      struct tr_err *err);
-/* It may not be complete yet; NULL: none. Caller holds tracer.lock. */
+/* snapshot_list.c: it may not be complete yet; NULL: none. Caller holds tracer.lock. */
+struct snapshot *snapshot_find(const struct session *s, const char *name);
 struct snapshot *snapshot_find_key(const struct session *s, uint64_t key);
 /* The session stopped: the interval of what is reserved ends at `to`. Caller holds tracer.lock. */
 void snapshot_end_at(struct session *s, struct snapshot *sn, uint64_t to);
@@ -150,7 +172,7 @@ void snapshots_wait_restore(struct session *s, const char *value);
 /* Lets those that an earlier daemon left wait. Caller holds tracer.lock. */
 void snapshots_wait_resume(struct session *s);
 
-/* ---- event_time.c ---- */
+/* ---- interval.c ---- */
 
 struct md_occurrence;
 /* What tells an event from others: a digest of its name and fields; not 0. */
@@ -178,9 +200,6 @@ void snapshot_requests_destroy(struct session *s);      /* no thread uses the se
  * packets. The planned image belongs to the calling thread. 0 or -ENOMEM.
  */
 int snapshot_cut(struct trace_image *image, uint64_t from, uint64_t to);
-
-/* The snapshots of a session, as a part of it (session/part.h). */
-extern const struct session_part snapshot_part;
 
 /* ---- snapshot.c ---- */
 

@@ -23,7 +23,7 @@ static void destroy_copy(struct snapshot_copy *c)
 bool snapshot_copy_quits(void *copy)
 {
 	struct snapshot_copy *c = copy;
-	struct snapshot_copies *q = c->session->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(c->session)->copies;
 	bool quit;
 
 	pthread_mutex_lock(&q->lock);
@@ -147,7 +147,7 @@ static bool leave_copy(struct snapshot_copies *q, struct snapshot_copy *c)
 
 static void make_copy(struct session *s, struct snapshot_copy *c)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 	struct tr_err why = TR_ERR_INIT;
 	int ret = snapshot_copy_run(c, &why);
 	bool report;
@@ -171,7 +171,7 @@ static void *run_copies(void *arg)
 	struct session *s = arg;
 	struct snapshot_copy *c;
 
-	while ((c = take_copy(s->snapshot_copies)))
+	while ((c = take_copy(snapshots_of(s)->copies)))
 		make_copy(s, c);
 	session_put(s);
 	return NULL;
@@ -191,7 +191,7 @@ static int start_thread(struct session *s)
 
 static struct snapshot_copies *queue_of(struct session *s)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 
 	if (q)
 		return q;
@@ -202,16 +202,16 @@ static struct snapshot_copies *queue_of(struct session *s)
 	}
 	pthread_mutex_init(&q->lock, NULL);
 	cond_init_monotonic(&q->changed);
-	s->snapshot_copies = q;
+	snapshots_of(s)->copies = q;
 	return q;
 }
 
 void snapshot_copies_destroy(struct session *s)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 
-	targets_free(s->snapshot_targets);
-	s->snapshot_targets = NULL;
+	targets_free(snapshots_of(s)->targets);
+	snapshots_of(s)->targets = NULL;
 	if (!q)
 		return;
 	while (q->first) {
@@ -225,7 +225,7 @@ void snapshot_copies_destroy(struct session *s)
 	pthread_cond_destroy(&q->changed);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
-	s->snapshot_copies = NULL;
+	snapshots_of(s)->copies = NULL;
 }
 
 struct snapshot_copy *copy_append(struct session *s, uint64_t key, const char *name,
@@ -256,7 +256,7 @@ struct snapshot_copy *copy_append(struct session *s, uint64_t key, const char *n
 int copy_begin(struct session *s, struct snapshot_copy *c, struct snapshot *sn,
 	       struct copy_wait *wait)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 	int err;
 
 	pthread_mutex_lock(&q->lock);
@@ -305,7 +305,7 @@ static void name_copy(struct session *s, const struct snapshot *sn, char *out, s
 		return;
 	}
 	time_print(sn->created, TIME_FORMAT_NAME, when);
-	snprintf(out, size, "%s-%.15s-%u", sn->name, when, s->next_snapshot++);
+	snprintf(out, size, "%s-%.15s-%u", sn->name, when, snapshots_of(s)->next++);
 }
 
 static int add_copy(struct session *s, struct snapshot *sn, const char *name,
@@ -319,7 +319,7 @@ static int add_copy(struct session *s, struct snapshot *sn, const char *name,
 int snapshot_copies_add(struct session *s, struct snapshot *sn, const struct snapshot_target *only,
 			struct copy_wait *wait)
 {
-	const struct snapshot_target *t = only ? only : s->snapshot_targets;
+	const struct snapshot_target *t = only ? only : snapshots_of(s)->targets;
 	const struct image_file *files;
 	char name[SNAPSHOT_COPY_MAX + 1];
 	int err = 0;
@@ -337,15 +337,15 @@ int snapshot_copies_add(struct session *s, struct snapshot *sn, const struct sna
 
 void copy_drop(struct session *s, struct snapshot_copy *c)
 {
-	pthread_mutex_lock(&s->snapshot_copies->lock);
-	unlink_copy(s->snapshot_copies, c);
-	pthread_mutex_unlock(&s->snapshot_copies->lock);
+	pthread_mutex_lock(&snapshots_of(s)->copies->lock);
+	unlink_copy(snapshots_of(s)->copies, c);
+	pthread_mutex_unlock(&snapshots_of(s)->copies->lock);
 	destroy_copy(c);
 }
 
 bool snapshot_copies_pending(const struct session *s, uint64_t key)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 	const struct snapshot_copy *c = NULL;
 
 	if (!q)
@@ -359,7 +359,7 @@ bool snapshot_copies_pending(const struct session *s, uint64_t key)
 
 size_t snapshot_copies_left(const struct session *s)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 	size_t n = 0;
 
 	if (!q)
@@ -406,7 +406,7 @@ static void stop_waiting(struct snapshot_copies *q, struct copy_wait *wait)
 
 int snapshot_copies_wait(struct session *s, struct copy_wait *wait, struct tr_err *err)
 {
-	struct snapshot_copies *q = s->snapshot_copies;
+	struct snapshot_copies *q = snapshots_of(s)->copies;
 
 	if (!wait->all)
 		return 0;
@@ -428,7 +428,7 @@ void snapshot_copies_finish(struct session *s, unsigned int ms)
 	struct trace_image *image;
 
 	pthread_mutex_lock(&s->tracer->lock);
-	q = s->snapshot_copies;
+	q = snapshots_of(s)->copies;
 	pthread_mutex_unlock(&s->tracer->lock);
 	if (!q)
 		return;

@@ -134,7 +134,7 @@ static int copy_to_directory(struct making *k, struct tr_err *err)
 
 	pthread_mutex_lock(&s->tracer->lock);
 	of = output_owner_of(s);
-	k->sync = s->snapshot_copies->sync;
+	k->sync = snapshots_of(s)->copies->sync;
 	pthread_mutex_unlock(&s->tracer->lock);
 	k->mode = of.mode;
 	dir = output_dir_make(k->copy->target->place, &of, false, err);

@@ -24,12 +24,12 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 {
 	struct snapshot *sn;
 
-	md_buf_printf(out, "next_snapshot %u\n", s->next_snapshot);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
+	md_buf_printf(out, "next_snapshot %u\n", snapshots_of(s)->next);
+	cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 		if (sn->image)
 			md_buf_printf(out, "snapshot %016" PRIx64 " %" PRId64 " %s\n", sn->key,
 				      sn->created, sn->name);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
+	cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 		if (sn->image && sn->transient)
 			md_buf_printf(out, "transient %016" PRIx64 "\n", sn->key);
 	snapshots_wait_save(s, out);
@@ -60,10 +60,10 @@ static void show_status(struct session *s, struct facts *out)
 	struct snapshot *sn;
 	unsigned int n = 0;
 
-	cds_list_for_each_entry(sn, &s->snapshots, node)
+	cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 		n += sn->image != NULL;
 	fact_number(out, "snapshots", n);
-	cds_list_for_each_entry(sn, &s->snapshots, node)
+	cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 		if (!sn->image)
 			show_pending(s, sn, out);
 	snapshot_copies_status(s, out);
@@ -96,7 +96,7 @@ static int adopt_snapshot(struct session *s, const char *name, int64_t created, 
 	sn->created = created;
 	sn->key = key;
 	sn->image = image;
-	cds_list_add_tail(&sn->node, &s->snapshots);
+	cds_list_add_tail(&sn->node, &snapshots_of(s)->list);
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static void adopt_transient(struct session *s, const char *line)
 	uint64_t key = strtoull(line, NULL, 16);
 	struct snapshot *sn;
 
-	cds_list_for_each_entry(sn, &s->snapshots, node)
+	cds_list_for_each_entry(sn, &snapshots_of(s)->list, node)
 		sn->transient = sn->transient || sn->key == key;
 }
 
@@ -113,7 +113,7 @@ static void adopt_transient(struct session *s, const char *line)
 
 static void exchange_settings(struct session *a, struct session *b)
 {
-	SWAP(a->snapshot_targets, b->snapshot_targets);
+	SWAP(snapshots_of(a)->targets, snapshots_of(b)->targets);
 }
 
 static void restore_snapshot(struct session *s, const char *line)
@@ -146,7 +146,7 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 	else if (!strcmp(key, "snapshot_output"))
 		targets_restore(s, value);
 	else if (!strcmp(key, "next_snapshot"))
-		s->next_snapshot = (uint32_t)strtoul(value, NULL, 10);
+		snapshots_of(s)->next = (uint32_t)strtoul(value, NULL, 10);
 	else
 		return snapshot_copies_restore(s, key, value);
 	return true;

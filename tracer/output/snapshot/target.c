@@ -312,19 +312,19 @@ int snapshot_outputs_store(void *session, const char *text, bool replace, struct
 	do {
 		pthread_mutex_lock(&s->tracer->lock);
 		of = output_owner_of(s);
-		ret = copy_list(s->snapshot_targets, &old);
-		ret = ret || replace ? ret : copy_list(s->snapshot_targets, &new);
+		ret = copy_list(snapshots_of(s)->targets, &old);
+		ret = ret || replace ? ret : copy_list(snapshots_of(s)->targets, &new);
 		pthread_mutex_unlock(&s->tracer->lock);
 		ret = ret ? tr_fail(err, ret, "out of memory") : apply_lines(&new, text, &of, err);
 		session_lock(s);
 		if (!ret && (s->gone || s->ending)) {
 			ret = tr_fail(err, -ENOENT, "the session is gone");
-		} else if (!ret && !same_lists(old, s->snapshot_targets)) {
+		} else if (!ret && !same_lists(old, snapshots_of(s)->targets)) {
 			ret = -EAGAIN;
 		} else if (!ret) {
-			struct snapshot_target *before = s->snapshot_targets;
+			struct snapshot_target *before = snapshots_of(s)->targets;
 
-			s->snapshot_targets = new;
+			snapshots_of(s)->targets = new;
 			new = before;
 			session_save(s);
 			session_changed(s);
@@ -349,13 +349,13 @@ void snapshot_outputs_show(const void *session, struct md_buf *out)
 {
 	const struct session *s = session;
 
-	for (const struct snapshot_target *t = s->snapshot_targets; t; t = t->next)
+	for (const struct snapshot_target *t = snapshots_of(s)->targets; t; t = t->next)
 		target_print(t, out);
 }
 
 void targets_save(const struct session *s, struct md_buf *out)
 {
-	for (const struct snapshot_target *t = s->snapshot_targets; t; t = t->next) {
+	for (const struct snapshot_target *t = snapshots_of(s)->targets; t; t = t->next) {
 		md_buf_puts(out, "snapshot_output ");
 		target_print(t, out);
 	}
@@ -379,5 +379,5 @@ void targets_restore(struct session *s, const char *line)
 	struct scan scan = { line, 0, NULL, NULL };
 
 	if (t)
-		put_target(&s->snapshot_targets, t, &scan);
+		put_target(&snapshots_of(s)->targets, t, &scan);
 }
