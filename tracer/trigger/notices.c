@@ -19,27 +19,30 @@
 #define KEPT_MAX 1024u                  /* bytes of the buffer of a queue without lines */
 #define NS 1000000000
 
+/* A line of a queue. Its text follows. */
+struct notice {
+	size_t bytes;                   /* of the text */
+	uint64_t count;                 /* notifications that it stands for */
+};
+
 struct notices {
 	struct cds_list_head node;      /* in trigger.readers */
 	struct trigger *trigger;        /* referenced */
 	bool json;
-	struct md_buf queue;            /* lines not read yet: from `at` on */
+	struct md_buf queue;            /* struct notice and text of each line: from `at` on */
 	size_t at;
+	size_t waiting;                 /* bytes of text that are not read yet */
+	uint64_t unread;                /* notifications that the lines stand for */
 	uint64_t lost;                  /* since the last line that says so */
 	struct notices_watcher watcher; /* hold NULL: none */
 	struct cds_list_head ready;     /* in triggers.ready while `held` */
 	bool held;                      /* the watcher waits for serve() */
 };
 
-static size_t waiting(const struct notices *n)
-{
-	return n->queue.len - n->at;
-}
-
 /* The queue is about to get something to read. */
 static void announce_first(struct notices *n)
 {
-	if (waiting(n) || n->lost || n->held || !n->watcher.hold)
+	if (n->waiting || n->lost || n->held || !n->watcher.hold)
 		return;
 	n->held = true;
 	n->watcher.hold(n->watcher.arg);
@@ -55,7 +58,7 @@ static size_t bytes_of(const struct triggers *all, uid_t uid)
 	cds_list_for_each_entry(trigger, &all->list, node)
 		if (trigger->uid == uid)
 			cds_list_for_each_entry(n, &trigger->readers, node)
-				sum += waiting(n);
+				sum += n->waiting;
 	return sum;
 }
 
@@ -104,47 +107,71 @@ static void print_line(const struct trigger *trigger, int64_t time, const struct
 	md_buf_puts(out, out->len > before ? " }\n" : "}\n");
 }
 
+/* Forgets all lines. A small buffer stays for the next one. */
+static void empty(struct notices *n)
+{
+	n->trigger->tracer->triggers->queue_bytes -= n->waiting;
+	n->waiting = 0;
+	n->unread = 0;
+	n->at = 0;
+	if (!n->queue.failed && n->queue.size <= KEPT_MAX) {
+		md_buf_reset(&n->queue);
+		return;
+	}
+	md_buf_deinit(&n->queue);
+	n->queue = (struct md_buf)MD_BUF_INIT;
+}
+
+/* Puts a line into the queue. Without memory all lines in it are lost, too. */
+static void put_line(struct notices *n, const struct md_buf *text, uint64_t count)
+{
+	struct notice line = { text->len, count };
+
+	md_buf_put(&n->queue, &line, sizeof(line));
+	md_buf_put(&n->queue, text->data, text->len);
+	if (n->queue.failed || text->failed) {
+		n->lost += n->unread + count;
+		empty(n);
+		return;
+	}
+	n->waiting += line.bytes;
+	n->unread += count;
+	n->trigger->tracer->triggers->queue_bytes += line.bytes;
+}
+
 /* The line about lost notifications. Its time: when it was put into the queue. */
 static void put_lost(struct notices *n)
 {
-	size_t before = n->queue.len;
+	struct md_buf text = MD_BUF_INIT;
+	uint64_t lost = n->lost;
 
 	if (n->json)
-		md_buf_printf(&n->queue, "{\"trigger\":\"%s\",\"lost\":%" PRIu64 "}\n",
-			      n->trigger->name, n->lost);
+		md_buf_printf(&text, "{\"trigger\":\"%s\",\"lost\":%" PRIu64 "}\n",
+			      n->trigger->name, lost);
 	else
-		md_buf_printf(&n->queue, "# %s: %" PRIu64 " notifications lost\n", n->trigger->name,
-			      n->lost);
-	n->trigger->tracer->triggers->queue_bytes += n->queue.len - before;
-	if (!n->queue.failed)
-		n->lost = 0;
+		md_buf_printf(&text, "# %s: %" PRIu64 " notifications lost\n", n->trigger->name,
+			      lost);
+	n->lost = 0;
+	put_line(n, &text, lost);
+	md_buf_deinit(&text);
 }
 
-/* Makes the bytes that were read free. A small buffer stays for the next line. */
+/* Makes the bytes that were read free. */
 static void compact(struct notices *n)
 {
-	if (n->queue.failed || !waiting(n)) {
-		n->trigger->tracer->triggers->queue_bytes -= waiting(n);
-		n->at = 0;
-		if (!n->queue.failed && n->queue.size <= KEPT_MAX) {
-			md_buf_reset(&n->queue);
-			return;
-		}
-		md_buf_deinit(&n->queue);
-		n->queue = (struct md_buf)MD_BUF_INIT;
+	if (!n->waiting) {
+		empty(n);
 	} else if (n->at >= QUEUE_MAX) {
-		memmove(n->queue.data, n->queue.data + n->at, waiting(n));
 		n->queue.len -= n->at;
+		memmove(n->queue.data, n->queue.data + n->at, n->queue.len);
 		n->at = 0;
 	}
 }
 
 static void add_line(struct notices *n, const struct md_buf *line)
 {
-	size_t before;
-
 	announce_first(n);
-	if (waiting(n) + line->len > QUEUE_MAX || line->failed ||
+	if (n->waiting + line->len > QUEUE_MAX || line->failed ||
 	    !user_has_room(n->trigger, line->len)) {
 		n->lost++;
 		n->trigger->lost++;
@@ -152,9 +179,7 @@ static void add_line(struct notices *n, const struct md_buf *line)
 	}
 	if (n->lost)
 		put_lost(n);
-	before = n->queue.len;
-	md_buf_put(&n->queue, line->data, line->len);
-	n->trigger->tracer->triggers->queue_bytes += n->queue.len - before;
+	put_line(n, line, 1);
 	n->trigger->sent++;
 	compact(n);
 }
@@ -166,7 +191,7 @@ void notices_send(struct trigger *trigger, int64_t time, const struct values *v)
 
 	cds_list_for_each_entry(n, &trigger->readers, node) {
 		/* A full queue takes no line: do not print one. */
-		if (waiting(n) >= QUEUE_MAX - 64) {
+		if (n->waiting >= QUEUE_MAX - 64) {
 			n->lost++;
 			trigger->lost++;
 			continue;
@@ -218,20 +243,6 @@ int notices_open(struct trigger *trigger, bool json, struct notices **out)
 	return ret;
 }
 
-/*
- * How many of at most `size` bytes to read: whole lines, if there is one, so that no reader has a
- * part of one when the daemon is killed.
- */
-static size_t whole_lines(const struct notices *n, size_t size)
-{
-	const char *from = n->queue.data + n->at, *end;
-
-	if (waiting(n) <= size)
-		return waiting(n);
-	end = memrchr(from, '\n', size);
-	return end ? (size_t)(end + 1 - from) : size;
-}
-
 /* Notifications that all readers of now got, or lost: a killed daemon's are in its counters. */
 static uint64_t count_all(const struct trigger *trigger)
 {
@@ -243,27 +254,10 @@ static uint64_t count_all(const struct trigger *trigger)
 	return sum;
 }
 
-/* How many notifications a line stands for. */
-static uint64_t count_line(const char *line, const char *end, bool json)
-{
-	const char *key = json ? "\"lost\":" : ": ", *at;
-
-	if (json ? strncmp(line, "{\"trigger\"", 10) != 0 : *line != '#')
-		return 1;
-	at = memmem(line, (size_t)(end - line), key, strlen(key));
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
-}
-
 /* Notifications, also lost ones, that the reader does not know of. */
 static uint64_t count_unread(const struct notices *n)
 {
-	const char *at = n->queue.data + n->at, *all = at + waiting(n), *end;
-	uint64_t sum = n->lost;
-
-	/* Each line has an end. */
-	for (; waiting(n) && at < all && (end = memchr(at, '\n', (size_t)(all - at))); at = end + 1)
-		sum += count_line(at, end, n->json);
-	return sum;
+	return n->unread + n->lost;
 }
 
 uint64_t notices_number(struct notices *n)
@@ -292,18 +286,45 @@ void notices_resume(struct notices *n, uint64_t number)
 	pthread_mutex_unlock(&all->lock);
 }
 
+/*
+ * Copies whole lines, if one fits, so that no reader has a part of one when the daemon is killed;
+ * else as much of the first as fits. Returns the bytes.
+ */
+static size_t take_lines(struct notices *n, char *buf, size_t size)
+{
+	size_t done = 0, bytes;
+	struct notice line;
+
+	while (done < n->waiting && done < size) {
+		memcpy(&line, n->queue.data + n->at, sizeof(line));
+		bytes = line.bytes < size - done ? line.bytes : size - done;
+		if (done && bytes < line.bytes)
+			break;
+		memcpy(buf + done, n->queue.data + n->at + sizeof(line), bytes);
+		done += bytes;
+		n->at += bytes;
+		line.bytes -= bytes;
+		if (line.bytes) {
+			memcpy(n->queue.data + n->at, &line, sizeof(line));
+			break;
+		}
+		n->at += sizeof(line);
+		n->unread -= line.count;
+	}
+	n->waiting -= done;
+	return done;
+}
+
 ssize_t notices_read(struct notices *n, void *buf, size_t size)
 {
 	struct triggers *all = n->trigger->tracer->triggers;
 	ssize_t ret;
 
 	pthread_mutex_lock(&all->lock);
-	if (!waiting(n) && n->lost)
+	if (!n->waiting && n->lost)
 		put_lost(n);
-	if (waiting(n)) {
-		size = whole_lines(n, size);
-		memcpy(buf, n->queue.data + n->at, size);
-		n->at += size;
+	if (n->waiting) {
+		size = take_lines(n, buf, size);
 		all->queue_bytes -= size;
 		compact(n);
 		ret = (ssize_t)size;
@@ -351,7 +372,7 @@ void notices_close(struct notices *n)
 	trigger = n->trigger;
 	all = trigger->tracer->triggers;
 	pthread_mutex_lock(&all->lock);
-	all->queue_bytes -= waiting(n);
+	all->queue_bytes -= n->waiting;
 	cds_list_del(&n->node);
 	trigger->reader_count--;
 	pthread_mutex_unlock(&all->lock);
