@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tracer/base/lexer.h"
+
 static const struct scheme {
 	const char *name;
 	bool ipv6, pair;
@@ -31,20 +33,15 @@ bool relay_url_is(const char *text)
 	return find_scheme(text) != NULL;
 }
 
-#define BLANK " \t\r\n"
-
-/* One address while it is parsed: p moves through it, line is where it begins. */
-struct scan {
-	const char *line, *p, *end;
-	struct tr_err *err;
-};
+/* At the end of the address: a blank, or the end of its line. */
+static bool at_end(const struct scan *s)
+{
+	return scan_at_end(s) || strchr(" \t\r", s->line[s->at]);
+}
 
 static int refuse(const struct scan *s, const char *sentence)
 {
-	char line[512];
-
-	snprintf(line, sizeof(line), "%.*s", (int)(s->end - s->line), s->line);
-	return tr_fail_at(s->err, -EINVAL, line, (int)(s->p - s->line), "%s", sentence);
+	return scan_fail(s, s->at, "%s", sentence);
 }
 
 static bool is_host_char(char c, bool bracketed)
@@ -55,27 +52,28 @@ static bool is_host_char(char c, bool bracketed)
 
 static int parse_host(struct scan *s, bool ipv6, char *host, size_t size)
 {
-	bool bracketed = s->p < s->end && *s->p == '[';
-	const char *from;
+	bool bracketed = s->line[s->at] == '[';
+	size_t from, n;
 
 	if (bracketed && !ipv6)
 		return refuse(s, "an IPv6 address needs net6:// or tcp6://");
-	from = s->p += bracketed;
-	while (s->p < s->end && is_host_char(*s->p, bracketed))
-		s->p++;
-	if (s->p == from && !bracketed && s->p < s->end && *s->p == ':')
+	from = s->at += bracketed;
+	while (is_host_char(s->line[s->at], bracketed))
+		s->at++;
+	n = s->at - from;
+	if (!n && !bracketed && s->line[s->at] == ':')
 		return refuse(s, "an IPv6 address is in brackets, as in net6://[::1]; else a host "
 			      "is missing here");
-	if (s->p == from || *from == '-')
+	if (!n || s->line[from] == '-')
 		return refuse(s, "a host name or address is missing here");
-	if ((size_t)(s->p - from) >= size)
+	if (n >= size)
 		return refuse(s, "the host name is too long");
-	snprintf(host, size, "%.*s", (int)(s->p - from), from);
+	snprintf(host, size, "%.*s", (int)n, s->line + from);
 	if (!bracketed)
 		return 0;
-	if (s->p == s->end || *s->p != ']')
+	if (s->line[s->at] != ']')
 		return refuse(s, "']' is missing after the address");
-	s->p++;
+	s->at++;
 	return 0;
 }
 
@@ -83,109 +81,99 @@ static int parse_host(struct scan *s, bool ipv6, char *host, size_t size)
 static int parse_port(struct scan *s, uint16_t *port)
 {
 	uint32_t v = 0;
-	const char *from;
+	size_t from;
 
-	if (s->p == s->end || *s->p != ':')
+	if (s->line[s->at] != ':')
 		return 0;
-	from = ++s->p;
-	while (s->p < s->end && isdigit((unsigned char)*s->p) && v <= UINT16_MAX)
-		v = 10 * v + (uint32_t)(*s->p++ - '0');
-	if (s->p == from || !v || v > UINT16_MAX) {
-		s->p = from;
-		return refuse(s, "must be a port from 1 to 65535");
-	}
+	from = ++s->at;
+	while (isdigit((unsigned char)s->line[s->at]) && v <= UINT16_MAX)
+		v = 10 * v + (uint32_t)(s->line[s->at++] - '0');
+	if (s->at == from || !v || v > UINT16_MAX)
+		return scan_fail(s, from, "must be a port from 1 to 65535");
 	*port = (uint16_t)v;
 	return 0;
 }
 
-/* "/PATH" up to the end of the line, without slashes around it. */
+/* "/PATH" up to the end of the address, without slashes around it. */
 static int parse_path(struct scan *s, char *path, size_t size)
 {
-	const char *from, *end = s->end;
+	size_t from, end;
 
 	path[0] = 0;
-	if (s->p == s->end)
+	if (at_end(s))
 		return 0;
-	if (*s->p != '/')
+	if (s->line[s->at] != '/')
 		return refuse(s, "must be ':' and a port, '/' and a path, or the end");
-	while (s->p < s->end && *s->p == '/')
-		s->p++;
-	for (from = s->p; end > from && end[-1] == '/'; end--)
-		;
-	if ((size_t)(end - from) >= size)
-		return refuse(s, "the path is too long");
-	for (const char *c = from; c < end; c++) {
-		s->p = c;
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
+	while (s->line[s->at] == '/')
+		s->at++;
+	for (from = s->at; !at_end(s); s->at++) {
+		char c = s->line[s->at];
+
+		if ((unsigned char)c < ' ' || c == 0x7f)
 			return refuse(s, "a path on the relay has no control characters");
-		if (*c == '.' && (c == from || c[-1] == '/'))
+		if (c == '.' && (s->at == from || s->line[s->at - 1] == '/'))
 			return refuse(s, "no part of a path on the relay begins with a dot");
 	}
-	snprintf(path, size, "%.*s", (int)(end - from), from);
-	s->p = s->end;
+	for (end = s->at; end > from && s->line[end - 1] == '/'; end--)
+		;
+	if (end - from >= size)
+		return scan_fail(s, from, "the path is too long");
+	snprintf(path, size, "%.*s", (int)(end - from), s->line + from);
 	return 0;
 }
 
-static struct scan line_at(const char *text, struct tr_err *err)
+/* Goes to what follows an address, which may be in the next line. False: nothing does. */
+static bool go_on(struct scan *s)
 {
-	return (struct scan){
-		.line = text, .p = text, .end = text + strcspn(text, BLANK), .err = err
-	};
-}
-
-/* What follows the address at text; "": nothing. */
-static const char *after(const char *text)
-{
-	text += strcspn(text, BLANK);
-	return text + strspn(text, BLANK);
+	while (s->line[s->at] && strchr(" \t\r\n", s->line[s->at])) {
+		if (s->line[s->at++] != '\n')
+			continue;
+		s->line += s->at;
+		s->at = 0;
+	}
+	return s->line[s->at];
 }
 
 /* The second of a pair: the address for data. */
-static int parse_data(const char *text, const struct relay_url *u, struct relay_address *data,
-		      struct tr_err *err)
+static int parse_data(struct scan *s, const struct relay_url *u, struct relay_address *data)
 {
-	struct scan s = line_at(text, err);
-	const struct scheme *scheme = find_scheme(text);
+	const struct scheme *scheme = find_scheme(s->line + s->at);
 	char path[sizeof(u->path)];
+	size_t from = s->at;
 	int ret;
 
 	if (!scheme || !scheme->pair || scheme->ipv6 != u->ipv6)
-		return refuse(&s, "must be the address for data, tcp://HOST[:PORT]");
-	s.p += strlen(scheme->name);
+		return refuse(s, "must be the address for data, tcp://HOST[:PORT]");
+	s->at += strlen(scheme->name);
 	data->port = RELAY_PORT_DATA;
-	ret = parse_host(&s, u->ipv6, data->host, sizeof(data->host));
-	ret = ret ? ret : parse_port(&s, &data->port);
-	ret = ret ? ret : parse_path(&s, path, sizeof(path));
+	ret = parse_host(s, u->ipv6, data->host, sizeof(data->host));
+	ret = ret ? ret : parse_port(s, &data->port);
+	ret = ret ? ret : parse_path(s, path, sizeof(path));
 	if (!ret && path[0] && strcmp(path, u->path))
-		ret = refuse(&s, "the path must be that of the first address");
+		ret = scan_fail(s, from, "the path must be that of the first address");
 	return ret;
 }
 
 int relay_url_parse(const char *text, struct relay_url *u, struct tr_err *err)
 {
-	struct scan s = line_at(text, err);
+	struct scan *s = SCAN(text, 0, err);
 	const struct scheme *scheme = find_scheme(text);
-	const char *rest = after(text);
 	int ret;
 
 	if (!scheme)
-		return refuse(&s, "must begin with net://, net6://, tcp:// or tcp6://");
+		return refuse(s, "must begin with net://, net6://, tcp:// or tcp6://");
 	*u = (struct relay_url){ .ipv6 = scheme->ipv6, .control.port = RELAY_PORT_CONTROL };
-	s.p += strlen(scheme->name);
-	ret = parse_host(&s, u->ipv6, u->control.host, sizeof(u->control.host));
-	ret = ret ? ret : parse_port(&s, &u->control.port);
+	s->at = strlen(scheme->name);
+	ret = parse_host(s, u->ipv6, u->control.host, sizeof(u->control.host));
+	ret = ret ? ret : parse_port(s, &u->control.port);
 	u->data = u->control;
 	u->data.port = RELAY_PORT_DATA;
 	if (!ret && !scheme->pair)
-		ret = parse_port(&s, &u->data.port);
-	ret = ret ? ret : parse_path(&s, u->path, sizeof(u->path));
-	if (!ret && scheme->pair && *rest) {
-		ret = parse_data(rest, u, &u->data, err);
-		rest = after(rest);
-	}
-	if (!ret && *rest) {
-		s = line_at(rest, err);
-		ret = refuse(&s, "nothing may follow the address of a relay");
-	}
+		ret = parse_port(s, &u->data.port);
+	ret = ret ? ret : parse_path(s, u->path, sizeof(u->path));
+	if (!ret && scheme->pair && go_on(s))
+		ret = parse_data(s, u, &u->data);
+	if (!ret && go_on(s))
+		ret = refuse(s, "nothing may follow the address of a relay");
 	return ret;
 }

@@ -132,8 +132,8 @@ static int add_data_address(struct scan *s, struct md_buf *pair, int *column)
 static int parse_address(struct scan *s, const struct word *w, struct md_buf *text, char **shown)
 {
 	struct tr_err why = TR_ERR_INIT;
-	size_t first = text->len;
-	int second = -1, ret = 0, at;
+	size_t first = text->len, at;
+	int second = -1, ret = 0;
 
 	if (!w->quoted && !strncmp(md_buf_str(text), "tcp", 3))
 		ret = add_data_address(s, text, &second);
@@ -146,11 +146,11 @@ static int parse_address(struct scan *s, const struct word *w, struct md_buf *te
 		return tr_fail_at(s->err, -EINVAL, s->line, (int)s->at,
 				  "the address for data, tcp://HOST[:PORT], is missing in this "
 				  "line");
-	/* The caret is where the address has its mistake: the sentence's text is one address. */
-	at = word_column(w, why.column > 0 ? (size_t)why.column : 0);
-	if (second >= 0 && !strncmp(why.text, md_buf_str(text) + first + 1, strlen(why.text)))
-		at = second + (why.column > 0 ? why.column : 0);
-	return tr_fail_at(s->err, ret, s->line, at, "%s",
+	/* The caret is where the address has its mistake; of a long one it is at the begin. */
+	at = why.column > 0 && text->len < sizeof(why.text) ? (size_t)why.column : 0;
+	at = second >= 0 && at > first ? (size_t)second + at - first - 1
+				       : (size_t)word_column(w, at);
+	return tr_fail_at(s->err, ret, s->line, (int)at, "%s",
 			  ret == -ENOMEM ? "out of memory" : why.sentence);
 }
 
