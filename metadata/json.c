@@ -124,54 +124,76 @@ static inline char *put_int(char *o, const struct md_step *s, uint64_t v)
 	return s->is_signed ? md_put_s64(o, (int64_t)v) : md_put_u64(o, v);
 }
 
-/* The shortest of a few precisions that reads back as the same number. */
-static char *put_exact(char *o, double d, bool is_float)
+static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
+
+/*
+ * How many decimal places a number without a sign has: 0 to 6; -1: more, or it is large. Then its
+ * digits are those of *whole. The quotient of two integers that are exact as doubles is the double
+ * that its decimal text reads back as.
+ */
+static inline int count_places(double size, uint64_t *whole)
 {
-	char text[40] = "";
+	for (int places = 0; places <= 6 && size < 1e9; places++) {
+		double scaled = size * tens[places];
+
+		*whole = (uint64_t)scaled;
+		*whole += scaled - (double)*whole > 0.5;
+		if ((double)*whole / tens[places] == size)
+			return places;
+	}
+	return -1;
+}
+
+/* The shortest of a few precisions that reads back as the same number. */
+static void print_exact(double d, bool is_float, char text[40])
+{
 	int most = is_float ? 9 : 17;
 
 	for (int digits = is_float ? 6 : 15; digits <= most; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, d);
+		snprintf(text, 40, "%.*g", digits, d);
 		if (is_float ? strtof(text, NULL) == (float)d : strtod(text, NULL) == d)
 			break;
 	}
-	return put_string(o, text);
+}
+
+double md_json_widen(float f)
+{
+	double d = (double)f;
+	uint64_t whole;
+	char text[40];
+
+	if (!isfinite(f) || count_places(fabs(d), &whole) >= 0)
+		return d;
+	print_exact(d, true, text);
+	return strtod(text, NULL);
 }
 
 char *md_json_put_double(char *o, double d, bool is_float)
 {
-	static const double tens[] = { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6 };
-	double size = fabs(d), scaled;
 	uint64_t whole;
+	char text[40];
 	int places;
 
 	if (isnan(d))
 		return put_string(o, "\"NaN\"");
 	if (isinf(d))
 		return put_string(o, d < 0 ? "\"-Infinity\"" : "\"Infinity\"");
-	/*
-	 * Few decimal places: the quotient of two integers that are exact as doubles is the double
-	 * that its decimal text reads back as.
-	 */
-	for (places = 0; places <= 6 && size < 1e9; places++) {
-		scaled = size * tens[places];
-		whole = (uint64_t)scaled;
-		whole += scaled - (double)whole > 0.5;
-		if ((double)whole / tens[places] != size)
-			continue;
-		if (signbit(d))
-			*o++ = '-';
-		o = md_put_u64(o, whole / (uint64_t)tens[places]);
-		if (!places)
-			return o;
-		*o++ = '.';
-		for (uint64_t rest = whole % (uint64_t)tens[places]; places--;) {
-			*o++ = (char)('0' + rest / (uint64_t)tens[places]);
-			rest %= (uint64_t)tens[places];
-		}
-		return o;
+	places = count_places(fabs(d), &whole);
+	if (places < 0) {
+		print_exact(d, is_float, text);
+		return put_string(o, text);
 	}
-	return put_exact(o, d, is_float);
+	if (signbit(d))
+		*o++ = '-';
+	o = md_put_u64(o, whole / (uint64_t)tens[places]);
+	if (!places)
+		return o;
+	*o++ = '.';
+	for (uint64_t rest = whole % (uint64_t)tens[places]; places--;) {
+		*o++ = (char)('0' + rest / (uint64_t)tens[places]);
+		rest %= (uint64_t)tens[places];
+	}
+	return o;
 }
 
 char *md_json_put_base64(char *o, const uint8_t *p, size_t n)

@@ -43,6 +43,8 @@ bool md_json_parts(const struct md_occurrence *o, const struct md_stream *stream
 
 /* Writes a finite number as lines have it, or "NaN" and others. Needs room for 40 characters. */
 char *md_json_put_double(char *o, double d, bool is_float);
+/* The double that these digits of a float mean: 0.1 for 0.1f, not 0.10000000149011612. */
+double md_json_widen(float f);
 
 /* Writes bytes as base64 (RFC 4648): 4 characters for each 3 bytes, or fewer bytes at the end. */
 char *md_json_put_base64(char *o, const uint8_t *p, size_t n);

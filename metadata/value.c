@@ -206,6 +206,15 @@ bool md_value_float(const struct md_value *v, double *d)
 	return true;
 }
 
+bool md_value_shown_float(const struct md_value *v, double *d)
+{
+	if (!md_value_float(v, d))
+		return false;
+	if (v->type->size == 4)
+		*d = md_json_widen((float)*d);
+	return true;
+}
+
 static void put_float(const struct md_type *t, double d, enum md_form form, struct md_buf *out)
 {
 	char *o = md_buf_room(out, 40);

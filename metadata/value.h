@@ -25,6 +25,8 @@ bool md_values_cut(const struct md_field *fields, uint32_t count, const uint8_t 
 bool md_value_integer(const struct md_value *v, uint64_t *n);
 /* Whether it is a floating point number; then *d is its value. */
 bool md_value_float(const struct md_value *v, double *d);
+/* The same; of a float of 32 bits the double that json.h has the digits of. */
+bool md_value_shown_float(const struct md_value *v, double *d);
 /* Whether it is text; then its bytes up to a NUL, which may be no valid UTF-8. */
 bool md_value_string(const struct md_value *v, const char **s, size_t *n);
 /*

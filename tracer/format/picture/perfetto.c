@@ -279,21 +279,20 @@ static void add_counter(void *arg, const struct mark *k, struct track_counter *c
 	struct perfetto *v = arg;
 	struct md_buf *out = &v->m->out;
 	struct open_event at;
-	size_t shown;
-	uint64_t n;
+	uint64_t n = 0;
+	double d;
 
 	if (!c->described)
 		describe_counter(v, c);
 	c->described = true;
 	at = begin_event(v, TYPE_COUNTER, make_uuid(UUID_COUNTER, (int32_t)c->number), k,
 			 TITLE_NONE);
-	shown = out->len;
-	if (md_value_integer(value, &n) && (value->type->is_signed || n <= INT64_MAX)) {
+	if (md_value_shown_float(value, &d))
+		put_double(out, EVENT_COUNTER_DOUBLE, d);
+	else if (md_value_integer(value, &n) && !value->type->is_signed && n > INT64_MAX)
+		put_double(out, EVENT_COUNTER_DOUBLE, (double)n);
+	else
 		put_number(out, EVENT_COUNTER, n);
-	} else {
-		md_value_show(value, out);
-		put_shown(out, shown, shown, EVENT_COUNTER, EVENT_COUNTER_DOUBLE);
-	}
 	end_event(v, at);
 }
 

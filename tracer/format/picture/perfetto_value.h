@@ -3,9 +3,6 @@
 #ifndef TRACER_PICTURE_PERFETTO_VALUE_H
 #define TRACER_PICTURE_PERFETTO_VALUE_H
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "metadata/plain.h"
@@ -18,25 +15,6 @@ enum { NOTE_NAME_NUMBER = 1, NOTE_BOOL, NOTE_UINT, NOTE_INT, NOTE_DOUBLE, NOTE_S
        NOTE_POINTER, NOTE_JSON = 9, NOTE_NAME };
 /* The bytes that the lengths of most messages have */
 enum { PACKET_LENGTH = 2, EVENT_LENGTH = 2, NOTE_LENGTH = 1, TEXT_LENGTH = 1 };
-
-/* Replaces what follows `begin` by the number that is there as text from `at` on. */
-static inline void put_shown(struct md_buf *out, size_t begin, size_t at, uint32_t field,
-		      uint32_t field_double)
-{
-	const char *text = md_buf_str(out) + (out->failed ? 0 : at);
-	long long n;
-	double d;
-	char *end;
-
-	errno = 0;
-	n = strtoll(text, &end, 10);
-	d = *end || errno ? strtod(text, NULL) : 0;
-	out->len = begin;
-	if (*end || errno)
-		put_double(out, field_double, d);
-	else
-		put_number(out, field, (uint64_t)n);
-}
 
 /* An address is a pointer, a device a string; an array of addresses is JSON with strings. */
 static inline void put_shown_value(struct md_buf *out, const struct md_value *value,
@@ -63,36 +41,27 @@ static inline void put_value(struct md_buf *out, const struct md_value *value)
 {
 	size_t begin = out->len, at;
 	enum md_shown shown;
-	uint64_t n = 0;
-	bool integer = md_value_integer(value, &n), real;
+	uint64_t n;
 	double d;
 
-	real = md_value_float(value, &d);
-	if (real && !isfinite(d)) {
+	if (md_value_shown_float(value, &d)) {
 		put_double(out, NOTE_DOUBLE, d);
 		return;
 	}
 	at = begin_message(out, NOTE_STRING, TEXT_LENGTH);
-	shown = integer && !md_type_is_enum(value->type) ? MD_SHOWN_NUMBER
-							 : md_value_show(value, out);
+	shown = md_value_integer(value, &n) && !md_type_is_enum(value->type)
+			? MD_SHOWN_NUMBER : md_value_show(value, out);
 	if (out->failed)
 		return;
-	if (shown == MD_SHOWN_JSON)
-		out->data[begin] = (char)(NOTE_JSON << 3 | 2);
-	if (shown != MD_SHOWN_NUMBER) {
-		end_message(out, at, TEXT_LENGTH);
-	} else if (integer) {
+	if (shown == MD_SHOWN_NUMBER) {
 		out->len = begin;
 		/* The largest integers have no sign. */
 		put_number(out, !value->type->is_signed && n > INT64_MAX ? NOTE_UINT : NOTE_INT, n);
-	} else if (real) {
-		/* A float of 32 bits by its digits: 0.1, not 0.10000000149011612. */
-		d = strtod(md_buf_str(out) + at, NULL);
-		out->len = begin;
-		put_double(out, NOTE_DOUBLE, d);
-	} else {
-		put_shown(out, begin, at, NOTE_INT, NOTE_DOUBLE);
+		return;
 	}
+	if (shown == MD_SHOWN_JSON)
+		out->data[begin] = (char)(NOTE_JSON << 3 | 2);
+	end_message(out, at, TEXT_LENGTH);
 }
 
 /* An annotation of up to 127 bytes: an integer or a short plain string. NULL: it is another. */
