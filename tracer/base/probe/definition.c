@@ -12,6 +12,7 @@
 #include "tracer/base/probe/elf_symbol.h"
 #include "tracer/base/probe/event_field.h"
 #include "tracer/base/base.h"
+#include "tracer/base/lexer.h"
 
 enum { ARGS_MAX = 32 };
 
@@ -76,15 +77,9 @@ void dynamic_event_deinit(struct dynamic_event *d)
 	d->fd = -1;
 }
 
-struct input {
-	/* text: the rule; begin, end: its part after the kind */
-	const char *text, *begin, *end;
-	struct tr_err *err;
-};
-
-static int fail_at(const struct input *in, const char *where, const char *why)
+static int fail_at(const struct scan *s, const char *where, const char *why)
 {
-	return tr_fail_at(in->err, -EINVAL, in->text, (int)(where - in->text), "%s", why);
+	return scan_fail(s, (size_t)(where - s->line), "%s", why);
 }
 
 /* The last colon, or NULL. */
@@ -100,19 +95,20 @@ static const char *find_last_colon(const char *begin, const char *end)
  * Symbols of C, C++ and Rust, with compilers' suffixes and versions. Rejects bytes with a meaning
  * for tracefs, except the + of an offset.
  */
-static int parse_symbol(const struct input *in, const char *p, bool is_kernel, bool is_return,
-		       struct dynamic_event *d)
+static int parse_symbol(const struct scan *s, bool is_kernel, bool is_return,
+			struct dynamic_event *d)
 {
-	bool many = !is_kernel && memchr(p, '*', (size_t)(in->end - p));
-	const char *more = is_kernel ? "_.$:" : many ? "_.$*" : "_.$@", *q;
+	const char *p = s->line + s->at, *end = p + strlen(p), *q;
+	bool many = !is_kernel && strchr(p, '*');
+	const char *more = is_kernel ? "_.$:" : many ? "_.$*" : "_.$@";
 
-	if (p == in->end)
-		return fail_at(in, p, "a symbol is missing");
-	if (in->end - p > DYN_SYMBOL_MAX)
-		return fail_at(in, p, "the symbol's name is too long");
-	for (q = p; q < in->end && *q != '+'; q++)
+	if (p == end)
+		return fail_at(s, p, "a symbol is missing");
+	if (end - p > DYN_SYMBOL_MAX)
+		return fail_at(s, p, "the symbol's name is too long");
+	for (q = p; q < end && *q != '+'; q++)
 		if (!isalnum((unsigned char)*q) && !strchr(more, *q))
-			return fail_at(in, q,
+			return fail_at(s, q,
 				       is_kernel && *q == '*'
 					       ? "a symbol has letters, digits, '_', '.' and '$' "
 						 "only; rules function:NAME take '*'"
@@ -121,98 +117,98 @@ static int parse_symbol(const struct input *in, const char *p, bool is_kernel, b
 					      : "a symbol has letters, digits, '_', '.' and '$' "
 						"only");
 	if (q == p)
-		return fail_at(in, p, "a symbol is missing before '+'");
-	if (q < in->end && many)
-		return fail_at(in, q, "a pattern of functions has no offset");
-	if (q < in->end && is_return)
-		return fail_at(in, q, "the return of a function has no offset");
-	if (q < in->end) {
-		bool hex = in->end - q > 3 && q[1] == '0' && q[2] == 'x';
+		return fail_at(s, p, "a symbol is missing before '+'");
+	if (q < end && many)
+		return fail_at(s, q, "a pattern of functions has no offset");
+	if (q < end && is_return)
+		return fail_at(s, q, "the return of a function has no offset");
+	if (q < end) {
+		bool hex = end - q > 3 && q[1] == '0' && q[2] == 'x';
 		const char *o = q + 1 + 2 * hex;
 
-		if (o == in->end || in->end - o > 16)
-			return fail_at(in, q, "an offset is a number of bytes: +16 or +0x10");
-		for (; o < in->end; o++)
+		if (o == end || end - o > 16)
+			return fail_at(s, q, "an offset is a number of bytes: +16 or +0x10");
+		for (; o < end; o++)
 			if (hex ? !isxdigit((unsigned char)*o) : !isdigit((unsigned char)*o))
-				return fail_at(in, o,
+				return fail_at(s, o,
 					       "an offset is a number of bytes: +16 or +0x10");
 	}
-	d->symbol = strndup(p, (size_t)(in->end - p));
+	d->symbol = strndup(p, (size_t)(end - p));
 	return d->symbol ? 0 : -ENOMEM;
 }
 
-static int parse_path(const struct input *in, const char *end, struct dynamic_event *d)
+static int parse_path(const struct scan *s, const char *end, struct dynamic_event *d)
 {
-	const unsigned char *p = (const unsigned char *)in->begin,
-			    *stop = (const unsigned char *)end;
+	const char *begin = s->line + s->at;
+	const unsigned char *p = (const unsigned char *)begin, *stop = (const unsigned char *)end;
 
-	if (in->begin == end || *in->begin != '/')
-		return fail_at(in, in->begin,
+	if (begin == end || *begin != '/')
+		return fail_at(s, begin,
 			     "the path of a program or library is missing: it begins with '/'");
 	/* The path goes into sentences and listings. */
 	while (p < stop) {
 		size_t n = md_utf8_char(p, (size_t)(stop - p));
 
 		if (!n || *p < 0x20 || *p == 0x7f)
-			return fail_at(in, (const char *)p,
+			return fail_at(s, (const char *)p,
 				     "a path here is UTF-8 without control characters");
 		if (*p == '/' && stop - p >= 3 && p[1] == '.' && p[2] == '.' &&
 		    (stop - p == 3 || p[3] == '/'))
-			return fail_at(in, (const char *)p + 1, "a path here has no '..'");
+			return fail_at(s, (const char *)p + 1, "a path here has no '..'");
 		p += n;
 	}
-	d->path = strndup(in->begin, (size_t)(end - in->begin));
+	d->path = strndup(begin, (size_t)(end - begin));
 	return d->path ? 0 : -ENOMEM;
 }
 
-static int parse_usdt(const struct input *in, struct dynamic_event *d)
+static int parse_usdt(const struct scan *s, struct dynamic_event *d)
 {
-	const char *name = find_last_colon(in->begin, in->end),
-		   *provider = name ? find_last_colon(in->begin, name) : NULL;
+	const char *begin = s->line + s->at, *end = begin + strlen(begin),
+		   *name = find_last_colon(begin, end),
+		   *provider = name ? find_last_colon(begin, name) : NULL;
 	int ret;
 
 	if (!provider)
-		return fail_at(in, in->end, "a usdt rule is usdt:PATH:PROVIDER:NAME");
-	ret = parse_path(in, provider, d);
+		return fail_at(s, end, "a usdt rule is usdt:PATH:PROVIDER:NAME");
+	ret = parse_path(s, provider, d);
 	if (ret)
 		return ret;
-	for (const char *p = provider + 1; p < in->end; p++)
+	for (const char *p = provider + 1; p < end; p++)
 		if (p != name && !isalnum((unsigned char)*p) && !strchr("_.$-", *p))
-			return fail_at(in, p, "names of providers and probes have letters, digits "
+			return fail_at(s, p, "names of providers and probes have letters, digits "
 				     "and '_' only");
-	if (provider + 1 == name || name + 1 == in->end)
-		return fail_at(in, provider + 1 == name ? name : in->end,
+	if (provider + 1 == name || name + 1 == end)
+		return fail_at(s, provider + 1 == name ? name : end,
 			     "a usdt rule is usdt:PATH:PROVIDER:NAME");
 	d->provider = strndup(provider + 1, (size_t)(name - provider - 1));
-	d->name = strndup(name + 1, (size_t)(in->end - name - 1));
+	d->name = strndup(name + 1, (size_t)(end - name - 1));
 	return d->provider && d->name ? 0 : -ENOMEM;
 }
 
 int dynamic_event_parse(const char *text, struct dynamic_event *out, struct tr_err *err)
 {
+	struct scan *s = SCAN(text, 0, err);
 	int word = find_word(text), ret;
-	struct input in = { .text = text, .begin = text, .end = text + strlen(text), .err = err };
 	const char *colon;
 
 	*out = (struct dynamic_event){ .fd = -1 };
 	if (word < 0)
-		return fail_at(&in, in.begin, "not a rule of a dynamic event (kprobe:, kretprobe:, "
-			     "uprobe:, uretprobe:, usdt:, kcall:, ucall:)");
+		return fail_at(s, text, "not a rule of a dynamic event (kprobe:, kretprobe:, "
+			       "uprobe:, uretprobe:, usdt:, kcall:, ucall:)");
 	out->kind = words[word].kind;
-	in.begin += words[word].len;
+	s->at = words[word].len;
+	colon = find_last_colon(text + s->at, text + strlen(text));
 	if (out->kind == DYN_USDT) {
-		ret = parse_usdt(&in, out);
+		ret = parse_usdt(s, out);
 	} else if (out->kind == DYN_KPROBE || out->kind == DYN_KRETPROBE) {
-		ret = parse_symbol(&in, in.begin, true, out->kind == DYN_KRETPROBE, out);
+		ret = parse_symbol(s, true, out->kind == DYN_KRETPROBE, out);
+	} else if (!colon) {
+		ret = fail_at(s, text + strlen(text), "a rule of this kind is PATH:SYMBOL");
 	} else {
-		colon = find_last_colon(in.begin, in.end);
-		if (!colon)
-			ret = fail_at(&in, in.end, "a rule of this kind is PATH:SYMBOL");
-		else
-			ret = parse_path(&in, colon, out);
+		ret = parse_path(s, colon, out);
+		s->at = (size_t)(colon + 1 - text);
 		if (!ret)
-			ret = parse_symbol(&in, colon + 1, false, out->kind == DYN_URETPROBE,
-					   out);
+			ret = parse_symbol(s, false, out->kind == DYN_URETPROBE, out);
 	}
 	if (ret) {
 		dynamic_event_deinit(out);

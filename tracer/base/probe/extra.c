@@ -123,15 +123,20 @@ int extra_fail(const struct extra *x, const struct extra_item *i, size_t at, int
 
 /* ---- one expression ---- */
 
-struct input {
-	const char *line;
-	size_t at, end;         /* the rest of the word */
-	struct tr_err *err;
-};
-
-static int fail_at(const struct input *in, size_t at, const char *why)
+/* At the end of a word: an expression has no blanks and commas. */
+static bool at_word_end(const struct scan *s)
 {
-	return tr_fail_at(in->err, -EINVAL, in->line, (int)at, "%s", why);
+	return scan_at_end(s) || strchr(" \t,", s->line[s->at]);
+}
+
+static size_t word_length(const char *p)
+{
+	return strcspn(p, " \t\n,");
+}
+
+static int fail_at(const struct scan *s, size_t at, const char *why)
+{
+	return scan_fail(s, at, "%s", why);
 }
 
 static bool is_name_char(char c)
@@ -139,34 +144,33 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static size_t name_length(const struct input *in, size_t at)
+static size_t name_length(const char *p)
 {
 	size_t n = 0;
 
-	if (at < in->end && isdigit((unsigned char)in->line[at]))
+	if (isdigit((unsigned char)*p))
 		return 0;
-	while (at + n < in->end && is_name_char(in->line[at + n]))
+	while (is_name_char(p[n]))
 		n++;
 	return n;
 }
 
 /* Skips `+OFF(`, `-OFF(`, `+uOFF(`. */
-static int parse_wrap(struct input *in)
+static int parse_wrap(struct scan *s)
 {
-	size_t at = in->at + 1, digits;
+	const char *p = s->line;
+	size_t at = s->at + 1, digits;
 	bool hex;
 
-	at += at < in->end && in->line[at] == 'u';
-	hex = in->end - at > 2 && in->line[at] == '0' && in->line[at + 1] == 'x';
+	at += p[at] == 'u';
+	hex = p[at] == '0' && p[at + 1] == 'x' && word_length(p + at) > 2;
 	at += hex ? 2 : 0;
-	for (digits = 0; at < in->end && digits < 16; digits++, at++)
-		if (hex ? !isxdigit((unsigned char)in->line[at])
-			: !isdigit((unsigned char)in->line[at]))
+	for (digits = 0; digits < 16; digits++, at++)
+		if (hex ? !isxdigit((unsigned char)p[at]) : !isdigit((unsigned char)p[at]))
 			break;
-	if (!digits || at >= in->end || in->line[at] != '(')
-		return fail_at(in, at < in->end ? at : in->end,
-			       "memory is given as +OFF(EXPR), for instance +8($arg1)");
-	in->at = at + 1;
+	if (!digits || p[at] != '(')
+		return fail_at(s, at, "memory is given as +OFF(EXPR), for instance +8($arg1)");
+	s->at = at + 1;
 	return 0;
 }
 
@@ -179,115 +183,111 @@ static bool is_number(const char *p, size_t n)
 }
 
 /* Skips `$argN`, `%REG`, `NAME`. */
-static int parse_root(struct input *in, struct extra_item *item)
+static int parse_root(struct scan *s, struct extra_item *item)
 {
-	const char *p = in->line + in->at;
-	size_t begin = in->at, n;
+	const char *p = s->line + s->at;
+	size_t begin = s->at, n;
 
 	item->root = begin;
 	if (*p == '%' || *p == '$')
-		in->at++;
-	n = name_length(in, in->at);
+		s->at++;
+	n = name_length(s->line + s->at);
 	if (!n)
-		return fail_at(in, in->at,
+		return fail_at(s, s->at,
 			       "a place is missing: $argN, $retval, $comm, $stackN, %REG, argN or "
 			       "the name of an argument");
-	in->at += n;
-	item->root_len = in->at - begin;
+	s->at += n;
+	item->root_len = s->at - begin;
 	if (*p != '$' || (n == 6 && !strncmp(p, "$retval", 7)) ||
 	    (n == 4 && !strncmp(p, "$comm", 5)) || (n == 5 && !strncmp(p, "$stack", 6)) ||
 	    (n > 3 && !strncmp(p, "$arg", 4) && is_number(p + 4, n - 3) && p[4] != '0') ||
 	    (n > 5 && !strncmp(p, "$stack", 6) && is_number(p + 6, n - 5)))
 		return 0;
-	return fail_at(in, begin, "no such place; there are $arg1 …, $retval, $comm, $stack, "
+	return fail_at(s, begin, "no such place; there are $arg1 …, $retval, $comm, $stack, "
 		       "$stack0 …");
 }
 
-static int parse_members(struct input *in, struct extra_item *item)
+static int parse_members(struct scan *s, struct extra_item *item)
 {
 	unsigned int steps = 0;
 
-	while (in->at < in->end && (in->line[in->at] == '.' || in->line[in->at] == '-')) {
-		size_t n, dot = in->at;
+	while (s->line[s->at] == '.' || s->line[s->at] == '-') {
+		size_t n, dot = s->at;
 
 		if (item->wraps)
-			return fail_at(in, dot, "members follow a place, not +OFF(…)");
-		if (in->line[dot] == '-' && (dot + 1 >= in->end || in->line[dot + 1] != '>'))
-			return fail_at(in, dot, "a member follows '->' or '.'");
-		in->at += in->line[dot] == '-' ? 2 : 1;
-		n = name_length(in, in->at);
+			return fail_at(s, dot, "members follow a place, not +OFF(…)");
+		if (s->line[dot] == '-' && s->line[dot + 1] != '>')
+			return fail_at(s, dot, "a member follows '->' or '.'");
+		s->at += s->line[dot] == '-' ? 2 : 1;
+		n = name_length(s->line + s->at);
 		if (!n)
-			return fail_at(in, in->at, "the name of a member is missing");
+			return fail_at(s, s->at, "the name of a member is missing");
 		if (++steps > EXTRA_STEPS_MAX)
-			return fail_at(in, dot, "the expression has more than 16 members");
-		in->at += n;
+			return fail_at(s, dot, "the expression has more than 16 members");
+		s->at += n;
 		item->members = true;
 	}
 	return 0;
 }
 
-static int parse_expression(struct input *in, struct extra_item *item)
+static int parse_expression(struct scan *s, struct extra_item *item)
 {
-	size_t begin = in->at;
+	size_t begin = s->at;
 	int ret = 0;
 
-	while (!ret && in->at < in->end && (in->line[in->at] == '+' || in->line[in->at] == '-')) {
+	while (!ret && (s->line[s->at] == '+' || s->line[s->at] == '-')) {
 		if (++item->wraps > EXTRA_STEPS_MAX)
-			return fail_at(in, in->at, "the expression has more than 16 pointers");
-		ret = parse_wrap(in);
+			return fail_at(s, s->at, "the expression has more than 16 pointers");
+		ret = parse_wrap(s);
 	}
 	if (!ret)
-		ret = parse_root(in, item);
+		ret = parse_root(s, item);
 	if (!ret)
-		ret = parse_members(in, item);
+		ret = parse_members(s, item);
 	for (unsigned int i = 0; !ret && i < item->wraps; i++)
-		if (in->at >= in->end || in->line[in->at++] != ')')
-			ret = fail_at(in, in->at, "')' is missing");
+		if (at_word_end(s) || s->line[s->at++] != ')')
+			ret = fail_at(s, s->at, "')' is missing");
 	if (ret)
 		return ret;
-	if (in->at < in->end && in->line[in->at] != ':')
-		return fail_at(in, in->at, "not expected here; an expression is for instance "
+	if (!at_word_end(s) && s->line[s->at] != ':')
+		return fail_at(s, s->at, "not expected here; an expression is for instance "
 			       "skb->len, $arg1 or +8($arg1):u32");
-	if (in->at - begin > TEXT_MAX)
-		return fail_at(in, begin, "the expression is too long");
+	if (s->at - begin > TEXT_MAX)
+		return fail_at(s, begin, "the expression is too long");
 	item->root -= begin;
 	item->column = begin;
-	item->text = strndup(in->line + begin, in->at - begin);
+	item->text = strndup(s->line + begin, s->at - begin);
 	return item->text ? 0 : -ENOMEM;
 }
 
-static int parse_type(struct input *in, struct extra_item *item)
+static int parse_type(struct scan *s, struct extra_item *item)
 {
-	size_t begin = in->at + 1, n = in->end - begin;
-	const char *near;
+	const char *type = s->line + s->at + 1, *near;
+	size_t n;
 
-	if (in->at >= in->end)
+	if (at_word_end(s))
 		return 0;
-	in->at = in->end;
+	n = word_length(type);
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (strlen(types[i]) == n && !memcmp(types[i], in->line + begin, n)) {
+		if (strlen(types[i]) == n && !memcmp(types[i], type, n)) {
 			snprintf(item->type, sizeof(item->type), "%s", types[i]);
+			s->at += 1 + n;
 			return 0;
 		}
-	near = nearest(in->line + begin, n, types, sizeof(types) / sizeof(types[0]));
+	near = nearest(type, n, types, sizeof(types) / sizeof(types[0]));
 	if (!near)
-		return fail_at(in, begin, "types are u8 to u64, s8 to s64, string and ustring");
-	return tr_fail_at(in->err, -EINVAL, in->line, (int)begin,
-			  "no such type; did you mean '%s'?", near);
+		return fail_at(s, s->at + 1, "types are u8 to u64, s8 to s64, string and ustring");
+	return scan_fail(s, s->at + 1, "no such type; did you mean '%s'?", near);
 }
 
 /* ---- the clause ---- */
 
-static size_t skip_blanks(const char *line, size_t at)
+static bool is_word(const struct scan *s, const char *word)
 {
-	return at + strspn(line + at, " \t");
-}
-
-static bool is_word(const char *line, size_t at, const char *word)
-{
+	const char *p = s->line + s->at;
 	size_t n = strlen(word);
 
-	return !strncmp(line + at, word, n) && (!line[at + n] || strchr(" \t\n", line[at + n]));
+	return !strncmp(p, word, n) && (!p[n] || strchr(" \t\n", p[n]));
 }
 
 /* The field's name without `as`: the last member, or the place. False: it is too long. */
@@ -305,31 +305,32 @@ static bool set_default_name(struct extra_item *item)
 	return end - p < EXTRA_NAME_MAX;
 }
 
-static int parse_name(struct input *in, struct extra_item *item)
+static int parse_name(struct scan *s, struct extra_item *item)
 {
-	size_t at = skip_blanks(in->line, in->end), n;
 	bool fits = set_default_name(item);
+	size_t n;
 
-	in->at = in->end;
-	if (!is_word(in->line, at, "as"))
-		return fits ? 0 : fail_at(in, at, "the name is too long for a field; give another "
-					  "with 'as NAME'");
+	scan_blanks(s);
+	if (!is_word(s, "as"))
+		return fits ? 0 : fail_at(s, s->at, "the name is too long for a field; give "
+					  "another with 'as NAME'");
 	item->named = true;
-	at = skip_blanks(in->line, at + 2);
-	in->end = at + strcspn(in->line + at, " \t\n,");
-	n = name_length(in, at);
-	in->at = in->end;
-	if (!n || at + n != in->end)
-		return fail_at(in, at + n, "a field's name has letters, digits and '_'");
+	s->at += 2;
+	scan_blanks(s);
+	n = name_length(s->line + s->at);
+	if (!n || n != word_length(s->line + s->at))
+		return fail_at(s, s->at + n, "a field's name has letters, digits and '_'");
 	if (n >= EXTRA_NAME_MAX)
-		return fail_at(in, at, "a field's name has at most 31 bytes");
-	snprintf(item->name, sizeof(item->name), "%.*s", (int)n, in->line + at);
+		return fail_at(s, s->at, "a field's name has at most 31 bytes");
+	snprintf(item->name, sizeof(item->name), "%.*s", (int)n, s->line + s->at);
+	s->at += n;
+	scan_blanks(s);
 	return 0;
 }
 
-static int parse_item(struct input *in, struct extra *x)
+static int parse_item(struct scan *s, struct extra *x)
 {
-	size_t begin = in->at, n = strcspn(in->line + begin, " \t\n,");
+	size_t begin = s->at;
 	struct extra_item *item;
 	int ret;
 
@@ -337,23 +338,22 @@ static int parse_item(struct input *in, struct extra *x)
 		return -ENOMEM;
 	item = &x->items[x->count];
 	*item = (struct extra_item){ 0 };
-	in->end = begin + n;
-	ret = !n || is_word(in->line, begin, "if")
-		      ? fail_at(in, begin, "an expression is missing here")
-		      : parse_expression(in, item);
+	ret = at_word_end(s) || is_word(s, "if")
+		      ? fail_at(s, begin, "an expression is missing here")
+		      : parse_expression(s, item);
 	if (!ret)
-		ret = parse_type(in, item);
+		ret = parse_type(s, item);
 	if (!ret)
-		ret = parse_name(in, item);
+		ret = parse_name(s, item);
 	if (!ret && extra_find(x, item->name, strlen(item->name)))
-		ret = fail_at(in, begin, "two fields have the same name; give one another with "
+		ret = fail_at(s, begin, "two fields have the same name; give one another with "
 			      "'as NAME'");
 	if (!ret && !strcmp(item->name, EXTRA_SIGN))
-		ret = fail_at(in, begin, "a field of this name says which extra data is not "
+		ret = fail_at(s, begin, "a field of this name says which extra data is not "
 			      "available; give another with 'as NAME'");
 	if (!ret && (!strcmp(item->name, "ip") || !strcmp(item->name, "parent_ip") ||
 		     !strncmp(item->name, "common_", 7) || !strncmp(item->name, "__", 2)))
-		ret = fail_at(in, begin, "the kernel has a field of this name; give another with "
+		ret = fail_at(s, begin, "the kernel has a field of this name; give another with "
 			      "'as NAME'");
 	if (ret)
 		free(item->text);
@@ -373,28 +373,26 @@ void extra_set_begin(struct extra *x, size_t begin)
 
 int extra_parse(struct scan *s, struct extra *out)
 {
-	struct input in = { s->line, s->at, s->at, s->err };
+	struct scan own = { s->line, s->at, s->err, NULL };
 	struct extra x = { 0 };
 	int ret = 0;
 	bool more = true;
 
 	while (more && !ret) {
-		in.at = skip_blanks(s->line, in.at);
-		if (x.count >= EXTRA_MAX)
-			ret = fail_at(&in, in.at, "a rule has at most 32 expressions");
-		else
-			ret = parse_item(&in, &x);
-		in.at = ret ? in.at : skip_blanks(s->line, in.at);
-		more = !ret && s->line[in.at] == ',';
-		in.at += more;
+		scan_blanks(&own);
+		ret = x.count >= EXTRA_MAX
+			      ? fail_at(&own, own.at, "a rule has at most 32 expressions")
+			      : parse_item(&own, &x);
+		more = !ret && own.line[own.at] == ',';
+		own.at += more;
 	}
-	if (!ret && !(x.line = strndup(s->line, in.at)))
+	if (!ret && !(x.line = strndup(s->line, own.at)))
 		ret = -ENOMEM;
 	if (ret) {
 		extra_deinit(&x);
 		return ret == -ENOMEM ? tr_fail(s->err, ret, "out of memory") : ret;
 	}
-	s->at = in.at;
+	s->at = own.at;
 	*out = x;
 	return 0;
 }
