@@ -286,6 +286,7 @@ void kchannel_apply(struct channel *c)
 	}
 	kchannel_note_enabled(kc);
 	kc->changed[0] = '\0';
+	kc->filters_changed = false;
 	kc->error = 0;
 	if (kc->refused)
 		kchannel_problem(kc, kc->refused, "the kernel refuses: %s", strerror(-kc->refused));

@@ -75,11 +75,13 @@ out:
 	free(now);
 }
 
-static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
+/* Whether a filter differs. */
+static bool check_filters(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
 {
 	/* Once a difference is known, check all filters: there may be thousands. */
-	bool all = repair && strstr(kc->changed, "/filter");
+	bool all = repair && kc->filters_changed;
 	struct md_buf text = MD_BUF_INIT;
+	bool differs = false;
 	size_t read = 0;
 
 	for (size_t n = 0; n < kc->on_count && (all || read < FILTERS_AT_ONCE); n++) {
@@ -98,11 +100,13 @@ static void check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 		    !strcmp(md_buf_str(&text), f->data ? f->data : ""))
 			continue;
 		append_change(out, "events/%s/%s/filter", e->system, e->name);
+		differs = true;
 		if (!repair)
 			continue;
 		kchannel_forget_filter(f);
 	}
 	md_buf_deinit(&text);
+	return differs;
 }
 
 void kchannel_check(struct kchannel *kc, bool repair)
@@ -110,15 +114,15 @@ void kchannel_check(struct kchannel *kc, bool repair)
 	struct kernel *k = kc->tracer->kernel;
 	struct md_buf what = MD_BUF_INIT;
 	char said[sizeof(kc->changed)];
+	bool threads;
 
 	if (!kc->recording || !kc->bc || !k->ops->changed || !kc->channel)
 		return;
-	if (k->ops->changed(kc->bc,
-			    kc->tracked[TRACK_PID].some ? tracks_live_process(kc) ? 1 : -1 : 0,
-			    &what))
-		kc->track_again |= strstr(md_buf_str(&what), "set_event_pid") != NULL;
+	k->ops->changed(kc->bc, kc->tracked[TRACK_PID].some ? tracks_live_process(kc) ? 1 : -1 : 0,
+			&what, &threads);
+	kc->track_again |= threads;
 	check_events(kc, k, repair, &what);
-	check_filters(kc, k, repair, &what);
+	kc->filters_changed = check_filters(kc, k, repair, &what);
 	pthread_mutex_lock(&kc->tracer->lock);
 	memcpy(said, kc->changed, sizeof(said));
 	kc->changed[0] = '\0';

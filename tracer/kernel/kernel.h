@@ -166,6 +166,7 @@ struct kchannel {
 	struct track tracked[TRACK_ATTRS];      /* the sets that the kernel has */
 	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
 	bool track_again;               /* another program changed the set of threads */
+	bool filters_changed;           /* … and filters, the last check says */
 	uint32_t need;  /* parts of a status (thread_status.h) that the daemon needs of threads */
 	size_t next_filter;             /* index of the event whose filter is checked next */
 	char *functions;                /* names of the recorded functions; NULL: unknown */

@@ -132,12 +132,13 @@ static void events(void)
 static void changes(void)
 {
 	struct md_buf out = MD_BUF_INIT;
+	bool threads;
 
-	CHECK(!tracefs_changed(c, false, &out));
+	CHECK(!tracefs_changed(c, false, &out, &threads) && !threads);
 	put(CHANNEL "trace_clock", "[local] mono x86-tsc\n");
 	put(CHANNEL "options/overwrite", "0");
 	put(CHANNEL "set_event_pid", "17\n");
-	CHECK(tracefs_changed(c, false, &out));
+	CHECK(tracefs_changed(c, false, &out, &threads) && threads);
 	CHECK_STR(md_buf_str(&out), "trace_clock, options/overwrite, set_event_pid");
 	CHECK(tracefs_record(c, true) == 0);
 	CHECK_STR(get(CHANNEL "options/overwrite"), "1");

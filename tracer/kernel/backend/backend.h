@@ -127,10 +127,11 @@ struct backend_ops {
 	int (*recording)(struct backend_channel *c);
 	/*
 	 * Appends the names of files that other programs changed, separated by commas; true if
-	 * there are any. tracked: 1: a set of threads is tracked; 0: none; -1: the set may be
-	 * empty. NULL: other programs can change nothing; then filter_text is NULL as well.
+	 * there are any. *threads: whether the set of tracked threads is one of them. tracked: 1: a
+	 * set of threads is tracked; 0: none; -1: the set may be empty. NULL: other programs can
+	 * change nothing; then filter_text is NULL as well.
 	 */
-	bool (*changed)(struct backend_channel *c, int tracked, struct md_buf *out);
+	bool (*changed)(struct backend_channel *c, int tracked, struct md_buf *out, bool *threads);
 	/* The text that `filter` has set. */
 	int (*filter_text)(struct backend_channel *c, const char *system, const char *event,
 			   struct md_buf *out);

@@ -95,7 +95,7 @@ int tracefs_record(struct backend_channel *c, bool on);
 int tracefs_recording(struct backend_channel *c);
 int tracefs_enable(struct backend_channel *c, const char *system, const char *event, bool on);
 int tracefs_enabled(struct backend_channel *c, struct md_buf *out);
-bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out);
+bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out, bool *threads);
 int tracefs_filter_text(struct backend_channel *c, const char *system, const char *event,
 			struct md_buf *out);
 int tracefs_filter(struct backend_channel *c, const char *system, const char *event,

@@ -141,12 +141,13 @@ static bool has_setting(struct backend_channel *c, const char *file, const char 
 	return has;
 }
 
-bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out)
+bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out, bool *threads)
 {
 	struct md_buf text = MD_BUF_INIT;
 	size_t before = out->len;
 	bool some;
 
+	*threads = false;
 	if (!has_setting(c, "trace_clock", c->tsc ? "x86-tsc" : "mono"))
 		md_buf_puts(out, "trace_clock");
 	if (tracefs_read(c->dir, "options/overwrite", 16, &text) > 0 &&
@@ -156,7 +157,8 @@ bool tracefs_changed(struct backend_channel *c, int tracked, struct md_buf *out)
 	/* The file is empty or has `no pid` if no thread is tracked. */
 	if (tracefs_read(c->dir, "set_event_pid", 1u << 20, &text) >= 0) {
 		some = strpbrk(md_buf_str(&text), "0123456789");
-		if (tracked >= 0 && some != tracked)
+		*threads = tracked >= 0 && some != tracked;
+		if (*threads)
 			md_buf_printf(out, "%sset_event_pid", out->len ? ", " : "");
 	}
 	md_buf_deinit(&text);
