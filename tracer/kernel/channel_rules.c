@@ -152,7 +152,7 @@ static int apply_functions(struct kchannel *kc, struct kernel *k, bool active)
 	int ret = 0;
 
 	for (size_t i = 0; active && i < rules->count; i++)
-		if (!rules->rules[i].disabled && krule_is_function(rules->rules[i].pattern))
+		if (!rules->rules[i].disabled && rules->rules[i].kind == RULE_FUNCTIONS)
 			md_buf_printf(&names, "%s%s", names.len ? " " : "",
 				      rules->rules[i].pattern + strlen(KRULE_FUNCTION));
 	md_buf_str(&names);

@@ -165,7 +165,7 @@ static int kernel_watch(struct session *s, int epoll)
 static const char *rule_contexts(const struct rule_list *rules)
 {
 	for (size_t i = 0; i < rules->count; i++)
-		if (hook_is_rule(rules->rules[i].pattern))
+		if (rules->rules[i].kind == RULE_HOOK)
 			return "tid pid ppid";
 	return NULL;
 }

@@ -30,16 +30,6 @@ static bool waits(const struct channel *c, const struct rule *r)
 	return c->kernel && r->optional && !r->disabled;
 }
 
-static void put_file(const struct rule *r, struct md_buf *out)
-{
-	struct dynamic_event d = { .fd = -1 };
-
-	if (dynamic_event_is_rule(r->pattern) && !dynamic_event_parse(r->pattern, &d, NULL) &&
-	    dynamic_event_has_file(&d))
-		md_buf_put(out, d.path, strlen(d.path) + 1);
-	dynamic_event_deinit(&d);
-}
-
 /* Whether the session has such a rule. Adds the files of all. Caller holds tracer.lock. */
 static bool look_at(const struct session *s, struct md_buf *files)
 {
@@ -50,8 +40,9 @@ static bool look_at(const struct session *s, struct md_buf *files)
 		for (size_t i = 0; i < c->rules.count; i++)
 			if (waits(c, &c->rules.rules[i])) {
 				some = true;
-				if (files)
-					put_file(&c->rules.rules[i], files);
+				if (files && c->rules.rules[i].file)
+					md_buf_put(files, c->rules.rules[i].file,
+						   strlen(c->rules.rules[i].file) + 1);
 			}
 	return some;
 }

@@ -81,7 +81,7 @@ void kprobes_free(struct kernel *k)
 
 bool kprobe_is_rule(const struct rule *r)
 {
-	return event_key_is_probe(&r->keys[0]) || krule_is_function(r->pattern);
+	return event_key_is_probe(&r->keys[0]) || r->kind == RULE_FUNCTIONS;
 }
 
 void kprobe_plan_deinit(struct kprobe_plan *plan)
@@ -116,7 +116,7 @@ static int plan_rule(struct kprobe_plan *plan, const struct rule *r, const struc
 	p = &plan->items[plan->count++];
 	*p = (struct kprobe_planned){ .text = strdup(r->source),
 				      .line = r->line,
-				      .optional = hook_is_rule(r->pattern),
+				      .optional = r->kind == RULE_HOOK,
 				      .waits = r->optional,
 				      .fd = -1 };
 	return !event_key_copy(key, &p->key) && p->text ? -EAGAIN : -ENOMEM;
@@ -286,7 +286,7 @@ static int make_probes(struct kernel *k, struct kprobe_plan *plan, const struct 
 	if (!p)
 		return plan_rule(plan, r, key);
 	/* It is known before the first is prepared which rules need it. */
-	p->optional = p->optional && hook_is_rule(r->pattern);
+	p->optional = p->optional && r->kind == RULE_HOOK;
 	p->waits = p->waits && r->optional;
 	if (!p->ready)
 		return -EAGAIN;
@@ -332,7 +332,7 @@ int kprobe_make(struct kernel *k, struct kprobe_plan *plan, const struct rule *r
 {
 	int ret = 0;
 
-	if (hook_is_rule(r->pattern))
+	if (r->kind == RULE_HOOK)
 		return make_hooks(k, plan, r, err);
 	for (size_t i = 0; i < r->key_count && (!ret || ret == -EAGAIN); i++) {
 		int one = make_probes(k, plan, r, &r->keys[i], err);
@@ -385,7 +385,7 @@ static void restore_rule(struct channel *c, const struct rule *r)
 	struct owner owner = session_owner(c->session);
 	int ret = 0;
 
-	if (!hook_is_rule(r->pattern) && !event_key_is_probe(&r->keys[0]))
+	if (r->kind != RULE_HOOK && !event_key_is_probe(&r->keys[0]))
 		return;
 	for (size_t i = 0; i < r->key_count; i++)
 		if (event_key_is_probe(&r->keys[i]))

@@ -165,16 +165,16 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 	const char *p = r->pattern, *colon = strchr(p, ':'), *word;
 	char system[128];
 
-	if (hook_is_rule(p)) {
+	if (r->kind == RULE_HOOK) {
 		int ret = hook_explain(p, r->text, err);
 
 		if (err)
 			err->line = r->line;
 		return ret;
 	}
-	if (dynamic_event_is_rule(p) || krule_is_function(p))
+	if (r->kind == RULE_PROBE || r->kind == RULE_CALL || r->kind == RULE_FUNCTIONS)
 		return fail_no_such(r, "event", p, (int)strlen(p), NULL, err);
-	if (!strncmp(p, "syscall:", 8)) {
+	if (r->kind == RULE_SYSCALLS) {
 		word = krule_syscall_name(p);
 		return fail_no_such(r, "system call", word, (int)strlen(word),
 			       suggest_event(k, "syscalls", "sys_enter_", word), err);
@@ -378,7 +378,7 @@ static int check_tracepoint(struct kernel *k, const struct rule *r, struct tr_er
 	size_t matches = 0;
 	int ret = 0;
 
-	if (dynamic_event_is_rule(r->pattern) || !r->keys[0].extra.count)
+	if (r->kind != RULE_EVENTS || !r->keys[0].extra.count)
 		return 0;
 	ret = kernel_refresh(k);
 	if (ret)
@@ -409,7 +409,7 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
 		if (!l->rules[i].line)
 			continue;
-		if (!hook_is_rule(l->rules[i].pattern) && !kprobe_is_rule(&l->rules[i]))
+		if (l->rules[i].kind != RULE_HOOK && !kprobe_is_rule(&l->rules[i]))
 			continue;
 		one = check_tracepoint(k, &l->rules[i], err);
 		if (!one)

@@ -320,7 +320,7 @@ int trigger_check_writer(struct trigger *trigger, const char *condition, const s
 
 	if (ret || c.kind != CONDITION_EVENT || c.domain != DOMAIN_KERNEL)
 		ret = 0;
-	else if (elsewhere && rule_has_file(&c.rule))
+	else if (elsewhere && c.rule.file)
 		ret = tr_fail(err, -EACCES,
 			      "the rule has a path, and the process that opened this file has "
 			      "ended, or has another root or mount namespace than trailfs");

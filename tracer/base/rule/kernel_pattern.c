@@ -26,6 +26,16 @@ bool krule_is_function(const char *pattern)
 	return begins_with(pattern, KRULE_FUNCTION);
 }
 
+enum rule_kind krule_kind(const char *pattern)
+{
+	return dynamic_event_is_call(pattern)	? RULE_CALL
+	       : dynamic_event_is_rule(pattern) ? RULE_PROBE
+	       : krule_is_function(pattern)	? RULE_FUNCTIONS
+	       : hook_is_rule(pattern)		? RULE_HOOK
+	       : begins_with(pattern, SYSCALL)	? RULE_SYSCALLS
+						: RULE_EVENTS;
+}
+
 /* The name may have another one, LTTng's, after a slash. */
 static bool match_tracepoint(const char *pattern, const char *name)
 {
@@ -64,12 +74,16 @@ bool krule_match(const struct event_key *rule, const struct event_key *key)
 	return !begins_with(pattern, SYSCALL) && match_tracepoint(pattern, name);
 }
 
-static int check_dynamic(struct scan *s, struct word *w)
+static int check_dynamic(struct scan *s, struct word *w, char **file)
 {
 	struct tr_err why = TR_ERR_INIT;
 	struct dynamic_event d;
 	int ret = dynamic_event_parse(word_text(w), &d, &why);
 
+	if (file) {
+		*file = d.path;
+		d.path = NULL;
+	}
 	dynamic_event_deinit(&d);
 	if (ret == -ENOMEM)
 		return tr_fail(s->err, ret, "out of memory");
@@ -105,16 +119,17 @@ static int check_syscall(struct scan *s, struct word *w)
 	return 0;
 }
 
-int krule_check(struct scan *s, struct word *w)
+int krule_check(struct scan *s, struct word *w, char **file)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':');
+	enum rule_kind kind = krule_kind(text);
 	size_t at;
 
-	if (dynamic_event_is_rule(text))
-		return check_dynamic(s, w);
-	if (krule_is_function(text))
+	if (kind == RULE_PROBE || kind == RULE_CALL)
+		return check_dynamic(s, w, file);
+	if (kind == RULE_FUNCTIONS)
 		return check_function(s, w);
-	if (hook_is_rule(text))
+	if (kind == RULE_HOOK)
 		return hook_check(s, w);
 	if (!*text)
 		return scan_fail(s, word_column(w, 0),
@@ -122,7 +137,7 @@ int krule_check(struct scan *s, struct word *w)
 	at = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_*.:-");
 	if (text[at])
 		return scan_fail(s, word_column(w, at), "not a character of a tracepoint's name");
-	if (begins_with(text, SYSCALL))
+	if (kind == RULE_SYSCALLS)
 		return check_syscall(s, w);
 	if (!colon)
 		return 0;
@@ -137,29 +152,17 @@ int krule_check(struct scan *s, struct word *w)
 	return 0;
 }
 
-static bool pattern_has_file(const char *pattern)
-{
-	struct dynamic_event d = { .fd = -1 };
-	bool yes = dynamic_event_is_rule(pattern) && !dynamic_event_parse(pattern, &d, NULL) &&
-		   dynamic_event_has_file(&d);
-
-	dynamic_event_deinit(&d);
-	return yes;
-}
-
-bool rule_has_file(const struct rule *r)
-{
-	return r->kernel && pattern_has_file(r->pattern);
-}
-
 /* Whether the first word of a line is a rule with a path. The rest of the line may be invalid. */
 static bool names_file(const char *line)
 {
 	struct scan *s = SCAN(line, strspn(line, "!~? \t"), NULL);
 	struct word w = { 0 };
-	bool yes = !scan_at_end(s) && !scan_word(s, false, &w) && pattern_has_file(word_text(&w));
+	char *file = NULL;
+	bool yes = !scan_at_end(s) && !scan_word(s, false, &w) && !krule_check(s, &w, &file) &&
+		   file;
 
 	word_deinit(&w);
+	free(file);
 	return yes;
 }
 
@@ -171,15 +174,17 @@ bool events_name_files(const char *text)
 	return false;
 }
 
-int krule_check_except(struct scan *s, struct word *w, const char *pattern)
+int krule_check_except(struct scan *s, struct word *w, enum rule_kind kind)
 {
-	if (dynamic_event_is_rule(pattern))
+	enum rule_kind other = krule_kind(word_text(w));
+
+	if (kind == RULE_PROBE || kind == RULE_CALL)
 		return scan_fail(s, word_column(w, 0),
 				 "the rule is for one event: it has no 'except'");
-	if (dynamic_event_is_rule(word_text(w)))
+	if (other == RULE_PROBE || other == RULE_CALL)
 		return scan_fail(s, word_column(w, 0), "a probe is recorded only by a rule of its "
 				 "own: it cannot be excepted from another");
-	if (krule_is_function(pattern) != krule_is_function(word_text(w)))
+	if ((kind == RULE_FUNCTIONS) != (other == RULE_FUNCTIONS))
 		return scan_fail(s, word_column(w, 0),
 				 "functions can be excepted from functions only");
 	return 0;
@@ -187,21 +192,19 @@ int krule_check_except(struct scan *s, struct word *w, const char *pattern)
 
 int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 {
-	const char *p = r->pattern;
-
-	if (hook_is_rule(p))
+	if (r->kind == RULE_HOOK)
 		return scan_fail(s, word_column(with, 0), "a hook has no extra data; its "
 				 "tracepoint has, which available/kernel/groups names");
-	if (begins_with(p, SYSCALL))
+	if (r->kind == RULE_SYSCALLS)
 		return scan_fail(s, word_column(with, 0), "only tracepoints and probes have extra "
 				 "data; a system call has its arguments as fields; text that it "
 				 "takes is also at a program's function: uprobe:PATH:FUNCTION with "
 				 "$arg1:string");
-	if (krule_is_function(p))
+	if (r->kind == RULE_FUNCTIONS)
 		return scan_fail(s, word_column(with, 0), "only tracepoints and probes have extra "
 				 "data; for a function write kprobe:, which kernels with kprobes "
 				 "have");
-	if (!dynamic_event_is_rule(p) && strchr(p, '*'))
+	if (r->kind == RULE_EVENTS && strchr(r->pattern, '*'))
 		return scan_fail(s, word_column(with, 0), "extra data is for one tracepoint: write "
 				 "its name in place of a pattern with '*'");
 	if (r->except_count)
@@ -217,7 +220,7 @@ int krule_parse_name(struct scan *s, struct word *w, struct rule *r)
 	size_t n;
 	int ret;
 
-	if (!dynamic_event_is_rule(r->pattern))
+	if (r->kind != RULE_PROBE && r->kind != RULE_CALL)
 		return scan_fail(s, word_column(w, 0), "only probes get a name by 'as'");
 	if (dynamic_event_is_pattern(r->pattern))
 		return scan_fail(s, word_column(w, 0),

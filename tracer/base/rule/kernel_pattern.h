@@ -34,13 +34,14 @@
 bool krule_match(const struct event_key *rule, const struct event_key *key);
 /* The part after `syscall:`, `syscall:entry:` or `syscall:exit:`. */
 const char *krule_syscall_name(const char *pattern);
-/* Checks a pattern. 0 or -EINVAL. */
-int krule_check(struct scan *s, struct word *w);
+enum rule_kind krule_kind(const char *pattern);
 /*
- * -EINVAL if a pattern of this kind cannot be excepted from the rule's. excepted: the word that is
- * being parsed.
+ * Checks a pattern. 0, -EINVAL or -ENOMEM. *file (file may be NULL) becomes the path of the file in
+ * which its probes are, if there is one; owned by the caller.
  */
-int krule_check_except(struct scan *s, struct word *excepted, const char *pattern);
+int krule_check(struct scan *s, struct word *w, char **file);
+/* -EINVAL if the word that is being parsed cannot be excepted from a rule of this kind. */
+int krule_check_except(struct scan *s, struct word *excepted, enum rule_kind kind);
 /* -EINVAL if rules of this kind have no extra data. with: the word that was parsed. */
 int krule_check_with(struct scan *s, struct word *with, const struct rule *r);
 /* The NAME of `PATTERN as NAME`: sets the key's label. 0, -EINVAL, -ENOMEM. w: `as`. */

@@ -23,6 +23,7 @@ void rule_deinit(struct rule *r)
 	free(r->except);
 	filter_put(r->filter);
 	free(r->pattern);
+	free(r->file);
 	for (i = 0; i < r->key_count; i++)
 		event_key_deinit(&r->keys[i]);
 	free(r->text);
@@ -39,12 +40,13 @@ int rule_copy(const struct rule *from, struct rule *to)
 	to->text = strdup(from->text);
 	to->source = strdup(from->source);
 	to->pattern = strdup(from->pattern);
+	to->file = from->file ? strdup(from->file) : NULL;
 	to->except = calloc(from->except_count + 1, sizeof(*to->except));
 	to->except_count = 0;
 	for (to->key_count = 0; to->key_count < from->key_count; to->key_count++)
 		if (event_key_copy(&from->keys[to->key_count], &to->keys[to->key_count]))
 			goto no_memory;
-	if (!to->text || !to->source || !to->pattern || !to->except)
+	if (!to->text || !to->source || !to->pattern || !to->file != !from->file || !to->except)
 		goto no_memory;
 	for (i = 0; i < from->except_count; i++) {
 		to->except[i] = strdup(from->except[i]);
@@ -109,15 +111,16 @@ static bool has_star(const char *pattern)
 
 /*
  * A pattern is provider:name; a pattern without a colon must have a star, which matches the colon.
+ * file (may be NULL): as krule_check has it.
  */
-static int check_pattern(struct scan *s, struct word *w, bool kernel)
+static int check_pattern(struct scan *s, struct word *w, bool kernel, char **file)
 {
 	const char *text = word_text(w), *colon = strchr(text, ':'), *wrong;
 	size_t at;
 	int ret;
 
 	if (kernel)
-		return krule_check(s, w);
+		return krule_check(s, w, file);
 	if (!strcmp(text, "*"))
 		return 0;
 	wrong = check_bytes(text, &at);
@@ -163,10 +166,11 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 	if (comma && !w->quoted)
 		return scan_fail(s, word_column(w, (size_t)(comma - word_text(w))),
 				 "a rule has one pattern; lists with commas follow 'except'");
-	ret = check_pattern(s, w, r->kernel);
+	ret = check_pattern(s, w, r->kernel, &r->file);
 	if (ret)
 		return ret;
 	r->pattern = strdup(word_text(w));
+	r->kind = r->kernel ? krule_kind(word_text(w)) : RULE_EVENTS;
 	r->keys[0].place = strdup(word_text(w));
 	r->key_count = 1;
 	return r->pattern && r->keys[0].place ? 0 : -ENOMEM;
@@ -174,9 +178,9 @@ static int parse_pattern(struct scan *s, struct word *w, struct rule *r)
 
 static int check_except(struct scan *s, struct word *w, const struct rule *r)
 {
-	int ret = check_pattern(s, w, r->kernel);
+	int ret = check_pattern(s, w, r->kernel, NULL);
 
-	return !ret && r->kernel ? krule_check_except(s, w, r->pattern) : ret;
+	return !ret && r->kernel ? krule_check_except(s, w, r->kind) : ret;
 }
 
 static int add_except(struct rule *r, const char *pattern)
@@ -315,7 +319,7 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 			r->filter_digest = hash_bytes(HASH_START, text.data + i, text.len - i);
 	}
 	/* The filter of a rule on functions includes names from its pattern and its exceptions. */
-	if (r->kernel && krule_is_function(r->pattern) && !text.failed)
+	if (r->kind == RULE_FUNCTIONS && !text.failed)
 		r->filter_digest = hash_bytes(HASH_START, text.data, text.len);
 	md_buf_str(&text);
 	if (text.failed || spec->failed) {
@@ -361,9 +365,9 @@ static int parse(struct scan *s, enum domain domain, struct rule *out)
 		ret = print_rule(&r, &spec);
 	if (!ret)
 		ret = set_source(s, begin, &r);
-	if (!ret && r.kernel && krule_is_function(r.pattern))
+	if (!ret && r.kind == RULE_FUNCTIONS)
 		ret = krule_add_names(s, &r);
-	if (!ret && r.kernel && dynamic_event_is_call(r.pattern))
+	if (!ret && r.kind == RULE_CALL)
 		ret = krule_split_call(&r);
 	word_deinit(&w);
 	md_buf_deinit(&spec);

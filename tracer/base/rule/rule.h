@@ -38,10 +38,22 @@
 
 #define RULE_KEYS 2u
 
+/* What a rule records. Of the user domain all are RULE_EVENTS. */
+enum rule_kind {
+	RULE_EVENTS,
+	RULE_SYSCALLS,
+	RULE_PROBE,             /* probe/probe.h */
+	RULE_CALL,              /* … the entry and the return of a function */
+	RULE_FUNCTIONS,         /* of the kernel, by function tracing */
+	RULE_HOOK,              /* hook.h */
+};
+
 struct rule {
 	char *source;           /* as the user wrote it, without blanks around it and `~` */
 	char *text;             /* normalized: single blanks, without `~`, with `?` */
 	char *pattern;
+	enum rule_kind kind;
+	char *file;             /* in which its probes are: a path; NULL: they are in no file */
 	/*
 	 * What the rule records, with its name and extra data. A call has two, of its entry and its
 	 * return; key_count is 1 for others.
@@ -114,7 +126,6 @@ void rule_list_deinit(struct rule_list *l);
 
 /* Whether a line of the text has a rule of the kernel domain with a path (uprobe:, usdt:). */
 bool events_name_files(const char *text);
-bool rule_has_file(const struct rule *r);       /* the same for a parsed rule */
 
 /* ---- one rule (rule.c) ---- */
 

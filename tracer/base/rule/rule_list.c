@@ -30,9 +30,8 @@ bool rule_match(const struct rule *r, const struct event_key *event, int level)
 	if (level < r->level_min || level > r->level_max || !rule_names(r, event))
 		return false;
 	/* Exceptions of functions are a part of the filter. */
-	for (i = 0; i < r->except_count; i++)
-		if (match_pattern(r, EVENT_KEY(r->except[i]), event) &&
-		    !(r->kernel && krule_is_function(r->except[i])))
+	for (i = 0; i < r->except_count && r->kind != RULE_FUNCTIONS; i++)
+		if (match_pattern(r, EVENT_KEY(r->except[i]), event))
 			return false;
 	return true;
 }

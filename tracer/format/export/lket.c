@@ -67,7 +67,7 @@ static bool is_except(const struct rule *r, const struct hook *h)
 
 static void note_rule(struct lket_hooks *u, const struct rule *r)
 {
-	for (size_t i = 0; hook_is_rule(r->pattern) && i < hooks_count(); i++)
+	for (size_t i = 0; r->kind == RULE_HOOK && i < hooks_count(); i++)
 		u->list[i].named |= hook_is_named(hook_at(i), r->pattern) &&
 				    !is_except(r, hook_at(i));
 }
