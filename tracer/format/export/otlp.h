@@ -45,6 +45,7 @@ struct otlp_resource {
 	struct trace *trace;            /* referenced */
 	char *service, *attributes;     /* "": not known; owned */
 	struct md_buf json;             /* its attributes */
+	struct md_buf keys;             /* … their keys, with escapes, each with a NUL */
 	struct md_buf records[OTLP_KINDS];      /* that are no lines yet */
 };
 

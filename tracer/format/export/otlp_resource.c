@@ -24,18 +24,32 @@ static const struct { const char *env, *key; } env_keys[] = {
 };
 
 /* The resource has an attribute of this key. */
-static bool has_key(struct otlp_resource *r, const char *key, size_t n)
+static bool has_key(const struct otlp_resource *r, const char *key, size_t n)
 {
-	struct md_buf begin = MD_BUF_INIT;
-	bool found;
+	struct md_buf escaped = MD_BUF_INIT;
+	bool found = false;
 
-	/* (In a value, quotes have an escape before them.) */
-	md_buf_puts(&begin, "{\"key\":\"");
-	md_json_escape_put(key, n, &begin);
-	md_buf_puts(&begin, "\",");
-	found = strstr(md_buf_str(&r->json), md_buf_str(&begin));
-	md_buf_deinit(&begin);
+	md_json_escape_put(key, n, &escaped);
+	md_buf_str(&escaped);
+	for (size_t at = 0; !r->keys.failed && !escaped.failed && !found && at < r->keys.len;) {
+		found = !strcmp(r->keys.data + at, escaped.data);
+		at += strlen(r->keys.data + at) + 1;
+	}
+	md_buf_deinit(&escaped);
 	return found;
+}
+
+static void add_key(struct otlp_resource *r, const char *key)
+{
+	md_json_escape_put(key, strlen(key), &r->keys);
+	md_buf_putc(&r->keys, '\0');
+	r->json.failed |= r->keys.failed;
+}
+
+static void put_attribute(struct otlp_resource *r, const char *key, const char *value, size_t n)
+{
+	add_key(r, key);
+	otlp_put_string(&r->json, key, value, n);
 }
 
 static void put_env(struct otlp_resource *r, const struct md_env *e)
@@ -49,7 +63,7 @@ static void put_env(struct otlp_resource *r, const struct md_env *e)
 	if (has_key(r, key, strlen(key)))
 		return;
 	if (e->value)
-		otlp_put_string(&r->json, key, e->value, strlen(e->value));
+		put_attribute(r, key, e->value, strlen(e->value));
 	else
 		otlp_put_number(&r->json, key, e->number);
 }
@@ -94,7 +108,7 @@ static void put_attributes(struct otlp_resource *r)
 		key[n] = 0;
 		/* (A key with a NUL byte ends there.) */
 		if (*key && !has_key(r, key, strlen(key)))
-			otlp_put_string(&r->json, key, value, decode(value, strlen(value)));
+			put_attribute(r, key, value, decode(value, strlen(value)));
 	}
 	free(all);
 }
@@ -105,10 +119,10 @@ static void describe_resource(struct otlp_resource *r)
 	struct trace *t = r->trace;
 
 	if (*r->service)
-		otlp_put_string(&r->json, service_name, r->service, strlen(r->service));
+		put_attribute(r, service_name, r->service, strlen(r->service));
 	put_attributes(r);
 	if (!has_key(r, service_name, strlen(service_name)))
-		otlp_put_string(&r->json, service_name, unknown, strlen(unknown));
+		put_attribute(r, service_name, unknown, strlen(unknown));
 	pthread_mutex_lock(&t->lock);
 	for (uint32_t i = 0; i < t->md->env_count; i++)
 		put_env(r, &t->md->env[i]);
@@ -121,6 +135,7 @@ static void free_resource(struct otlp_resource *r)
 	free(r->service);
 	free(r->attributes);
 	md_buf_deinit(&r->json);
+	md_buf_deinit(&r->keys);
 	for (int kind = 0; kind < OTLP_KINDS; kind++)
 		md_buf_deinit(&r->records[kind]);
 	free(r);
