@@ -11,7 +11,7 @@
  *   hash.h      the 64-bit hash of tables, digests and checksums
  *   timefmt.h   dates and times as text
  *   search.h    the search in sorted arrays
- *   array.h     arrays that grow
+ *   array.h     arrays that grow; hash_table.h: finds their elements by a hash
  *   pack.h      event classes as bytes, for event logs and for another process
  */
 #ifndef TRACER_BASE_BASE_H

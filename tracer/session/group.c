@@ -15,32 +15,26 @@
 
 /* ---- event ids ---- */
 
-static struct event_id *id_place(struct event_id *ids, uint32_t size, uint64_t digest)
+static struct event_id *find_id(const struct stream_group *group, uint64_t digest)
 {
-	uint32_t i = (uint32_t)(digest ^ digest >> 32) & (size - 1);
-
-	while (ids[i].digest && ids[i].digest != digest)
-		i = (i + 1) & (size - 1);
-	return &ids[i];
+	for (uint32_t at = 0, i; (i = hash_find(&group->id_table, digest, &at)) != HASH_NONE;)
+		if (group->ids[i].digest == digest)
+			return &group->ids[i];
+	return NULL;
 }
 
 static int id_add(struct stream_group *group, uint64_t digest, uint32_t id)
 {
-	if (2 * (group->id_count + 1) > group->id_size) {
-		uint32_t size = group->id_size ? 2 * group->id_size : 16;
-		struct event_id *ids = calloc(size, sizeof(*ids));
+	struct event_id *known = find_id(group, digest);
 
-		if (!ids)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < group->id_size; i++)
-			if (group->ids[i].digest)
-				*id_place(ids, size, group->ids[i].digest) = group->ids[i];
-		free(group->ids);
-		group->ids = ids;
-		group->id_size = size;
+	if (known) {
+		known->id = id;
+		return 0;
 	}
-	*id_place(group->ids, group->id_size, digest) = (struct event_id){ digest, id };
-	group->id_count++;
+	if (!array_double(group->ids, group->id_table.count) ||
+	    !hash_add(&group->id_table, digest))
+		return -ENOMEM;
+	group->ids[group->id_table.count - 1] = (struct event_id){ digest, id };
 	return 0;
 }
 
@@ -61,10 +55,9 @@ static int switch_room(struct stream_group *group, uint32_t id)
 
 int group_find_event(const struct stream_group *group, uint64_t digest, uint32_t *id)
 {
-	struct event_id *at =
-		group->id_size ? id_place(group->ids, group->id_size, digest ? digest : 1) : NULL;
+	const struct event_id *at = find_id(group, digest);
 
-	if (!at || !at->digest)
+	if (!at)
 		return -ENOENT;
 	*id = at->id;
 	return 0;
@@ -97,25 +90,22 @@ int group_event(struct stream_group *group, uint64_t digest, struct md_event *e,
 		md_event_destroy(e);
 		return err;
 	}
-	return id_add(group, digest ? digest : 1, *id);
+	return id_add(group, digest, *id);
 }
 
 /* Takes back the ids from `first` on, which no application knows yet. */
 static void forget_ids(struct stream_group *group, uint32_t first)
 {
-	struct event_id *ids = calloc(group->id_size, sizeof(*ids));
+	struct event_id *ids = group->ids;
+	uint32_t count = group->id_table.count;
 
-	/* No memory: forgets all ids. Known layouts then get new ids. */
-	group->id_count = 0;
-	for (uint32_t i = 0; ids && i < group->id_size; i++)
-		if (group->ids[i].digest && group->ids[i].id < first) {
-			*id_place(ids, group->id_size, group->ids[i].digest) = group->ids[i];
-			group->id_count++;
-		}
-	if (!ids)
-		group->id_size = 0;
-	free(group->ids);
-	group->ids = ids;
+	/* Without memory some ids are forgotten, too. Known layouts then get new ids. */
+	group->ids = NULL;
+	hash_deinit(&group->id_table);
+	for (uint32_t i = 0; i < count; i++)
+		if (ids[i].id < first)
+			id_add(group, ids[i].digest, ids[i].id);
+	free(ids);
 }
 
 /*
@@ -139,7 +129,7 @@ static int assign_ids(struct stream_group *group, const uint64_t *digests, struc
 		e->id = id;
 		err = id >= GROUP_EVENTS_MAX ? -ENOSPC
 		      : switch_room(group, id)  ? -ENOMEM
-					     : id_add(group, digests[i] ? digests[i] : 1, id);
+					     : id_add(group, digests[i], id);
 		events[(*kept)++] = e;
 	}
 	return err;
@@ -196,7 +186,7 @@ int group_restore(struct stream_group *group, struct md_event *e)
 		md_event_destroy(e);
 		return err == -ENOMEM ? err : 0;
 	}
-	return id_add(group, digest ? digest : 1, id);
+	return id_add(group, digest, id);
 }
 
 /* ---- classes and buffers ---- */
@@ -332,6 +322,7 @@ void group_drop(struct stream_group *group)
 	pthread_mutex_unlock(&group->channel->session->tracer->lists_lock);
 	trace_put(group->trace);
 	free(group->ids);
+	hash_deinit(&group->id_table);
 	free(group->switches);
 	free(group);
 }

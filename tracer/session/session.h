@@ -46,6 +46,7 @@
 #include <urcu/list.h>
 
 #include "tracer/base/facts.h"
+#include "tracer/base/hash_table.h"
 #include "tracer/base/ring/ring.h"
 #include "tracer/base/lock_order.h"
 #include "tracer/base/setting.h"
@@ -301,7 +302,7 @@ struct channel {
 };
 
 struct event_id {
-	uint64_t digest;                        /* 0: free slot */
+	uint64_t digest;                        /* of the event's layout */
 	uint32_t id;
 };
 
@@ -327,8 +328,9 @@ struct stream_group {
 	struct channel *channel;
 	struct trace *trace;                    /* referenced */
 	struct md_stream *stream;               /* owned by the trace */
-	struct event_id *ids;                   /* open addressing, id_size a power of two */
-	uint32_t id_size, id_count, switch_size;
+	struct event_id *ids;                   /* owned */
+	struct hash_table id_table;             /* of `ids`, by digest */
+	uint32_t switch_size;
 	struct event_switch *switches;          /* switch_size, by event id */
 	struct cds_list_head buffers;           /* struct buffer */
 	uint32_t next_ordinal;

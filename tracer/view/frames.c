@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
-
-#define SLOTS (2 * FRAMES_MAX)  /* a power of two */
 
 int frames_create(struct session *s, const struct merge *m, struct frames **out)
 {
@@ -23,8 +22,7 @@ int frames_create(struct session *s, const struct merge *m, struct frames **out)
 	if (!f)
 		return -ENOMEM;
 	f->clock_offset = session_clock_offset(s);
-	f->all = calloc(SLOTS, sizeof(*f->all));
-	err = f->all ? stacks_create(s, &f->stacks) : -ENOMEM;
+	err = stacks_create(s, &f->stacks);
 	if (err) {
 		frames_destroy(f);
 		return err;
@@ -39,6 +37,7 @@ void frames_destroy(struct frames *f)
 		return;
 	stacks_destroy(f->stacks);
 	free(f->all);
+	hash_deinit(&f->table);
 	free(f);
 }
 
@@ -55,18 +54,17 @@ static struct frame *find_frame(struct frames *f, const struct symbol *symbol)
 	struct frame *one;
 
 	hash = hash_string(hash_step(hash, ' '), text_of(symbol->object));
-	for (uint32_t i = (uint32_t)(hash >> 20);; i++) {
-		one = &f->all[i & (SLOTS - 1)];
-		if (!one->total)
-			break;
+	for (uint32_t at = 0, i; (i = hash_find(&f->table, hash, &at)) != HASH_NONE;) {
+		one = &f->all[i];
 		if (!strcmp(text_of(one->symbol.name), text_of(symbol->name)) &&
 		    !strcmp(text_of(one->symbol.object), text_of(symbol->object)))
 			return one;
 	}
-	if (f->count == FRAMES_MAX)
+	if (f->table.count == FRAMES_MAX || !array_double(f->all, f->table.count) ||
+	    !hash_add(&f->table, hash))
 		return NULL;
-	f->count++;
-	one->symbol = *symbol;
+	one = &f->all[f->table.count - 1];
+	*one = (struct frame){ .symbol = *symbol };
 	return one;
 }
 
@@ -105,11 +103,8 @@ static int compare_frames(const void *a, const void *b)
 
 uint32_t frames_sort(const struct frames *f, const struct frame **rows)
 {
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < SLOTS; i++)
-		if (f->all[i].total)
-			rows[n++] = &f->all[i];
-	qsort(rows, n, sizeof(const struct frame *), compare_frames);
-	return n;
+	for (uint32_t i = 0; i < f->table.count; i++)
+		rows[i] = &f->all[i];
+	qsort(rows, f->table.count, sizeof(const struct frame *), compare_frames);
+	return f->table.count;
 }

@@ -3,6 +3,7 @@
 #ifndef TRACER_VIEW_FRAMES_H
 #define TRACER_VIEW_FRAMES_H
 
+#include "tracer/base/hash_table.h"
 #include "tracer/view/merge.h"
 #include "tracer/view/stack.h"
 
@@ -20,8 +21,8 @@ struct frames {
 	uint64_t clock_offset;
 	uint64_t events;        /* with a callstack */
 	uint64_t left_out;      /* frames */
-	struct frame *all;      /* open addressing; owned */
-	uint32_t count;
+	struct frame *all;      /* owned */
+	struct hash_table table;        /* of `all`, by names */
 	struct stack stack;     /* of the current event */
 };
 

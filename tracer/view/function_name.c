@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
-
-#define SLOTS (2 * FUNCTION_NAMES_MAX)       /* a power of two */
+#include "tracer/base/hash_table.h"
 
 struct function_names {
-	struct function_name *slots[SLOTS];  /* by name, open addressing; elements are owned */
-	uint32_t count;
+	struct function_name **all;     /* by number; owned, elements too */
+	struct hash_table table;        /* of `all`, by name */
 	struct md_buf name;     /* scratch */
 };
 
@@ -25,8 +25,10 @@ void function_names_destroy(struct function_names *f)
 {
 	if (!f)
 		return;
-	for (uint32_t i = 0; i < SLOTS; i++)
-		free(f->slots[i]);
+	for (uint32_t i = 0; i < f->table.count; i++)
+		free(f->all[i]);
+	free(f->all);
+	hash_deinit(&f->table);
 	md_buf_deinit(&f->name);
 	free(f);
 }
@@ -52,7 +54,6 @@ const struct function_name *function_names_find(struct function_names *f, struct
 	struct symbol symbol = { 0 };
 	struct function_name *n;
 	uint64_t hash;
-	uint32_t i;
 
 	if (k)
 		stacks_find(k, clock_offset, c, address, &symbol);
@@ -60,14 +61,21 @@ const struct function_name *function_names_find(struct function_names *f, struct
 	if (f->name.failed)
 		return NULL;
 	hash = hash_bytes(HASH_START, f->name.data, f->name.len);
-	for (i = (uint32_t)(hash ^ hash >> 32); (n = f->slots[i & (SLOTS - 1)]); i++)
+	for (uint32_t at = 0, i; (i = hash_find(&f->table, hash, &at)) != HASH_NONE;) {
+		n = f->all[i];
 		if (n->len == f->name.len && !memcmp(n->name, f->name.data, n->len))
 			return n;
-	if (f->count == FUNCTION_NAMES_MAX || !(n = malloc(sizeof(*n) + f->name.len + 1)))
+	}
+	if (f->table.count == FUNCTION_NAMES_MAX || !array_double(f->all, f->table.count) ||
+	    !(n = malloc(sizeof(*n) + f->name.len + 1)))
 		return NULL;
-	n->number = f->count++;
+	if (!hash_add(&f->table, hash)) {
+		free(n);
+		return NULL;
+	}
+	n->number = f->table.count - 1;
 	n->len = (uint32_t)f->name.len;
 	memcpy(n->name, f->name.data, n->len);
 	n->name[n->len] = '\0';
-	return f->slots[i & (SLOTS - 1)] = n;
+	return f->all[n->number] = n;
 }

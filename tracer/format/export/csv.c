@@ -262,7 +262,7 @@ static char *put_cells(struct csv *v, const struct layout *l, const struct md_va
 			o = put_other(v, o, value, room);
 		}
 	}
-	return o ? put_commas(o, v->columns.count - column) : NULL;
+	return o ? put_commas(o, v->columns.table.count - column) : NULL;
 }
 
 /* The names of code addresses. NULL: no memory; else there is room for the end of the row. */
@@ -293,8 +293,8 @@ static void add_row(void *arg, const struct row *r)
 		set_host(v, r->host);
 	v->cursor = r->cursor;
 	/* Numbers, and what needs no quotes: not longer than the event. */
-	room = 192 + v->host_cell.len + l->event_len + v->columns.count + 24 * (size_t)l->count +
-	       (size_t)(r->occurrence->end - r->occurrence->context);
+	room = 192 + v->host_cell.len + l->event_len + v->columns.table.count +
+	       24 * (size_t)l->count + (size_t)(r->occurrence->end - r->occurrence->context);
 	o = md_buf_room(&v->m->out, room);
 	if (!o)
 		return;
@@ -308,7 +308,7 @@ static void add_row(void *arg, const struct row *r)
 		o = md_put_u32(o, r->cpu);
 	*o++ = ',';
 	o = mempcpy(o, l->event, l->event_len);
-	o = r->torn ? put_commas(o, v->columns.count) : put_cells(v, l, r->context, room, o);
+	o = r->torn ? put_commas(o, v->columns.table.count) : put_cells(v, l, r->context, room, o);
 	if (!o)
 		return;
 	if (v->m->stacks)
@@ -338,7 +338,7 @@ static void add_lost(void *arg, const struct lost *l)
 	if (!l->cursor->stream.class->no_cpu)
 		md_buf_printf(out, "%" PRIu32, l->cursor->stream.cpu);
 	md_buf_puts(out, ",lost");
-	for (uint32_t i = 0; i < v->columns.count + (v->m->stacks != NULL); i++)
+	for (uint32_t i = 0; i < v->columns.table.count + (v->m->stacks != NULL); i++)
 		md_buf_putc(out, ',');
 	lost_values(l, values);
 	put_lost(v, values);
@@ -353,7 +353,7 @@ void csv_make(struct maker *m)
 	m->runs = 2;
 	maker_classes(m, add_columns, &v);
 	md_buf_puts(&m->out, "time,host,cpu,event");
-	for (uint32_t i = 0; i < v.columns.count; i++)
+	for (uint32_t i = 0; i < v.columns.table.count; i++)
 		md_buf_printf(&m->out, ",%s", v.columns.all[i]->name);
 	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols" : "");
 	v.lossy = m->lossy;
@@ -361,7 +361,8 @@ void csv_make(struct maker *m)
 	for (int i = 0; v.lossy && i < LOST_VALUES; i++)
 		md_buf_printf(&m->out, ",lost.%s", names[i].name);
 	md_buf_putc(&m->out, '\n');
-	later = (struct csv){ .m = m->later, .columns.count = v.columns.count, .lossy = v.lossy };
+	later = (struct csv){ .m = m->later, .lossy = v.lossy,
+			      .columns.table.count = v.columns.table.count };
 	m->lose = add_lost;
 	if (!m->err)
 		maker_halves(m, add_row, &v, &later);

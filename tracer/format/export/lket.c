@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "metadata/json.h"
+#include "tracer/base/array.h"
 #include "tracer/base/base.h"
 #include "tracer/base/hash.h"
 #include "tracer/format/export/lket.h"
@@ -246,7 +247,7 @@ const char *const lket_columns[][2] = {
 
 struct lket_entry {
 	int32_t tid;
-	unsigned int kind;      /* group << 8 | hook; 0: free */
+	unsigned int kind;      /* group << 8 | hook */
 	uint64_t usec;          /* 0: it has returned */
 };
 
@@ -265,49 +266,38 @@ struct lket_common lket_common_of(const struct lket_hooks *u, const struct row *
 	return c;
 }
 
-static struct lket_entry *place_of(const struct lket_entries *e, int32_t tid, unsigned int kind)
+/* NULL: no memory. */
+static struct lket_entry *find_entry(struct lket_entries *e, int32_t tid, unsigned int kind)
 {
-	uint64_t h = hash_step(hash_step(HASH_START, (uint64_t)tid), kind);
+	uint64_t hash = hash_step(hash_step(HASH_START, (uint64_t)tid), kind);
 
-	for (;; h++) {
-		struct lket_entry *at = &e->list[h & (e->size - 1)];
-
-		if (!at->kind || (at->tid == tid && at->kind == kind))
-			return at;
-	}
+	for (uint32_t at = 0, i; (i = hash_find(&e->table, hash, &at)) != HASH_NONE;)
+		if (e->list[i].tid == tid && e->list[i].kind == kind)
+			return &e->list[i];
+	if (!array_double(e->list, e->table.count) || !hash_add(&e->table, hash))
+		return NULL;
+	e->list[e->table.count - 1] = (struct lket_entry){ tid, kind, 0 };
+	return &e->list[e->table.count - 1];
 }
 
-static bool grow(struct lket_entries *e)
+void lket_entries_deinit(struct lket_entries *e)
 {
-	struct lket_entries old = *e;
-
-	e->size = old.size ? 2 * old.size : 64;
-	e->list = calloc(e->size, sizeof(*e->list));
-	if (!e->list) {
-		*e = old;
-		return false;
-	}
-	for (size_t i = 0; i < old.size; i++)
-		if (old.list[i].kind)
-			*place_of(e, old.list[i].tid, old.list[i].kind) = old.list[i];
-	free(old.list);
-	return true;
+	free(e->list);
+	hash_deinit(&e->table);
 }
 
 /* Sets *entry to the time of the thread's entry, if the event is its return; 0: unknown. */
 static bool pair_entry(const struct lket_common *c, uint64_t usec, int32_t tid,
 		       struct lket_entries *e, uint64_t *entry)
 {
-	struct lket_entry *at;
 	/* A return has the number after its entry, which is odd. */
 	bool returns = !(c->hook & 1);
+	struct lket_entry *at = find_entry(e, tid, c->group << 8 | (c->hook - returns));
 
-	if (2 * e->count >= e->size && !grow(e))
+	if (!at)
 		return false;
-	at = place_of(e, tid, c->group << 8 | (c->hook - returns));
-	e->count += !at->kind;
-	*entry = returns && at->kind ? at->usec : 0;
-	*at = (struct lket_entry){ tid, c->group << 8 | (c->hook - returns), returns ? 0 : usec };
+	*entry = returns ? at->usec : 0;
+	at->usec = returns ? 0 : usec;
 	return true;
 }
 

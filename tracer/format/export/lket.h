@@ -48,9 +48,11 @@ struct lket_common {
 
 /* When threads made the entries of their system calls and functions. All zero at first. */
 struct lket_entries {
-	struct lket_entry *list;        /* open addressing; owned */
-	size_t count, size;             /* size: a power of two */
+	struct lket_entry *list;        /* owned */
+	struct hash_table table;        /* of `list` */
 };
+
+void lket_entries_deinit(struct lket_entries *e);
 
 struct lket_common lket_common_of(const struct lket_hooks *u, const struct row *r);
 /* Appends the values with a comma before each. False: no memory. */

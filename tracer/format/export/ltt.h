@@ -46,7 +46,8 @@ struct ltt_shape {
 struct ltt_ids {
 	struct ltt_facility_text *list[LTT_IDS];     /* from 1 on */
 	uint32_t count;         /* the first id that is not used */
-	void *shapes;           /* tree of struct ltt_shape; owned (tsearch) */
+	struct ltt_shape **shapes;      /* owned, elements too */
+	struct hash_table table;        /* of `shapes`, by classes */
 	const struct ltt_shape *last;
 	struct md_buf context, text, name;      /* scratch */
 };

@@ -5,27 +5,20 @@
  * providers share facilities, whose events have their whole names.
  */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "metadata/name.h"
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/format/export/ltt.h"
 
 #define OWN_IDS 200u            /* facilities of one provider */
 #define NAME_MOST 60
 
-static int compare_shapes(const void *a, const void *b)
+static bool is_of(const struct ltt_shape *s, const struct row *r)
 {
-	const struct ltt_shape *x = a, *y = b;
-	uintptr_t p = (uintptr_t)x->class, q = (uintptr_t)y->class;
-
-	if (p == q) {
-		p = (uintptr_t)x->stream;
-		q = (uintptr_t)y->stream;
-	}
-	return (p > q) - (p < q);
+	return s->class == r->class && s->stream == r->stream;
 }
 
 static void free_facility(struct ltt_facility_text *f)
@@ -139,15 +132,17 @@ static void print_event(struct ltt_ids *ids, struct ltt_shape *s, size_t n)
 
 const struct ltt_shape *ltt_ids_of(struct ltt_ids *ids, const struct row *r, int *err)
 {
-	struct ltt_shape key = { .stream = r->stream, .class = r->class }, **found, *s;
+	struct ltt_shape key = { .stream = r->stream, .class = r->class }, *s;
 	const char *colon;
+	uint64_t hash;
 	size_t n;
 
-	if (ids->last && !compare_shapes(ids->last, &key))
+	if (ids->last && is_of(ids->last, r))
 		return ids->last;
-	found = tfind(&key, &ids->shapes, compare_shapes);
-	if (found)
-		return ids->last = *found;
+	hash = hash_step(hash_step(HASH_START, (uintptr_t)r->class), (uintptr_t)r->stream);
+	for (uint32_t at = 0, i; (i = hash_find(&ids->table, hash, &at)) != HASH_NONE;)
+		if (is_of(ids->shapes[i], r))
+			return ids->last = ids->shapes[i];
 	if (!ids->count)
 		ids->count = 1;
 	md_buf_reset(&ids->name);
@@ -160,15 +155,14 @@ const struct ltt_shape *ltt_ids_of(struct ltt_ids *ids, const struct row *r, int
 		*err = set_ids(ids, &key, n);
 	if (*err)
 		return NULL;
-	s = malloc(sizeof(*s));
-	if (s)
-		*s = key;
-	if (!s || !tsearch(s, &ids->shapes, compare_shapes)) {
+	s = array_double(ids->shapes, ids->table.count) ? malloc(sizeof(*s)) : NULL;
+	if (!s || !hash_add(&ids->table, hash)) {
 		free(s);
 		*err = -ENOMEM;
 		return NULL;
 	}
-	return ids->last = s;
+	*s = key;
+	return ids->last = ids->shapes[ids->table.count - 1] = s;
 }
 
 void ltt_facility_print(struct ltt_facility_text *f, struct md_buf *out)
@@ -190,7 +184,10 @@ void ltt_ids_deinit(struct ltt_ids *ids)
 {
 	for (uint32_t i = 1; i < ids->count; i++)
 		free_facility(ids->list[i]);
-	tdestroy(ids->shapes, free);
+	for (uint32_t i = 0; i < ids->table.count; i++)
+		free(ids->shapes[i]);
+	free(ids->shapes);
+	hash_deinit(&ids->table);
 	md_buf_deinit(&ids->context);
 	md_buf_deinit(&ids->text);
 	md_buf_deinit(&ids->name);

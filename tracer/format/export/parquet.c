@@ -52,11 +52,11 @@ static void add_columns(void *arg, const struct row *r)
 	struct table *v = arg;
 
 	for (uint32_t i = 0; s && i < count; i++) {
-		uint32_t before = v->columns.count;
+		uint32_t before = v->columns.table.count;
 		const struct table_column *c = columns_find(&v->columns, r, i);
 		enum parquet_type type = type_of(&row_field(r, i)->type);
-		uint8_t *types = c && v->columns.count > before
-				 ? realloc(v->types, v->columns.count) : v->types;
+		uint8_t *types = c && v->columns.table.count > before
+				 ? realloc(v->types, v->columns.table.count) : v->types;
 
 		if (!c || !types) {
 			free(s);
@@ -64,7 +64,7 @@ static void add_columns(void *arg, const struct row *r)
 			break;
 		}
 		v->types = types;
-		if (v->columns.count > before)
+		if (v->columns.table.count > before)
 			types[c->number] = (uint8_t)type;
 		else if (types[c->number] != type)
 			types[c->number] = PARQUET_TEXT;
@@ -94,11 +94,11 @@ static void begin_file(struct table *v)
 
 	for (int i = 0; i < COMMON; i++)
 		add_column(v, common[i].name, common[i].type);
-	for (uint32_t i = 0; i < v->columns.count; i++)
+	for (uint32_t i = 0; i < v->columns.table.count; i++)
 		add_column(v, v->columns.all[i]->name, (enum parquet_type)v->types[i]);
 	if (!v->m->lossy)
 		return;
-	v->first_lost = COMMON + v->columns.count;
+	v->first_lost = COMMON + v->columns.table.count;
 	lost_values(&none, names);
 	for (int i = 0; i < LOST_VALUES; i++) {
 		snprintf(name, sizeof(name), "lost.%s", names[i].name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "metadata/access.h"
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 
 struct process_contexts process_contexts_find(const struct md_stream *stream)
@@ -14,39 +15,11 @@ struct process_contexts process_contexts_find(const struct md_stream *stream)
 	return (struct process_contexts){ p.any, p.name };
 }
 
-static struct process_name *place_of(const struct process_names *p, const struct process_name *n)
-{
-	uint64_t h = hash_string(hash_step(HASH_START, n->pid), n->name);
-	struct process_name *at;
-
-	for (;; h++) {
-		at = &p->list[h & (p->size - 1)];
-		if (!*at->name || (at->pid == n->pid && !strcmp(at->name, n->name)))
-			return at;
-	}
-}
-
-static bool grow(struct process_names *p)
-{
-	struct process_names old = *p;
-
-	p->size = old.size ? 2 * old.size : 64;
-	p->list = calloc(p->size, sizeof(*p->list));
-	if (!p->list) {
-		*p = old;
-		return false;
-	}
-	for (size_t i = 0; i < old.size; i++)
-		if (*old.list[i].name)
-			*place_of(p, &old.list[i]) = old.list[i];
-	free(old.list);
-	return true;
-}
-
 bool process_names_add(struct process_names *p, struct process_contexts at, const struct row *r)
 {
-	struct process_name n = { 0 }, *place;
+	struct process_name n = { 0 };
 	const char *name;
+	uint64_t hash;
 	size_t len;
 
 	if (at.pid < 0 || at.name < 0 || r->torn ||
@@ -54,16 +27,19 @@ bool process_names_add(struct process_names *p, struct process_contexts at, cons
 	    !md_value_string(&r->context[at.name], &name, &len) || !len)
 		return true;
 	memcpy(n.name, name, len < sizeof(n.name) ? len : sizeof(n.name) - 1);
-	if (2 * p->count >= p->size && !grow(p))
+	hash = hash_string(hash_step(HASH_START, n.pid), n.name);
+	for (uint32_t place = 0, i; (i = hash_find(&p->table, hash, &place)) != HASH_NONE;)
+		if (p->list[i].pid == n.pid && !strcmp(p->list[i].name, n.name))
+			return true;
+	if (!array_double(p->list, p->table.count) || !hash_add(&p->table, hash))
 		return false;
-	place = place_of(p, &n);
-	p->count += !*place->name;
-	*place = n;
+	p->list[p->table.count - 1] = n;
 	return true;
 }
 
 void process_names_deinit(struct process_names *p)
 {
 	free(p->list);
+	hash_deinit(&p->table);
 	*p = (struct process_names){ 0 };
 }

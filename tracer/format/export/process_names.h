@@ -3,6 +3,7 @@
 #ifndef TRACER_EXPORT_PROCESS_NAMES_H
 #define TRACER_EXPORT_PROCESS_NAMES_H
 
+#include "tracer/base/hash_table.h"
 #include "tracer/format/maker/row.h"
 
 struct process_name {
@@ -12,8 +13,8 @@ struct process_name {
 
 /* All zero at first. */
 struct process_names {
-	struct process_name *list;      /* open addressing: a name that is empty is free; owned */
-	size_t size, count;             /* size: a power of two */
+	struct process_name *list;      /* owned */
+	struct hash_table table;        /* of `list` */
 };
 
 /* Which contexts of a stream class have them; -1: none. */

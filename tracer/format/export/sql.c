@@ -9,7 +9,6 @@
  * backslash or a control character, which the two read differently, is hexadecimal.
  */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -18,6 +17,8 @@
 #include "metadata/number.h"
 #include "metadata/program.h"
 #include "tracer/base/array.h"
+#include "tracer/base/hash.h"
+#include "tracer/base/hash_table.h"
 #include "tracer/format/export/export.h"
 #include "tracer/format/export/lket.h"
 #include "tracer/format/export/process_names.h"
@@ -38,7 +39,7 @@ struct column {
 };
 
 struct table {
-	char *event;            /* the key of sql.tables; owned */
+	char *event;            /* its key; owned */
 	char *name;             /* owned */
 	struct column *columns; /* owned */
 	uint32_t count;
@@ -55,9 +56,8 @@ struct shape {
 
 struct sql {
 	struct maker *m;
-	void *tables;           /* tree of struct table; owned (tsearch) */
-	struct table **list;    /* the tables in the order of their first events */
-	uint32_t table_count;
+	struct table **list;    /* in the order of their first events; owned, elements too */
+	struct hash_table tables;       /* of `list`, by event */
 	uint32_t most;          /* columns of a table */
 	const struct md_value **cells;  /* of the current row, by number */
 	const struct table *open;       /* the INSERT that is not ended yet */
@@ -68,15 +68,8 @@ struct sql {
 	struct md_buf text;     /* scratch */
 };
 
-static int compare_tables(const void *a, const void *b)
+static void free_table(struct table *t)
 {
-	return strcmp(((const struct table *)a)->event, ((const struct table *)b)->event);
-}
-
-static void free_table(void *p)
-{
-	struct table *t = p;
-
 	for (uint32_t i = 0; i < t->count; i++) {
 		free(t->columns[i].key);
 		free(t->columns[i].name);
@@ -120,7 +113,7 @@ static bool is_taken(const struct sql *q, const struct table *t, const char *nam
 	for (uint32_t i = 0; t && i < t->count; i++)
 		if (!strcasecmp(t->columns[i].name, name))
 			return true;
-	for (uint32_t i = 0; !t && i < q->table_count; i++)
+	for (uint32_t i = 0; !t && i < q->tables.count; i++)
 		if (!strcasecmp(q->list[i]->name, name))
 			return true;
 	for (size_t i = 0; !t && i < sizeof(used) / sizeof(used[0]); i++)
@@ -223,26 +216,23 @@ static bool add_first_columns(struct sql *q, struct table *t, bool lket)
 
 static struct table *find_table(struct sql *q, const char *event, bool lket)
 {
-	struct table key = { .event = (char *)event }, **found, *t, **list;
+	uint64_t hash = hash_string(HASH_START, event);
+	struct table *t;
 
-	found = tfind(&key, &q->tables, compare_tables);
-	if (found)
-		return *found;
-	t = calloc(1, sizeof(*t));
-	list = realloc(q->list, (q->table_count + 1) * sizeof(struct table *));
-	if (list)
-		q->list = list;
+	for (uint32_t at = 0, i; (i = hash_find(&q->tables, hash, &at)) != HASH_NONE;)
+		if (!strcmp(q->list[i]->event, event))
+			return q->list[i];
+	t = array_double(q->list, q->tables.count) ? calloc(1, sizeof(*t)) : NULL;
 	if (!t)
 		return NULL;
 	t->event = strdup(event);
 	t->name = make_name(q, NULL, event);
-	if (!list || !t->event || !t->name || !add_first_columns(q, t, lket) ||
-	    !tsearch(t, &q->tables, compare_tables)) {
+	if (!t->event || !t->name || !add_first_columns(q, t, lket) ||
+	    !hash_add(&q->tables, hash)) {
 		free_table(t);
 		return NULL;
 	}
-	q->list[q->table_count++] = t;
-	return t;
+	return q->list[q->tables.count - 1] = t;
 }
 
 /* First run: finds the tables and columns. */
@@ -425,7 +415,7 @@ static void put_tables(struct sql *q)
 			 "/*! CHARACTER SET utf8mb4 */;\n"
 			 "CREATE TABLE appNameMap (pid BIGINT, pname LONGTEXT)"
 			 "/*! CHARACTER SET utf8mb4 */;\n");
-	for (uint32_t i = 0; i < q->table_count; i++) {
+	for (uint32_t i = 0; i < q->tables.count; i++) {
 		const struct table *t = q->list[i];
 
 		md_buf_puts(out, "CREATE TABLE ");
@@ -439,7 +429,7 @@ static void put_tables(struct sql *q)
 	}
 	/* LKET's version; sched_clock: nanoseconds */
 	md_buf_puts(out, "BEGIN;\nINSERT INTO trace_header VALUES (1,1,0,3,64);\n");
-	for (uint32_t i = 0; i < q->table_count; i++) {
+	for (uint32_t i = 0; i < q->tables.count; i++) {
 		md_buf_puts(out, "INSERT INTO table_desc VALUES (");
 		put_text(out, q->list[i]->name, strlen(q->list[i]->name));
 		md_buf_putc(out, ',');
@@ -455,11 +445,9 @@ static void put_process_names(struct sql *q)
 {
 	struct md_buf *out = &q->m->out;
 
-	for (size_t i = 0; i < q->names.size; i++) {
+	for (uint32_t i = 0; i < q->names.table.count; i++) {
 		const struct process_name *n = &q->names.list[i];
 
-		if (!*n->name)
-			continue;
 		md_buf_reset(&q->text);
 		md_value_put_text(n->name, strlen(n->name), &q->text);
 		md_buf_printf(out, "INSERT INTO appNameMap VALUES (%lld,", (long long)n->pid);
@@ -487,10 +475,12 @@ void sql_make(struct maker *m)
 	put_process_names(&q);
 	md_buf_puts(&m->out, "COMMIT;\n");
 	m->whole = m->out.len;
-	tdestroy(q.tables, free_table);
+	for (uint32_t i = 0; i < q.tables.count; i++)
+		free_table(q.list[i]);
 	free(q.list);
+	hash_deinit(&q.tables);
 	free((void *)q.cells);
-	free(q.entries.list);
+	lket_entries_deinit(&q.entries);
 	lket_hooks_deinit(&q.hooks);
 	process_names_deinit(&q.names);
 	md_buf_deinit(&q.text);

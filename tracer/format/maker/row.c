@@ -3,15 +3,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "metadata/json.h"
 #include "metadata/name.h"
+#include "tracer/base/array.h"
+#include "tracer/base/hash.h"
 
 struct row_kind {
-	const struct md_event *class;   /* NULL: free */
+	const struct md_event *class;
 	const struct md_stream *stream;
 	void *state;
 	struct text *names;     /* with their characters; owned */
@@ -19,37 +20,6 @@ struct row_kind {
 	uint32_t seen;          /* the stream that noted it last */
 	bool lent;              /* names and state are of other rows */
 };
-
-static struct row_kind *place_of(const struct event_rows *rows, const struct md_event *class,
-				 const struct md_stream *stream)
-{
-	size_t i = ((uintptr_t)class ^ (uintptr_t)stream >> 3) / 16 * 2654435761u >> 4;
-	struct row_kind *k;
-
-	for (;; i++) {
-		k = &rows->kinds[i & (rows->size - 1)];
-		if (!k->class || (k->class == class && k->stream == stream))
-			return k;
-	}
-}
-
-static int grow(struct event_rows *rows)
-{
-	struct event_rows old = *rows;
-
-	rows->last = NULL;
-	rows->size = old.size ? 2 * old.size : 64;
-	rows->kinds = calloc(rows->size, sizeof(*rows->kinds));
-	if (!rows->kinds) {
-		*rows = old;
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < old.size; i++)
-		if (old.kinds[i].class)
-			*place_of(rows, old.kinds[i].class, old.kinds[i].stream) = old.kinds[i];
-	free(old.kinds);
-	return 0;
-}
 
 /* The names of the contexts and fields. NULL: no memory. */
 static struct text *list_names(const struct md_event *class, const struct md_stream *stream)
@@ -79,22 +49,26 @@ static struct row_kind *find_kind(struct event_rows *rows, const struct md_event
 				  const struct md_stream *stream)
 {
 	struct row_kind *k = rows->last;
+	struct text *names;
+	uint64_t hash;
 
 	/* Most events have the classes of the event before. */
 	if (k && k->class == class && k->stream == stream)
 		return k;
-	if (2 * rows->count >= rows->size && grow(rows))
-		return NULL;
-	k = place_of(rows, class, stream);
-	if (!k->class) {
-		k->names = list_names(class, stream);
-		if (!k->names)
-			return NULL;
-		k->class = class;
-		k->lent = false;
-		k->stream = stream;
-		rows->count++;
+	hash = hash_step(hash_step(HASH_START, (uintptr_t)class), (uintptr_t)stream);
+	for (uint32_t at = 0, i; (i = hash_find(&rows->table, hash, &at)) != HASH_NONE;) {
+		k = &rows->kinds[i];
+		if (k->class == class && k->stream == stream)
+			return rows->last = k;
 	}
+	names = list_names(class, stream);
+	if (!names || !array_double(rows->kinds, rows->table.count) ||
+	    !hash_add(&rows->table, hash)) {
+		free(names);
+		return NULL;
+	}
+	k = &rows->kinds[rows->table.count - 1];
+	*k = (struct row_kind){ .class = class, .stream = stream, .names = names };
 	return rows->last = k;
 }
 
@@ -124,12 +98,12 @@ static int compare_first(const void *a, const void *b)
 
 int rows_classes(struct event_rows *rows, void (*add)(void *arg, const struct row *r), void *arg)
 {
-	struct row_kind **list = calloc(rows->count + 1, sizeof(*list));
+	struct row_kind **list = calloc(rows->table.count + 1, sizeof(*list));
 	size_t n = 0;
 
 	if (!list)
 		return -ENOMEM;
-	for (size_t i = 0; i < rows->size; i++)
+	for (uint32_t i = 0; i < rows->table.count; i++)
 		if (rows->kinds[i].order)
 			list[n++] = &rows->kinds[i];
 	qsort(list, n, sizeof(*list), compare_first);
@@ -190,27 +164,32 @@ int rows_read(struct event_rows *rows, const struct cursor *c, enum row_needs ne
 
 int rows_lend(const struct event_rows *from, struct event_rows *to)
 {
-	*to = (struct event_rows){ .count = from->count, .size = from->size };
-	if (!from->size)
+	*to = (struct event_rows){ 0 };
+	if (!from->table.count)
 		return 0;
-	to->kinds = malloc(from->size * sizeof(*to->kinds));
-	if (!to->kinds)
+	/* As large as array_double() expects it. */
+	for (uint32_t i = 0; i < from->table.count; i++)
+		if (!array_double(to->kinds, i))
+			return -ENOMEM;
+	if (!hash_copy(&from->table, &to->table))
 		return -ENOMEM;
-	memcpy(to->kinds, from->kinds, from->size * sizeof(*to->kinds));
-	for (size_t i = 0; i < to->size; i++)
+	for (uint32_t i = 0; i < to->table.count; i++) {
+		to->kinds[i] = from->kinds[i];
 		to->kinds[i].lent = true;
+	}
 	return 0;
 }
 
 void rows_deinit(struct event_rows *rows)
 {
-	for (size_t i = 0; i < rows->size; i++) {
+	for (uint32_t i = 0; i < rows->table.count; i++) {
 		if (rows->kinds[i].lent)
 			continue;
 		free(rows->kinds[i].state);
 		free(rows->kinds[i].names);
 	}
 	free(rows->kinds);
+	hash_deinit(&rows->table);
 	free(rows->values);
 	md_buf_deinit(&rows->json);
 }
@@ -318,40 +297,30 @@ int64_t row_number(const struct md_value *values, int i)
 
 /* ---- columns ---- */
 
-static int compare_names(const void *a, const void *b)
+static void free_column(struct table_column *c)
 {
-	const struct table_column *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-static void free_column(void *p)
-{
-	free(((struct table_column *)p)->name);
-	free(p);
+	free(c->name);
+	free(c);
 }
 
 static const struct table_column *find_column(struct columns *v, const char *name)
 {
-	struct table_column key = { .name = (char *)name }, **found, *c, **all;
+	uint64_t hash = hash_string(HASH_START, name);
+	struct table_column *c;
 
-	found = tfind(&key, &v->names, compare_names);
-	if (found)
-		return *found;
-	c = calloc(1, sizeof(*c));
-	all = realloc(v->all, (v->count + 1) * sizeof(*all));
-	if (all)
-		v->all = all;
-	if (c)
-		c->name = strdup(name);
-	if (!all || !c || !c->name || !tsearch(c, &v->names, compare_names)) {
-		if (c)
-			free_column(c);
+	for (uint32_t at = 0, i; (i = hash_find(&v->table, hash, &at)) != HASH_NONE;)
+		if (!strcmp(v->all[i]->name, name))
+			return v->all[i];
+	c = array_double(v->all, v->table.count) ? calloc(1, sizeof(*c)) : NULL;
+	if (!c)
+		return NULL;
+	c->number = v->table.count;
+	c->name = strdup(name);
+	if (!c->name || !hash_add(&v->table, hash)) {
+		free_column(c);
 		return NULL;
 	}
-	c->number = v->count;
-	v->all[v->count++] = c;
-	return c;
+	return v->all[c->number] = c;
 }
 
 const struct table_column *columns_find(struct columns *v, const struct row *r, uint32_t i)
@@ -365,7 +334,9 @@ const struct table_column *columns_find(struct columns *v, const struct row *r, 
 
 void columns_deinit(struct columns *v)
 {
-	tdestroy(v->names, free_column);
+	for (uint32_t i = 0; v->all && i < v->table.count; i++)
+		free_column(v->all[i]);
 	free(v->all);
+	hash_deinit(&v->table);
 	md_buf_deinit(&v->text);
 }

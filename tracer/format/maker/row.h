@@ -9,6 +9,7 @@
 #include "metadata/buf.h"
 #include "metadata/loss.h"
 #include "metadata/value.h"
+#include "tracer/base/hash_table.h"
 #include "tracer/view/cursor.h"
 
 struct text {                   /* characters, without a NUL; p NULL: absent */
@@ -65,9 +66,8 @@ struct table_column {
 };
 
 struct columns {
-	void *names;            /* tree of struct table_column; owned (tsearch) */
-	struct table_column **all;    /* by number; elements belong to names */
-	uint32_t count;
+	struct table_column **all;      /* by number; owned, elements too */
+	struct hash_table table;        /* of `all`, by name */
 	struct md_buf text;     /* scratch */
 };
 
@@ -77,8 +77,8 @@ void columns_deinit(struct columns *v);
 
 /* What makes rows of events. All zero at first. */
 struct event_rows {
-	struct row_kind *kinds; /* by classes, open addressing; owned */
-	size_t count, size;     /* size: a power of two */
+	struct row_kind *kinds; /* owned */
+	struct hash_table table;        /* of `kinds`, by classes */
 	struct row_kind *last;  /* that was asked for; NULL: none */
 	uint64_t noted;         /* by rows_note */
 	struct md_value *values;        /* of the current row; owned */

@@ -12,6 +12,7 @@
 #ifndef TRACER_PICTURE_FLAME_H
 #define TRACER_PICTURE_FLAME_H
 
+#include "tracer/base/hash_table.h"
 #include "tracer/format/picture/track.h"
 #include "tracer/view/stack.h"
 
@@ -36,8 +37,7 @@ struct flame {
 	struct stack stack;     /* of the current event */
 	struct md_buf name;     /* of the current frame */
 	struct flame_node *nodes;       /* node 0: all; owned */
-	uint32_t count;
-	uint32_t *table;        /* numbers of nodes by hash, open addressing; 0: free; owned */
+	struct hash_table table;        /* of `nodes`, by path */
 	struct md_buf names;
 };
 

@@ -10,7 +10,6 @@
 #include "tracer/session/session.h"
 
 #define NODES_MAX FLAME_NODES
-#define TABLE (2 * NODES_MAX)   /* a power of two */
 #define NONE FLAME_NONE
 
 /* The threads or processes that have no frame of their own share the last one. */
@@ -20,21 +19,18 @@ static const char others[] = "[others]";
 static uint32_t find_child(struct flame *v, uint32_t parent, const char *name, size_t n)
 {
 	uint64_t hash = hash_bytes(hash_step(v->nodes[parent].hash, '/'), name, n);
-	uint32_t i = (uint32_t)(hash ^ hash >> 32);
 	struct flame_node *k;
 
-	for (; v->table[i & (TABLE - 1)]; i++)
-		if (v->nodes[v->table[i & (TABLE - 1)]].hash == hash)
-			return v->table[i & (TABLE - 1)];
-	if (v->count >= NODES_MAX - (name != others))
+	for (uint32_t at = 0, i; (i = hash_find(&v->table, hash, &at)) != HASH_NONE;)
+		if (v->nodes[i].hash == hash)
+			return i;
+	if (v->table.count >= NODES_MAX - (name != others) || !hash_add(&v->table, hash))
 		return NONE;
-	k = &v->nodes[v->count];
+	k = &v->nodes[v->table.count - 1];
 	*k = (struct flame_node){ .parent = parent, .child = NONE, .hash = hash,
 			    .next = v->nodes[parent].child, .name = v->names.len, .name_len = n };
 	md_buf_put(&v->names, name, n);
-	v->nodes[parent].child = v->count;
-	v->table[i & (TABLE - 1)] = v->count;
-	return v->count++;
+	return v->nodes[parent].child = v->table.count - 1;
 }
 
 static uint32_t find_symbol(struct flame *v, uint32_t parent, const struct symbol *symbol)
@@ -163,20 +159,20 @@ static int compare_nodes(const void *a, const void *b, void *arg)
 /* Frames beside each other are in the order of their names. */
 static void sort_frames(struct flame *v)
 {
-	uint32_t *order = calloc(v->count, sizeof(*order));
+	uint32_t *order = calloc(v->table.count, sizeof(*order));
 
 	if (!order || v->names.failed) {
 		v->m->err = -ENOMEM;
 		free(order);
 		return;
 	}
-	for (uint32_t i = 0; i < v->count; i++) {
+	for (uint32_t i = 0; i < v->table.count; i++) {
 		order[i] = i;
 		v->nodes[i].child = NONE;
 	}
-	qsort_r(order + 1, v->count - 1, sizeof(*order), compare_nodes, v);
+	qsort_r(order + 1, v->table.count - 1, sizeof(*order), compare_nodes, v);
 	/* The last name is put in front first. */
-	for (uint32_t n = v->count; n-- > 1;) {
+	for (uint32_t n = v->table.count; n-- > 1;) {
 		struct flame_node *k = &v->nodes[order[n]], *parent = &v->nodes[k->parent];
 
 		k->next = parent->child;
@@ -198,10 +194,9 @@ void flame_collect(struct flame *v, struct maker *m)
 	static const struct track_form form = { .begin = add_begin, .end = add_end,
 						.cut = add_unended, .leave = add_unended };
 
-	*v = (struct flame){ .m = m, .count = 1 };
+	*v = (struct flame){ .m = m };
 	v->nodes = calloc(NODES_MAX, sizeof(*v->nodes));
-	v->table = calloc(TABLE, sizeof(*v->table));
-	if (!v->nodes || !v->table) {
+	if (!v->nodes || !hash_add(&v->table, HASH_START)) {
 		m->err = -ENOMEM;
 		return;
 	}
@@ -222,7 +217,7 @@ void flame_collect(struct flame *v, struct maker *m)
 void flame_deinit(struct flame *v)
 {
 	free(v->nodes);
-	free(v->table);
+	hash_deinit(&v->table);
 	md_buf_deinit(&v->names);
 	md_buf_deinit(&v->name);
 }

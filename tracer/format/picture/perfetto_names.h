@@ -7,13 +7,13 @@
 #define TRACER_PICTURE_PERFETTO_NAMES_H
 
 #include "metadata/buf.h"
+#include "tracer/base/hash_table.h"
 #include "tracer/format/maker/row.h"
 
 /* What a name is of: the fields of InternedData. Each has numbers of its own. */
 enum interned { INTERNED_CATEGORY = 1, INTERNED_EVENT, INTERNED_ANNOTATION, INTERNED_KINDS };
 
 struct interned_name {
-	uint64_t hash;
 	size_t at, len;         /* in interned.text */
 	enum interned kind;
 	uint32_t number;        /* from 1 */
@@ -22,9 +22,7 @@ struct interned_name {
 /* All zero at first. */
 struct perfetto_names {
 	struct interned_name *all;      /* owned */
-	uint32_t count;
-	uint32_t *slots;        /* indices from 1, open addressing; owned */
-	uint32_t size;          /* a power of two */
+	struct hash_table table;        /* of `all` */
 	uint32_t last[INTERNED_KINDS];
 	struct md_buf text;
 	struct md_buf fresh;    /* entries of InternedData that no packet has yet */

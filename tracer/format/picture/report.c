@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/base/array.h"
+#include "tracer/base/hash.h"
 
 #define NAMES_MAX (16u << 20)   /* bytes of all names */
 
@@ -123,41 +124,19 @@ static void add_classes(void *arg, const struct row *r, const struct track_name 
 
 /* ---- tracks and processes ---- */
 
-static bool grow(struct report_parties *all)
-{
-	uint32_t size = all->size ? 2 * all->size : 64;
-	uint32_t *slots = calloc(size, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (uint32_t k = 0; k < all->count; k++) {
-		uint32_t i = (uint32_t)all->all[k].id * 2654435761u;
-
-		while (slots[i & (size - 1)])
-			i++;
-		slots[i & (size - 1)] = k + 1;
-	}
-	free(all->slots);
-	all->slots = slots;
-	all->size = size;
-	return true;
-}
-
 struct report_party *report_find(struct report *v, struct report_parties *all, int32_t id)
 {
-	uint32_t i = (uint32_t)id * 2654435761u;
+	uint64_t hash = hash_step(HASH_START, (uint32_t)id);
 
-	if ((2 * all->count >= all->size && !grow(all)) ||
-	    !array_double(all->all, all->count)) {
+	for (uint32_t at = 0, i; (i = hash_find(&all->table, hash, &at)) != HASH_NONE;)
+		if (all->all[i].id == id)
+			return &all->all[i];
+	if (!array_double(all->all, all->table.count) || !hash_add(&all->table, hash)) {
 		v->m->err = -ENOMEM;
 		return NULL;
 	}
-	for (; all->slots[i & (all->size - 1)]; i++)
-		if (all->all[all->slots[i & (all->size - 1)] - 1].id == id)
-			return &all->all[all->slots[i & (all->size - 1)] - 1];
-	all->slots[i & (all->size - 1)] = all->count + 1;
-	all->all[all->count] = (struct report_party){ .id = id };
-	return &all->all[all->count++];
+	all->all[all->table.count - 1] = (struct report_party){ .id = id };
+	return &all->all[all->table.count - 1];
 }
 
 static struct report_party *track_of(struct report *v, const struct timeline *t)
@@ -193,7 +172,7 @@ static void describe_process(void *arg, const struct track_process *k)
 /* Adds up what the threads of each process have. */
 static void sum_processes(struct report *v)
 {
-	for (uint32_t i = 0; i < v->tracks.count && !v->m->err; i++) {
+	for (uint32_t i = 0; i < v->tracks.table.count && !v->m->err; i++) {
 		struct report_party t = v->tracks.all[i], *p;
 
 		if (t.id >= SLICE_CPUS)
@@ -424,9 +403,9 @@ void report_deinit(struct report *v)
 	free(v->event_of);
 	free(v->kind_of);
 	free(v->tracks.all);
-	free(v->tracks.slots);
+	hash_deinit(&v->tracks.table);
 	free(v->processes.all);
-	free(v->processes.slots);
+	hash_deinit(&v->processes.table);
 	free(v->cpus);
 	md_buf_deinit(&v->names);
 }

@@ -9,6 +9,7 @@
 #ifndef TRACER_PICTURE_REPORT_H
 #define TRACER_PICTURE_REPORT_H
 
+#include "tracer/base/hash_table.h"
 #include "tracer/format/picture/track.h"
 #include "tracer/view/slice/times.h"
 
@@ -62,9 +63,7 @@ struct report_party {           /* a track, or a process */
 
 struct report_parties {
 	struct report_party *all;       /* owned */
-	uint32_t count;
-	uint32_t *slots;        /* indices from 1 by id, open addressing; owned */
-	uint32_t size;          /* a power of two */
+	struct hash_table table;        /* of `all`, by id */
 };
 
 struct report_loss {

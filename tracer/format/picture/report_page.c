@@ -271,12 +271,12 @@ static void put_processes(struct writer *w)
 	uint32_t shown = 0, left = 0;
 	bool events = false;
 
-	if (all->count)
-		qsort(all->all, all->count, sizeof(*all->all), compare_parties);
-	for (uint32_t i = 0; i < all->count; i++)
+	if (all->table.count)
+		qsort(all->all, all->table.count, sizeof(*all->all), compare_parties);
+	for (uint32_t i = 0; i < all->table.count; i++)
 		events |= all->all[i].id < SLICE_CPUS && all->all[i].events;
 	md_buf_puts(w->out, ",\"processes\":[");
-	for (uint32_t i = 0; i < all->count; i++) {
+	for (uint32_t i = 0; i < all->table.count; i++) {
 		const struct report_party *p = &all->all[i];
 
 		/* Where all events are switches, which are on CPUs, the threads have times. */
@@ -305,7 +305,7 @@ static uint32_t find_paths(const struct flame *f, uint32_t best[PATHS])
 {
 	uint32_t count = 0, i;
 
-	for (uint32_t k = 1; k < f->count; k++) {
+	for (uint32_t k = 1; k < f->table.count; k++) {
 		uint64_t self = flame_self(f, &f->nodes[k]);
 
 		if (!self || (count == PATHS &&

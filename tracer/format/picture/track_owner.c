@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <inttypes.h>
-#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "metadata/json.h"
+#include "tracer/base/array.h"
+#include "tracer/base/hash.h"
+#include "tracer/base/hash_table.h"
 #include "tracer/format/picture/event_kind.h"
 
 /* ---- counters ---- */
@@ -19,15 +21,10 @@ struct counter_entry {
 };
 
 struct counters {
-	void *tree;             /* of struct counter_entry; owned (tsearch) */
-	uint32_t count;
+	struct counter_entry **all;     /* owned, elements too */
+	struct hash_table table;        /* of `all`, by key */
 	struct counter_entry *last;     /* the one that was found last */
 };
-
-static int compare_keys(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(((struct counter_entry *)a)->key));
-}
 
 struct counters *counters_create(void)
 {
@@ -36,8 +33,12 @@ struct counters *counters_create(void)
 
 void counters_destroy(struct counters *all)
 {
-	if (all)
-		tdestroy(all->tree, free);
+	if (!all)
+		return;
+	for (uint32_t i = 0; i < all->table.count; i++)
+		free(all->all[i]);
+	free(all->all);
+	hash_deinit(&all->table);
 	free(all);
 }
 
@@ -110,35 +111,37 @@ static int32_t key_of(const struct mark *k, const struct event_kind *kind, uint3
 struct track_counter *counters_find(struct counters *all, const struct mark *k,
 				    const struct event_kind *kind, uint32_t i)
 {
-	struct counter_entry **found, *e = NULL;
+	struct counter_entry *e = NULL;
 	char name[256];
-	uint64_t key[3];
+	uint64_t key[3], hash;
 	int32_t pid = key_of(k, kind, i, key);
 
 	if (all->last && !memcmp(all->last->key, key, sizeof(all->last->key)))
 		return &all->last->counter;
-	found = tfind(key, &all->tree, compare_keys);
-	if (found) {
-		all->last = *found;
-		return &all->last->counter;
-	}
-	if (pid && all->count < COUNTERS_MAX) {
+	hash = hash_bytes(HASH_START, key, sizeof(key));
+	for (uint32_t at = 0, n; (n = hash_find(&all->table, hash, &at)) != HASH_NONE;)
+		if (!memcmp(all->all[n]->key, key, sizeof(key))) {
+			all->last = all->all[n];
+			return &all->last->counter;
+		}
+	if (pid && all->table.count < COUNTERS_MAX && array_double(all->all, all->table.count)) {
 		name_counter(k->row, kind, i, name);
 		e = create_entry(key, pid, name);
 	}
-	if (!e || !tsearch(e, &all->tree, compare_keys)) {
+	if (!e || !hash_add(&all->table, hash)) {
 		free(e);
 		return NULL;
 	}
-	e->counter.number = all->count++;
-	all->last = e;
+	e->counter.number = all->table.count - 1;
+	all->last = all->all[e->counter.number] = e;
 	return &e->counter;
 }
 
 /* ---- processes ---- */
 
 struct processes {
-	void *tree;             /* of struct track_process, by pid; owned (tsearch) */
+	struct track_process **all;     /* owned, elements too */
+	struct hash_table table;        /* of `all`, by pid */
 	struct track_process *last;     /* the one that was found last */
 };
 
@@ -149,16 +152,13 @@ struct processes *processes_create(void)
 
 void processes_destroy(struct processes *all)
 {
-	if (all)
-		tdestroy(all->tree, free);
+	if (!all)
+		return;
+	for (uint32_t i = 0; i < all->table.count; i++)
+		free(all->all[i]);
+	free(all->all);
+	hash_deinit(&all->table);
 	free(all);
-}
-
-static int compare_pids(const void *a, const void *b)
-{
-	const struct track_process *x = a, *y = b;
-
-	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 /* The name of a process that stands for hardware; NULL: of another one. */
@@ -181,19 +181,22 @@ static void set_text(char *to, uint32_t *len, size_t room, const char *text, siz
 
 struct track_process *processes_find(struct processes *all, int32_t pid)
 {
-	struct track_process key = { .pid = pid }, **found, *p;
+	uint64_t hash = hash_step(HASH_START, (uint32_t)pid);
 	const char *name = name_hardware(pid);
+	struct track_process *p;
 
 	if (all->last && all->last->pid == pid)
 		return all->last;
-	found = tfind(&key, &all->tree, compare_pids);
-	if (found)
-		return all->last = *found;
-	p = calloc(1, sizeof(*p));
-	if (!p || !tsearch((p->pid = pid, p), &all->tree, compare_pids)) {
+	for (uint32_t at = 0, i; (i = hash_find(&all->table, hash, &at)) != HASH_NONE;)
+		if (all->all[i]->pid == pid)
+			return all->last = all->all[i];
+	p = array_double(all->all, all->table.count) ? calloc(1, sizeof(*p)) : NULL;
+	if (!p || !hash_add(&all->table, hash)) {
 		free(p);
 		return NULL;
 	}
+	p->pid = pid;
+	all->all[all->table.count - 1] = p;
 	if (name)
 		process_learn(p, pid, name, strlen(name));
 	return all->last = p;

@@ -6,6 +6,7 @@
 
 #include "tracer/base/array.h"
 #include "tracer/base/hash.h"
+#include "tracer/base/hash_table.h"
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/base/os/cred.h"
 #include "tracer/kernel/symbol/process.h"
@@ -14,8 +15,6 @@
 #define MAPPINGS_MAX 262144u    /* of all processes */
 #define MAPPINGS_EACH 4096u     /* of one */
 #define OBJECTS_MAX 16384u
-#define OBJECT_SLOTS (2 * OBJECTS_MAX)  /* a power of two */
-#define TABLE (2 * PROCESSES_MAX)       /* a power of two */
 #define NO_GROUP ((gid_t)65534)
 #define ANSWERS 8192u           /* a power of two */
 
@@ -34,11 +33,11 @@ struct symbols {
 	bool settled;
 	bool kernel_asked;
 	struct ksyms *kernel;           /* or NULL */
-	struct code_object **objects;        /* owned, with their elements */
-	uint32_t object_count, object_room;
-	uint32_t slots[OBJECT_SLOTS];   /* 1 + index in objects, by hash, open addressing */
-	struct symbol_process **processes;      /* by pid, open addressing; owned, elements too */
-	uint32_t process_count, mapping_count;
+	struct code_object **objects;   /* owned, elements too */
+	struct hash_table object_table; /* of `objects`, by path and build id */
+	struct symbol_process **processes;      /* owned, elements too */
+	struct hash_table process_table;        /* of `processes`, by pid */
+	uint32_t mapping_count;
 	struct answer answers[ANSWERS];
 };
 
@@ -51,11 +50,6 @@ struct symbols *symbols_create(const struct owner *owner, bool here)
 	s->owner = *owner;
 	s->here = here;
 	s->boot = boot_time();
-	s->processes = calloc(TABLE, sizeof(struct symbol_process *));
-	if (!s->processes) {
-		free(s);
-		return NULL;
-	}
 	return s;
 }
 
@@ -63,17 +57,17 @@ void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->object_count; i++)
+	for (uint32_t i = 0; i < s->object_table.count; i++)
 		object_free(s->objects[i]);
 	free(s->objects);
-	for (uint32_t i = 0; i < TABLE; i++) {
-		if (!s->processes[i])
-			continue;
+	hash_deinit(&s->object_table);
+	for (uint32_t i = 0; i < s->process_table.count; i++) {
 		free(s->processes[i]->mappings);
 		functions_deinit(&s->processes[i]->compiled);
 		free(s->processes[i]);
 	}
 	free(s->processes);
+	hash_deinit(&s->process_table);
 	ksyms_free(s->kernel);
 	free(s);
 }
@@ -86,20 +80,21 @@ void symbols_settle(struct symbols *s)
 /* A new one if there is none. NULL: there is no room. */
 static struct symbol_process *find_process(struct symbols *s, int32_t pid)
 {
-	uint32_t i = (uint32_t)pid * 2654435761u;
-	struct symbol_process **at;
+	uint64_t hash = hash_step(HASH_START, (uint32_t)pid);
+	struct symbol_process *p;
 
-	while (s->processes[i & (TABLE - 1)] && s->processes[i & (TABLE - 1)]->pid != pid)
-		i++;
-	at = &s->processes[i & (TABLE - 1)];
-	if (!*at && s->process_count < PROCESSES_MAX) {
-		*at = calloc(1, sizeof(**at));
-		if (*at) {
-			(*at)->pid = pid;
-			s->process_count++;
-		}
+	for (uint32_t at = 0, i; (i = hash_find(&s->process_table, hash, &at)) != HASH_NONE;)
+		if (s->processes[i]->pid == pid)
+			return s->processes[i];
+	if (s->process_table.count == PROCESSES_MAX ||
+	    !array_double(s->processes, s->process_table.count) || !(p = calloc(1, sizeof(*p))))
+		return NULL;
+	if (!hash_add(&s->process_table, hash)) {
+		free(p);
+		return NULL;
 	}
-	return *at;
+	p->pid = pid;
+	return s->processes[s->process_table.count - 1] = p;
 }
 
 /* ---- mappings ---- */
@@ -130,34 +125,24 @@ static int64_t find_object(struct symbols *s, const struct symbol_mapping *m)
 {
 	uint64_t hash = hash_bytes(hash_step(HASH_START, m->path_len), m->path, m->path_len);
 	struct code_object *o;
-	uint32_t *slot;
 
 	hash = hash_bytes(hash, m->id, m->id_size);
-	for (uint32_t i = (uint32_t)(hash >> 32);; i++) {
-		slot = &s->slots[i & (OBJECT_SLOTS - 1)];
-		if (!*slot)
-			break;
-		o = s->objects[*slot - 1];
+	for (uint32_t at = 0, i; (i = hash_find(&s->object_table, hash, &at)) != HASH_NONE;) {
+		o = s->objects[i];
 		if (o->hash == hash && o->id_size == m->id_size &&
 		    !strncmp(o->path, m->path, m->path_len) && !o->path[m->path_len] &&
 		    (!m->id_size || !memcmp(o->id, m->id, m->id_size)))
-			return *slot - 1;
+			return i;
 	}
-	if (s->object_count == OBJECTS_MAX)
+	if (s->object_table.count == OBJECTS_MAX ||
+	    !array_double(s->objects, s->object_table.count) || !(o = create_object(m, hash)))
 		return -1;
-	if (s->object_count == s->object_room) {
-		uint32_t room = s->object_room ? 2 * s->object_room : 64;
-
-		if (!array_room(s->objects, room))
-			return -1;
-		s->object_room = room;
+	if (!hash_add(&s->object_table, hash)) {
+		object_free(o);
+		return -1;
 	}
-	o = create_object(m, hash);
-	if (!o)
-		return -1;
-	s->objects[s->object_count] = o;
-	*slot = ++s->object_count;
-	return *slot - 1;
+	s->objects[s->object_table.count - 1] = o;
+	return s->object_table.count - 1;
 }
 
 void symbols_add(struct symbols *s, const struct symbol_mapping *m)
