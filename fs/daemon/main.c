@@ -82,12 +82,8 @@ static void set_up_process(void)
 	struct rlimit files;
 
 	mallopt(M_ARENA_MAX, 2);
-	/*
-	 * Above the buffer of a read (128 KiB): mapping it again for each costs more than filling
-	 * it.
-	 */
-	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
-	mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+	/* Tables that stay are mapped: calloc() writes each page of memory that was used before. */
+	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
@@ -95,6 +91,18 @@ static void set_up_process(void)
 	signal(SIGPIPE, SIG_IGN);
 	/* A limit on the size of files (RLIMIT_FSIZE) is an error of the one write or buffer. */
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* From here on, memory is for requests. */
+static void expect_requests(void)
+{
+	/*
+	 * Above the buffer of a read (128 KiB): mapping it again for each costs more than filling
+	 * it.
+	 */
+	mallopt(M_MMAP_THRESHOLD, 512 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+	malloc_trim(0);
 }
 
 /* Blocked in all threads that are started from here on; read by mount_wait. */
@@ -242,6 +250,7 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 		trigger_presets_make();
 	if (!rc)
 		m = open_mount(path, o, alive);
+	expect_requests();
 	if (!rc && m)
 		rc = mount_start(m);
 	if (rc)

@@ -13,7 +13,7 @@
 #define USERS 256u
 
 struct apptable {
-	struct cds_list_head names[BUCKETS], pids[BUCKETS], files[BUCKETS];
+	struct cds_list_head names[BUCKETS], pids[BUCKETS], files[BUCKETS];     /* bucket_of() */
 	struct user *users[USERS];
 	struct cds_list_head fresh;     /* users, by user.fresh */
 	bool has_fresh;                 /* atomic; written under tracer.lock */
@@ -27,11 +27,6 @@ int app_table_create(struct tracer *t)
 	if (!table)
 		return -ENOMEM;
 	CDS_INIT_LIST_HEAD(&table->fresh);
-	for (uint32_t i = 0; i < BUCKETS; i++) {
-		CDS_INIT_LIST_HEAD(&table->names[i]);
-		CDS_INIT_LIST_HEAD(&table->pids[i]);
-		CDS_INIT_LIST_HEAD(&table->files[i]);
-	}
 	t->layouts = layouts_create();
 	if (!t->layouts) {
 		free(table);
@@ -63,20 +58,30 @@ static uint32_t mix(uint64_t v)
 	return (uint32_t)(v * 0x9e3779b97f4a7c15u >> 40) & (BUCKETS - 1);
 }
 
-static uint32_t of_name(const char *name)
+/* A list of the table, which is zero until its first use: most pages are never touched. */
+static struct cds_list_head *bucket_of(struct cds_list_head all[BUCKETS], uint64_t v)
 {
-	return mix(hash_string(HASH_START, name));
+	struct cds_list_head *bucket = &all[mix(v)];
+
+	if (!bucket->next)
+		CDS_INIT_LIST_HEAD(bucket);
+	return bucket;
 }
 
-static uint32_t of_file(dev_t dev, ino_t ino)
+static struct cds_list_head *bucket_of_name(struct tracer *t, const char *name)
 {
-	return mix((uint64_t)ino * 31 + (uint64_t)dev);
+	return bucket_of(t->apptable->names, hash_string(HASH_START, name));
+}
+
+static struct cds_list_head *bucket_of_file(struct tracer *t, dev_t dev, ino_t ino)
+{
+	return bucket_of(t->apptable->files, (uint64_t)ino * 31 + (uint64_t)dev);
 }
 
 void app_table_add(struct tracer *t, struct app *a)
 {
-	cds_list_add_tail(&a->by_name, &t->apptable->names[of_name(a->name)]);
-	cds_list_add_tail(&a->by_file, &t->apptable->files[of_file(a->file->dev, a->file->ino)]);
+	cds_list_add_tail(&a->by_name, bucket_of_name(t, a->name));
+	cds_list_add_tail(&a->by_file, bucket_of_file(t, a->file->dev, a->file->ino));
 	CDS_INIT_LIST_HEAD(&a->by_pid);
 }
 
@@ -90,9 +95,10 @@ void app_table_remove(struct tracer *t, struct app *a)
 
 struct app *app_by_name(struct tracer *t, const char *name)
 {
+	struct cds_list_head *bucket = bucket_of_name(t, name);
 	struct app *a;
 
-	cds_list_for_each_entry(a, &t->apptable->names[of_name(name)], by_name)
+	cds_list_for_each_entry(a, bucket, by_name)
 		if (!strcmp(a->name, name))
 			return a;
 	return NULL;
@@ -100,9 +106,10 @@ struct app *app_by_name(struct tracer *t, const char *name)
 
 struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino)
 {
+	struct cds_list_head *bucket = bucket_of_file(t, dev, ino);
 	struct app *a;
 
-	cds_list_for_each_entry(a, &t->apptable->files[of_file(dev, ino)], by_file)
+	cds_list_for_each_entry(a, bucket, by_file)
 		if (a->file->ino == ino && a->file->dev == dev)
 			return a;
 	return NULL;
@@ -110,7 +117,7 @@ struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino)
 
 struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a)
 {
-	struct cds_list_head *bucket = &t->apptable->pids[mix(pid)],
+	struct cds_list_head *bucket = bucket_of(t->apptable->pids, pid),
 			     *at = a ? a->by_pid.next : bucket->next;
 
 	for (; pid && at != bucket; at = at->next) {
@@ -129,7 +136,7 @@ void app_set_pid(struct tracer *t, struct app *a, uint32_t pid)
 	cds_list_del_init(&a->by_pid);
 	a->pid = pid;
 	if (pid)
-		cds_list_add_tail(&a->by_pid, &t->apptable->pids[mix(pid)]);
+		cds_list_add_tail(&a->by_pid, bucket_of(t->apptable->pids, pid));
 }
 
 void junk_count(struct tracer *t)
