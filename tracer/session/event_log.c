@@ -19,7 +19,7 @@
 #include "tracer/base/os/state_file.h"
 #include "tracer/session/event_log.h"
 
-static const char magic[8] = "TRLEVT1\n";
+static const char magic[8] = { 'T', 'R', 'L', 'E', 'V', 'T', '1', '\n' };
 
 enum {
 	FRAME = 8,
