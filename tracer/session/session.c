@@ -192,6 +192,8 @@ void session_drop(struct session *s)
 
 	s->gone = true;
 	s->active = false;
+	/* Before the keeper drops its buffers: the next daemon would say that they are lost. */
+	session_unlist_on_disk(s);
 	session_apply(s);
 	cds_list_for_each_entry_safe(c, next, &s->channels, node)
 		channel_drop(c);

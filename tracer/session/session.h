@@ -425,9 +425,7 @@ struct wanted {
 };
 /* 0: the channel does not record the event; else a digest that changes with filters and epoch. */
 uint64_t channel_decides(const struct channel *c, const char *event, int level);
-/*
- * The same for an event with these fields, of a user; with its filter (program NULL: not needed).
- */
+/* For an event with these fields, of a user; with its filter (program NULL: not needed). */
 uint64_t event_wanted(struct channel *c, const char *event, int level, const struct filter_event *e,
 		      uid_t uid, struct wanted *program);
 /*
@@ -454,6 +452,8 @@ void session_save_status(const struct session *s, struct facts *out);
 void session_save_trouble(const struct session *s, struct md_buf *out);
 /* One line `KEY VALUE` that session_save wrote. An unknown key changes nothing. */
 void session_restore_key(struct session *s, const char *key, const char *value);
+/* Before session_forget_on_disk removes its directory: no later daemon restores the session. */
+void session_unlist_on_disk(struct session *s);
 void session_forget_on_disk(struct session *s);
 int trace_open_log(struct session *s, struct trace *t);
 

@@ -292,18 +292,22 @@ void session_save_trouble(const struct session *s, struct md_buf *out)
 			      strerror(-err));
 }
 
-void session_forget_on_disk(struct session *s)
+void session_unlist_on_disk(struct session *s)
 {
 	char path[256];
-	int err;
 
 	/*
-	 * Remove the file `session` first, by its path: a directory without it is no session. The
-	 * removal of a directory needs a descriptor, and the process may have none left.
+	 * By its path: the removal of a directory needs a descriptor, and the process may have none
+	 * left.
 	 */
 	snprintf(path, sizeof(path), "%s/session", s->name);
 	unlinkat(s->tracer->sessions_fd, path, 0);
-	err = state_file_remove(s->tracer->sessions_fd, s->name);
+}
+
+void session_forget_on_disk(struct session *s)
+{
+	int err = state_file_remove(s->tracer->sessions_fd, s->name);
+
 	/* A hidden session has a directory once an application has one of its events. */
 	if (err && err != -ENOENT)
 		tracer_report(s->tracer,

@@ -50,5 +50,6 @@ while [ $killed -lt "$kills" ]; do
 done
 within 60 answers || fail "the daemon does not answer"
 end_load
+is "buffers that are said to be lost" 0 "$(grep -c 'events are lost' "$work/daemon.log")"
 is "sessions" "fast idle s written" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"
 echo "$killed kills, $(wc -l <"$work/text") lines, $checks checks$(summary)"
