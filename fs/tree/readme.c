@@ -185,6 +185,8 @@ static const char readme_rest[] =
 	"    uprobe:, uretprobe: and ucall: with * in SYMBOL: an event for each function\n"
 	"    function:NAME (with *): calls of kernel functions, as the event\n"
 	"    function { ip, parent_ip, func, parent_func }\n"
+	"    sample:cpu 99hz  sample:cycles 1000000  sample:faults: what the CPUs\n"
+	"    execute, as trail:sample with callstacks\n"
 	"    @process.execve  @iosyscall.read  @nfs  @*: hooks of LKET, recorded by what\n"
 	"    this kernel has for them\n"
 	"\n"

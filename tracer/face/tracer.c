@@ -384,6 +384,7 @@ void tracer_close(struct tracer *t, bool keep)
 	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
 	kernel_prompt_end(t);
+	ksampling_end(t);
 	/* No other thread runs any more, and the triggers' hidden sessions are closed. */
 	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
 		if (keep)

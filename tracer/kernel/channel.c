@@ -33,19 +33,6 @@ void kchannel_put(struct kchannel *kc)
 	free(kc);
 }
 
-struct trace *kernel_trace(struct session *s)
-{
-	struct trace *t = trace_find(s, kernel_trace_key);
-
-	if (!t) {
-		t = trace_new(s, kernel_trace_key, NULL, NULL, 0);
-		if (!t || session_save(s))
-			return NULL;
-	}
-	/* The last attempt may have failed for want of a descriptor. */
-	return t->log_fd >= 0 || trace_open_log(s, t) == 0 ? t : NULL;
-}
-
 /*
  * The daemon that made the buffer may have had another clock, and a change of an instance's clock
  * empties it. If both have the TSC, the constants of this daemon are the newer ones.
@@ -339,6 +326,7 @@ void kernel_channels_gc(struct tracer *t)
 		pthread_mutex_unlock(&t->lock);
 		if (!kc)
 			return;
+		ksampling_close(kc);
 		pthread_mutex_lock(&kc->lock);
 		t->kernel->ops->channel_close(kc->bc, true);
 		kc->bc = NULL;

@@ -222,9 +222,9 @@ static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *
 
 /*
  * Passes the rules to the kernel. Returns whether it records. Caller holds session.lock, not
- * tracer.lock: this may take a second.
+ * tracer.lock: this may take a second. err: why samples are not taken.
  */
-static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k)
+static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k, struct tr_err *err)
 {
 	struct session *s = c->session;
 	bool recording = kc->recording, active;
@@ -250,6 +250,10 @@ static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k)
 		kc->refused = ret;
 		ret = 0;        /* the other events are recorded */
 	}
+	if (!ret && (ret = ksampling_apply(kc, active, err))) {
+		kc->refused = ret;
+		ret = 0;
+	}
 	if (!ret && active) {
 		__atomic_store_n(&kc->drained, false, __ATOMIC_RELEASE);
 		ret = k->ops->record(kc->bc, true);
@@ -264,6 +268,7 @@ void kchannel_apply(struct channel *c)
 {
 	struct kernel *k = c->session->tracer->kernel;
 	struct kchannel *kc = c->kchannel;
+	struct tr_err err = TR_ERR_INIT;
 	bool recording, prompt;
 
 	if (!kc || !k)
@@ -275,7 +280,7 @@ void kchannel_apply(struct channel *c)
 	__atomic_add_fetch(&kc->generation, 1, __ATOMIC_RELEASE);
 	kc->applying = true;
 	pthread_mutex_unlock(&kc->tracer->lock);
-	recording = pass_rules(c, kc, k);
+	recording = pass_rules(c, kc, k, &err);
 	pthread_mutex_lock(&kc->tracer->lock);
 	kc->applying = false;
 	kc->recording = recording;
@@ -288,6 +293,8 @@ void kchannel_apply(struct channel *c)
 	kc->changed[0] = '\0';
 	kc->filters_changed = false;
 	kc->error = 0;
-	if (kc->refused)
+	if (kc->refused && *err.sentence)
+		kchannel_problem(kc, kc->refused, "%s", err.sentence);
+	else if (kc->refused)
 		kchannel_problem(kc, kc->refused, "the kernel refuses: %s", strerror(-kc->refused));
 }

@@ -456,6 +456,7 @@ int kchannel_drain(struct kchannel *kc, int unused)
 		one = drain_cpu(kc, cpu);
 		ret = ret ? ret : one;
 	}
+	ksampling_drain(kc);
 	if (was_recording && kc->bc && kc->tracer->kernel->ops->recording)
 		recording = kc->tracer->kernel->ops->recording(kc->bc);
 	pthread_mutex_unlock(&kc->lock);
@@ -479,7 +480,8 @@ int kchannel_watch(struct kchannel *kc, int epoll)
 	int ret;
 
 	pthread_mutex_lock(&kc->lock);
-	ret = ops->watch && kc->bc ? ops->watch(kc->bc, epoll) : -EOPNOTSUPP;
+	/* The files of samples wake their thread. */
+	ret = ops->watch && kc->bc && !kc->sampling ? ops->watch(kc->bc, epoll) : -EOPNOTSUPP;
 	pthread_mutex_unlock(&kc->lock);
 	return ret;
 }

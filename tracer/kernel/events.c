@@ -11,6 +11,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
+#include "tracer/base/rule/sample.h"
 #include "tracer/kernel/statedump/statedump.h"
 #include "tracer/base/base.h"
 
@@ -60,7 +61,7 @@ bool kevent_is_syscall(const struct kevent *e)
 bool kevent_is_tracepoint(const struct kevent *e)
 {
 	return !kevent_is_syscall(e) && !event_key_is_probe(e->key) &&
-	       !krule_is_function(e->key->place);
+	       !krule_is_function(e->key->place) && !sample_is_rule(e->key->place);
 }
 
 /*
@@ -82,7 +83,7 @@ static struct event_key *make_key(const struct kevent *e)
 		md_buf_printf(&key, "syscall:entry:%s", call + 10);
 	else if (!strcmp(e->system, "syscalls") && !strncmp(call, "sys_exit_", 9))
 		md_buf_printf(&key, "syscall:exit:%s", call + 9);
-	else if (strcmp(e->name, e->event) != 0)
+	else if (strcmp(e->name, e->event) != 0 && e->dump < 0)
 		md_buf_printf(&key, "%s:%s/%s", e->system, e->name, e->event);
 	else
 		md_buf_printf(&key, "%s:%s", e->system, e->name);
@@ -100,7 +101,11 @@ static int set_names(struct kevent *e, bool prefixed)
 
 	free(e->event);
 	free_key(e);
-	e->event = kformat_event_name(e->system, e->name, prefixed, name) ? NULL : strdup(name);
+	if (e->dump >= 0)
+		e->event = strdup(kdump_event_name((enum kdump_type)e->dump));
+	else
+		e->event = kformat_event_name(e->system, e->name, prefixed, name) ? NULL
+										 : strdup(name);
 	if (e->event)
 		e->key = make_key(e);
 	return e->key ? 0 : -ENOMEM;
@@ -160,6 +165,8 @@ static int add_event(struct kernel *k, const char *line, size_t len)
 		e->system = strndup(line, (size_t)(colon - line));
 		e->name = strndup(colon + 1, len - (size_t)(colon - line) - 1);
 	}
+	if (e && e->system && e->name)
+		e->dump = kdump_find(e->system, e->name);
 	if (!e || !e->system || !e->name || !array_room(k->events, k->event_count + 1) ||
 	    (strcmp(e->system, k->group) ? set_names(e, false) : set_probe_names(k, e))) {
 		event_free(e);
@@ -170,7 +177,6 @@ static int add_event(struct kernel *k, const char *line, size_t len)
 		return 0;
 	}
 	e->present = true;
-	e->dump = kdump_find(e->system, e->name);
 	e->index = k->event_count;
 	k->events[k->event_count++] = e;
 	return 0;
@@ -197,7 +203,7 @@ static int resolve_duplicates(struct kernel *k)
 	qsort(sorted, k->event_count, sizeof(*sorted), compare_event_names);
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
 		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format &&
-		    !event_key_is_probe(sorted[i]->key) &&
+		    !event_key_is_probe(sorted[i]->key) && sorted[i]->dump < 0 &&
 		    !event_key_is_probe(sorted[i - 1]->key))
 			ret = set_names(sorted[i], true);
 	free(sorted);

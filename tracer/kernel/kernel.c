@@ -16,6 +16,7 @@
 #include "tracer/base/os/thread.h"
 #include "tracer/base/rows.h"
 #include "tracer/base/rule/hook.h"
+#include "tracer/base/rule/sample.h"
 #include "tracer/kernel/statedump/statedump.h"
 
 /* A hash of the state directory: the same for its next daemon. */
@@ -98,6 +99,12 @@ void kernel_describe(struct tracer *t, struct md_buf *out)
 
 /* ---- available/kernel ---- */
 
+/* Whether the event has a file with its fields. */
+static bool is_shown(const struct kevent *e)
+{
+	return kevent_is_tracepoint(e) || kevent_is_syscall(e) || sample_is_rule(e->key->place);
+}
+
 void available_kernel_systems(struct tracer *t, struct md_buf *names)
 {
 	const char *last = "";
@@ -108,7 +115,7 @@ void available_kernel_systems(struct tracer *t, struct md_buf *names)
 		const struct kevent *e = kernel_event(t->kernel, i);
 
 		if (!e->present || !strcmp(e->system, last) ||
-		    !(kevent_is_tracepoint(e) || kevent_is_syscall(e)))
+		    !is_shown(e))
 			continue;
 		last = e->system;
 		for (size_t at = 0; last && at < names->len; at += strlen(names->data + at) + 1)
@@ -128,7 +135,7 @@ void available_kernel_events(struct tracer *t, const char *system, struct md_buf
 		const struct kevent *e = kernel_event(t->kernel, i);
 
 		if (e->present && !strcmp(e->system, system) &&
-		    (kevent_is_tracepoint(e) || kevent_is_syscall(e)))
+		    is_shown(e))
 			md_buf_put(names, e->name, strlen(e->name) + 1);
 	}
 }
@@ -142,7 +149,7 @@ bool available_kernel_has(struct tracer *t, const char *system, const char *even
 	if (!kernel_count(t->kernel))
 		kernel_refresh(t->kernel);
 	e = kernel_find(t->kernel, system, event, event ? strlen(event) : 0);
-	return e && (kevent_is_tracepoint(e) || kevent_is_syscall(e));
+	return e && is_shown(e);
 }
 
 static void look_at_type(const struct md_type *type, struct field_look *l)

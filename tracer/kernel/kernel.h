@@ -17,8 +17,7 @@
  *	event_origin.c        contexts: what the thread of an event was
  *	thread_events.c       the follower: births, names and ends of threads
  *	id_calls.c            … and their changes of users, groups and namespaces
- *	thread_table.c        what each thread was at each time
- *	thread_status.c       what /proc says of a thread, and what follows from its calls
+ *	sampling.c            samples of what the CPUs execute (sample/)
  *	statedump_writer.c    writes the state dump, and lines of `log`
  *
  * A kernel channel has a class in a trace and a buffer with a ring per CPU, as any channel. The
@@ -38,8 +37,8 @@
 #include "tracer/abi/filter_interp.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/kernel/kevent/kevent.h"
-#include "tracer/kernel/thread_status.h"
-#include "tracer/kernel/thread_table.h"
+#include "tracer/kernel/task/thread_status.h"
+#include "tracer/kernel/task/thread_table.h"
 #include "tracer/session/sessions.h"
 
 #define KEVENT_COMPAT "compat_"         /* prefix of the names of 32-bit programs' system calls */
@@ -127,6 +126,7 @@ struct kernel {
 };
 
 struct coder;
+struct sampling;
 
 /* As a filter: it is unknown what the kernel has, so the next apply writes the filter. */
 #define FILTER_UNKNOWN "?"
@@ -179,6 +179,11 @@ struct kchannel {
 	/* Held during a drain. Guards the rest, and keeps bc open. */
 	pthread_mutex_t lock;
 	struct backend_channel *bc;     /* closed when the channel is removed */
+	/*
+	 * NULL: no samples are taken. Only a holder of session.lock changes it, who then need not
+	 * hold this lock to read it.
+	 */
+	struct sampling *sampling;
 	/* Sets that the kernel cannot have: the daemon leaves the events of others out. */
 	struct track only[TRACK_ATTRS];
 	struct region *region;          /* referenced, constant */
@@ -290,8 +295,6 @@ void kchannel_forget_filter(struct kchannel_filter *f);
 void kchannel_mark_enabled(struct kchannel *kc, size_t index, bool on);
 /* Adds the enabled events to `ever`. Caller holds session.lock, too. */
 void kchannel_note_enabled(struct kchannel *kc);
-struct trace *kernel_trace(struct session *s);  /* made if it is missing; NULL: no memory */
-#define KERNEL_DUMP_RING 1u     /* "pid" of the buffer for the state dump */
 /* A recording channel has the event enabled, or had it. */
 bool kernel_records(struct tracer *t, const char *system, const char *name);
 /* Removes what an earlier daemon left and no session uses. */
@@ -417,6 +420,17 @@ void kernel_drain(struct session *s);
 /* Adds the channel's buffers to an epoll(7). Their number, or -errno. */
 int kchannel_watch(struct kchannel *kc, int epoll);
 void coders_free(struct kchannel *kc);
+
+/* ---- sampling.c: caller holds session.lock, not tracer.lock, or as the line says ---- */
+
+/* Takes the samples that the rules want; none if not active. 0, or -errno with a sentence. */
+int ksampling_apply(struct kchannel *kc, bool active, struct tr_err *err);
+/* Writes what was sampled, and ends. */
+void ksampling_close(struct kchannel *kc);
+/* Writes what was sampled so far. Caller holds kc->lock. */
+void ksampling_drain(struct kchannel *kc);
+/* ksampling_close for all channels. No other thread runs any more. */
+void ksampling_end(struct tracer *t);
 
 /* ---- prompt_drain.c ---- */
 

@@ -161,12 +161,15 @@ static int kernel_watch(struct session *s, int epoll)
 	return visit_channels(s, kchannel_watch, epoll);
 }
 
-/* The data that LKET has with every event of a hook */
+/* The data that LKET has with every event of a hook; whose a sample is */
 static const char *rule_contexts(const struct rule_list *rules)
 {
-	for (size_t i = 0; i < rules->count; i++)
+	for (size_t i = 0; i < rules->count; i++) {
 		if (rules->rules[i].kind == RULE_HOOK)
 			return "tid pid ppid";
+		if (rules->rules[i].kind == RULE_SAMPLES)
+			return "procname pid tid";
+	}
 	return NULL;
 }
 

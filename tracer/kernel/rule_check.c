@@ -16,6 +16,7 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
+#include "tracer/kernel/sample/sampler.h"
 #include "tracer/kernel/statedump/statedump.h"
 
 #define GROUP "tracing"         /* besides root, its members may trace the kernel */
@@ -61,6 +62,7 @@ static const char *suggest_system(struct kernel *k, const char *word, size_t len
 {
 	static const char *const kinds[] = {
 		"syscall", "kprobe", "kretprobe", "uprobe", "uretprobe", "usdt", "kcall", "ucall",
+		"sample",
 	};
 	size_t n = 0, count = sizeof(kinds) / sizeof(kinds[0]);
 	const char **names = malloc((k->event_count + count) * sizeof(*names)), *near;
@@ -443,5 +445,5 @@ int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprob
 		if (l->rules[i].line)
 			ret = check_rule(k, &l->rules[i], err);
 	pthread_mutex_unlock(&k->lock);
-	return ret;
+	return ret ? ret : sampler_check_rules(l, err);
 }

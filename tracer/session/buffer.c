@@ -109,10 +109,10 @@ void buffer_drop(struct stream_group *group, struct buffer *b)
 	free(b);
 }
 
-/* One ring for each CPU: also for a kernel channel, whose records drain.c copies there. */
+/* One ring for each CPU: also for a kernel channel, into which the daemon copies records. */
 static bool per_cpu(const struct channel *c, enum trail_ring_kind kind, uint32_t pid)
 {
-	return kind == TRAIL_RINGS_CPU || (c->kernel && !pid);
+	return kind == TRAIL_RINGS_CPU || (c->kernel && pid != KERNEL_DUMP_RING);
 }
 
 /* Room for the counters of all ids, which get memory one page after the other. */

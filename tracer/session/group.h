@@ -28,10 +28,20 @@ static inline struct trace_key user_trace_key(uint32_t uid)
 	return (struct trace_key){ uid, 0, 64 };
 }
 
+/*
+ * "pid" of buffers of kernel channels that drain.c does not fill: one ring for the state dump, one
+ * for each CPU for samples.
+ */
+#define KERNEL_DUMP_RING 1u
+#define KERNEL_SAMPLE_RINGS 2u
+
 struct trace *trace_find(struct session *s, struct trace_key key);
 /* uuid NULL: a new one; created 0: now (ns since the epoch). NULL: no memory. */
 struct trace *trace_new(struct session *s, struct trace_key key, const char *comm,
 			const uint8_t *uuid, int64_t created);
+
+/* That of the kernel, with its event log; made if it is missing. NULL: no memory. */
+struct trace *kernel_trace(struct session *s);
 
 /* group.c: caller holds tracer.lock */
 #define GROUP_EVENTS_MAX 16384u         /* event ids of one group: switch bytes of a buffer */

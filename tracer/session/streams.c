@@ -32,7 +32,8 @@ static int add_stream(struct stream_set *set, const struct stream_group *group, 
 		      uint32_t ring, bool files)
 {
 	struct stream_files *log = files ? buffer_files(group->channel->session, b, ring) : NULL;
-	bool cpus = !b->ordinal || b->region->geo.kind == TRAIL_RINGS_CPU;
+	bool samples = group->channel->kernel && b->pid == KERNEL_SAMPLE_RINGS;
+	bool cpus = !b->ordinal || b->region->geo.kind == TRAIL_RINGS_CPU || samples;
 	struct stream *st;
 
 	if (!array_double(set->streams, set->count) || (files && !log))
@@ -53,8 +54,9 @@ static int add_stream(struct stream_set *set, const struct stream_group *group, 
 		snprintf(st->name, sizeof(st->name), "cpu%u", ring);
 		snprintf(st->file, sizeof(st->file), "%s_%u", st->channel, ring);
 	} else if (cpus) {
-		/* In the place of one that a program wrote over. */
-		snprintf(st->name, sizeof(st->name), "cpu%u-%u", ring, b->ordinal);
+		/* Samples, or in the place of one that a program wrote over. */
+		snprintf(st->name, sizeof(st->name), samples ? "samples%u" : "cpu%u-%u", ring,
+			 b->ordinal);
 		snprintf(st->file, sizeof(st->file), "%s_%" PRIu64, st->channel, st->instance_id);
 	} else {
 		snprintf(st->name, sizeof(st->name),

@@ -148,3 +148,16 @@ struct trace *trace_new(struct session *s, struct trace_key key, const char *com
 	s->traces = t;
 	return t;
 }
+
+struct trace *kernel_trace(struct session *s)
+{
+	struct trace *t = trace_find(s, kernel_trace_key);
+
+	if (!t) {
+		t = trace_new(s, kernel_trace_key, NULL, NULL, 0);
+		if (!t || session_save(s))
+			return NULL;
+	}
+	/* The last attempt may have failed for want of a descriptor. */
+	return t->log_fd >= 0 || trace_open_log(s, t) == 0 ? t : NULL;
+}

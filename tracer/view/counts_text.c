@@ -7,6 +7,7 @@
 
 #include "tracer/base/array.h"
 #include "tracer/base/rows.h"
+#include "tracer/base/rule/sample.h"
 #include "tracer/session/session.h"
 #include "tracer/view/counts.h"
 
@@ -216,6 +217,7 @@ struct recorded_event {
 	int level;
 	uint64_t recorded;
 	size_t rules;           /* enabled rules of the channel that match it */
+	size_t kinds;           /* of samples that may be it: they have one name; 0: it is none */
 };
 
 /* The recorded events of one channel. Returns an array that the caller frees; NULL: no memory. */
@@ -233,7 +235,7 @@ static struct recorded_event *take_recorded(const struct counts_table *t, enum d
 
 		if (e->domain != domain || strcmp(e->channel, channel) != 0)
 			continue;
-		*r = (struct recorded_event){ *EVENT_KEY(e->event), e->level, e->recorded, 0 };
+		*r = (struct recorded_event){ *EVENT_KEY(e->event), e->level, e->recorded, 0, 0 };
 		is = domain == DOMAIN_KERNEL && known->count
 			     ? bsearch(e->event, known->all, known->count, sizeof(*known->all),
 				       compare_name)
@@ -242,6 +244,8 @@ static struct recorded_event *take_recorded(const struct counts_table *t, enum d
 			r->level = 0;
 		if (is)
 			r->key = *is->key;
+		for (int k = 0; sample_is_rule(r->key.place) && k < SAMPLE_KINDS; k++)
+			r->kinds += sample_wanted(rules, (enum sample_kind)k, NULL) != 0;
 		for (size_t j = 0; j < rules->count; j++)
 			r->rules += !rules->rules[j].disabled &&
 				    rule_match(&rules->rules[j], &r->key, r->level);
@@ -274,9 +278,10 @@ static void put_rule(const char *channel, const struct rule *r, const struct kno
 	for (size_t i = 0; i < count; i++) {
 		const struct recorded_event *e = &events[i];
 
-		if (!rule_match(r, &e->key, e->level))
+		if (e->kinds ? r->kind != RULE_SAMPLES : !rule_match(r, &e->key, e->level))
 			continue;
 		hits = add_saturated(hits, e->recorded);
+		sure = sure && e->kinds < 2;
 		/* Of several rules with filters, any may have taken the event. */
 		if ((r->filter || r->disabled) && e->rules > !r->disabled)
 			sure = false;

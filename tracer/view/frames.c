@@ -15,7 +15,7 @@ int frames_create(struct session *s, const struct merge *m, struct frames **out)
 	int err;
 
 	for (size_t i = 0; i < m->count; i++)
-		found |= stacks_has(m->cursors[i]->stream.class);
+		found |= stacks_has(&m->cursors[i]->stream);
 	if (!found)
 		return 0;
 	f = calloc(1, sizeof(*f));
@@ -72,7 +72,7 @@ void frames_take(struct frames *f, const struct cursor *c)
 {
 	struct frame *one;
 
-	if (!f || !stacks_has(c->stream.class) ||
+	if (!f || !stacks_of(c->stream.class, c->o.event) ||
 	    !stacks_read(f->stacks, f->clock_offset, c, &f->stack))
 		return;
 	f->events++;

@@ -15,6 +15,7 @@
 #include "metadata/json.h"
 #include "metadata/value.h"
 #include "tracer/view/merge.h"
+#include "tracer/view/stack_field.h"
 
 #define FIELDS_MAX 256          /* of an event, or contexts; further ones are not looked at */
 
@@ -26,23 +27,6 @@ struct stacks {
 };
 
 /* ---- fields ---- */
-
-enum is { IS_NONE, IS_KERNEL, IS_USER, IS_PLACE };
-
-/* What a context has. A return address is before the place to which it returns. */
-static enum is kind_of(const struct md_field *f)
-{
-	static const struct { const char *name; enum is is; } kinds[] = {
-		{ "callstack_kernel", IS_KERNEL }, { "callstack_user", IS_USER },
-		{ "callstack-kernel", IS_KERNEL }, { "callstack-user", IS_USER },
-		{ "ip", IS_PLACE },
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(f->name, kinds[i].name))
-			return kinds[i].is;
-	return IS_NONE;
-}
 
 static uint32_t count_of(uint32_t count)
 {
@@ -59,6 +43,13 @@ static bool cut_contexts(struct stacks *k, const struct cursor *c)
 {
 	return cut(k, c->stream.class->context, c->stream.class->context_count, c->o.context,
 		   c->o.payload);
+}
+
+static bool cut_fields(struct stacks *k, const struct cursor *c)
+{
+	const struct md_event *e = c->o.event;
+
+	return cut(k, e->fields, e->field_count, c->o.payload, c->o.end);
 }
 
 /* The value of a field that was cut. NULL: there is none. */
@@ -82,13 +73,26 @@ static int32_t process_of(const struct stacks *k, const struct cursor *c)
 	return (int32_t)c->stream.trace->pid;
 }
 
-bool stacks_has(const struct md_stream *class)
+bool stacks_of(const struct md_stream *class, const struct md_event *e)
 {
-	for (uint32_t i = 0; i < class->context_count; i++)
-		if (kind_of(&class->context[i]) == IS_KERNEL ||
-		    kind_of(&class->context[i]) == IS_USER)
-			return true;
-	return false;
+	return is_sample(e) || any_stack(class->context, class->context_count);
+}
+
+bool stacks_has(const struct stream *s)
+{
+	bool found = any_stack(s->class->context, s->class->context_count);
+	uint32_t left;
+
+	pthread_mutex_lock(&s->trace->lock);
+	left = s->class->event_count;
+	pthread_mutex_unlock(&s->trace->lock);
+	for (uint32_t id = 0; left && id <= MD_EVENT_ID_MAX && !found; id++) {
+		const struct md_event *e = md_stream_event(s->class, id);
+
+		left -= !!e;
+		found = e && is_sample(e);
+	}
+	return found;
 }
 
 /* ---- mappings ---- */
@@ -368,6 +372,27 @@ static void put_field(struct line *l, const char *name, enum is is, const struct
 	md_buf_puts(out, l->json ? "]" : " ]");
 }
 
+static void put_stacks(struct line *l, const struct md_field *fields, uint32_t count)
+{
+	for (uint32_t i = 0; i < count_of(count); i++) {
+		enum is is = kind_of(&fields[i]);
+
+		if (is)
+			put_field(l, is == IS_KERNEL ? "callstack_kernel"
+				     : is == IS_USER ? "callstack_user"
+						     : "ip",
+				  is, &l->k->values[i]);
+	}
+}
+
+/* The place of an event whose own fields are cut. */
+static struct place place_of_sample(const struct stacks *k, uint64_t clock_offset,
+				    const struct cursor *c)
+{
+	return (struct place){ (int32_t)number_of(k, c->o.event, "pid", 0),
+			       clock_offset + c->o.ts };
+}
+
 /* The functions that -finstrument-functions reports are fields of the event. */
 static void put_functions(struct line *l, const struct cursor *c)
 {
@@ -395,16 +420,12 @@ void stacks_put(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
 	collect(k, clock_offset, c);
 	if (!out->failed && cut_contexts(k, c)) {
 		l.at = (struct place){ process_of(k, c), clock_offset + c->o.ts };
-		for (uint32_t i = 0; i < count_of(class->context_count); i++) {
-			enum is is = kind_of(&class->context[i]);
-
-			if (is)
-				put_field(&l, is == IS_KERNEL ? "callstack_kernel"
-					  : is == IS_USER     ? "callstack_user"
-							      : "ip",
-					  is, &k->values[i]);
-		}
+		put_stacks(&l, class->context, class->context_count);
 		put_functions(&l, c);
+		if (is_sample(c->o.event) && cut_fields(k, c)) {
+			l.at = place_of_sample(k, clock_offset, c);
+			put_stacks(&l, c->o.event->fields, c->o.event->field_count);
+		}
 	}
 	if (l.some && !out->failed)
 		md_buf_puts(out, parts[form].end);
@@ -427,22 +448,34 @@ static void read_field(struct stacks *k, const struct place *at, enum is is,
 	}
 }
 
+/* The stacks of the fields, which are cut; the kernel's first. */
+static void read_stacks(struct stacks *k, const struct place *at, const struct md_field *fields,
+			uint32_t count, struct stack *out)
+{
+	static const enum is order[] = { IS_KERNEL, IS_USER };
+
+	count = count_of(count);
+	for (uint32_t i = 0; i < 2 * count; i++)
+		if (kind_of(&fields[i % count]) == order[i / count])
+			read_field(k, at, order[i / count], &k->values[i % count], out);
+}
+
 bool stacks_read(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
 		 struct stack *out)
 {
-	static const enum is order[] = { IS_KERNEL, IS_USER };
-	const struct md_field *fields = c->stream.class->context;
-	uint32_t count = count_of(c->stream.class->context_count);
+	const struct md_stream *class = c->stream.class;
 	struct place at;
 
 	out->count = 0;
 	pthread_mutex_lock(&k->lock);
 	collect(k, clock_offset, c);
-	if (cut_contexts(k, c)) {
+	if (is_sample(c->o.event) && cut_fields(k, c)) {
+		at = place_of_sample(k, clock_offset, c);
+		read_stacks(k, &at, c->o.event->fields, c->o.event->field_count, out);
+	}
+	if (!out->count && cut_contexts(k, c)) {
 		at = (struct place){ process_of(k, c), clock_offset + c->o.ts };
-		for (uint32_t i = 0; i < 2 * count; i++)
-			if (kind_of(&fields[i % count]) == order[i / count])
-				read_field(k, &at, order[i / count], &k->values[i % count], out);
+		read_stacks(k, &at, class->context, class->context_count, out);
 	}
 	pthread_mutex_unlock(&k->lock);
 	return out->count > 0;

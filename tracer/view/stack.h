@@ -49,7 +49,9 @@ struct stack {                  /* of one event, innermost first: the kernel's, 
 };
 
 /* Whether events of this class have callstacks. */
-bool stacks_has(const struct md_stream *class);
+bool stacks_of(const struct md_stream *class, const struct md_event *e);
+/* Whether the stream has such events. */
+bool stacks_has(const struct stream *s);
 /* The callstacks of the cursor's event. False: it has none. Collects mappings as stacks_put. */
 bool stacks_read(struct stacks *k, uint64_t clock_offset, const struct cursor *c,
 		 struct stack *out);

@@ -11,7 +11,7 @@
 
 #include "tests/lib/test.h"
 #include "tracer/kernel/task/task.h"
-#include "tracer/kernel/thread_table.h"
+#include "tracer/kernel/task/thread_table.h"
 
 #define NO_THREAD 2147000000     /* more than any thread id */
 

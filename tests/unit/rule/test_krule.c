@@ -48,6 +48,10 @@ static void patterns(void)
 		{ "*", "function:", false },
 		{ "function:*", "sched:sched_switch", false },
 		{ "function:*", "kprobe:vfs_read", false },
+		{ "sample:cpu", "sample:cpu", true },
+		{ "sample:cpu", "sample:faults", false },
+		{ "*", "sample:cpu", false },
+		{ "sample:cpu", "sched:cpu", false },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -103,6 +107,16 @@ static void lists(void)
 	CHECK_STR(apply("kprobe:") + 4, "7");
 	CHECK_STR(apply("function:vfs_* except function:vfs_read,function:vfs_w* if parent_ip > 1"),
 		  "function:vfs_* except function:vfs_read,function:vfs_w* if parent_ip > 1\n");
+	CHECK_STR(apply("sample:cpu  99Hz if pid > 1"), "sample:cpu 99hz if pid > 1\n");
+	CHECK_STR(apply("sample:cpu 99"), "sample:cpu 99hz\n");
+	CHECK_STR(apply("~sample:faults"), "~sample:faults\n");
+	CHECK_STR(apply("sample:cycles 10000"), "sample:cycles 10000\n");
+	CHECK_STR(apply("sample:cycles 9999") + 4, "14");
+	CHECK_STR(apply("sample:cpu 99999999999999999999999999") + 4, "11");
+	CHECK_STR(apply("sample:cpu 99hz 98hz") + 4, "16");
+	CHECK_STR(apply("sample:faults 1hz") + 4, "14");
+	CHECK_STR(apply("sample:c*") + 4, "7");
+	CHECK_STR(apply("* except sample:cpu") + 4, "9");
 	CHECK_STR(apply("function:") + 4, "9");
 	CHECK_STR(apply("function:a?") + 4, "10");
 	CHECK_STR(apply("function:a except b") + 4, "18");

@@ -10,6 +10,7 @@
 #include "tracer/base/filter/tree.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/base/rule/hook.h"
+#include "tracer/base/rule/sample.h"
 
 #define SYSCALL "syscall:"
 #define NAME_MAX_BYTES 1024
@@ -32,6 +33,7 @@ enum rule_kind krule_kind(const char *pattern)
 	       : dynamic_event_is_rule(pattern) ? RULE_PROBE
 	       : krule_is_function(pattern)	? RULE_FUNCTIONS
 	       : hook_is_rule(pattern)		? RULE_HOOK
+	       : sample_is_rule(pattern)	? RULE_SAMPLES
 	       : begins_with(pattern, SYSCALL)	? RULE_SYSCALLS
 						: RULE_EVENTS;
 }
@@ -60,6 +62,8 @@ bool krule_match(const struct event_key *rule, const struct event_key *key)
 
 	if (hook_is_rule(pattern))
 		return hook_match(pattern, key);
+	if (sample_is_rule(pattern) || sample_is_rule(name))
+		return !strcmp(pattern, name);
 	if (event_key_is_probe(rule) || event_key_is_probe(key))
 		return dynamic_event_match(rule, key);
 	if (krule_is_function(pattern) || krule_is_function(name))
@@ -131,6 +135,8 @@ int krule_check(struct scan *s, struct word *w, char **file)
 		return check_function(s, w);
 	if (kind == RULE_HOOK)
 		return hook_check(s, w);
+	if (kind == RULE_SAMPLES)
+		return sample_check(s, w);
 	if (!*text)
 		return scan_fail(s, word_column(w, 0),
 				 "the pattern is empty; '*' matches any tracepoint");
@@ -178,9 +184,12 @@ int krule_check_except(struct scan *s, struct word *w, enum rule_kind kind)
 {
 	enum rule_kind other = krule_kind(word_text(w));
 
-	if (kind == RULE_PROBE || kind == RULE_CALL)
+	if (kind == RULE_PROBE || kind == RULE_CALL || kind == RULE_SAMPLES)
 		return scan_fail(s, word_column(w, 0),
 				 "the rule is for one event: it has no 'except'");
+	if (other == RULE_SAMPLES)
+		return scan_fail(s, word_column(w, 0), "samples are taken only by a rule of their "
+				 "own: they cannot be excepted from another");
 	if (other == RULE_PROBE || other == RULE_CALL)
 		return scan_fail(s, word_column(w, 0), "a probe is recorded only by a rule of its "
 				 "own: it cannot be excepted from another");
@@ -200,6 +209,8 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 				 "data; a system call has its arguments as fields; text that it "
 				 "takes is also at a program's function: uprobe:PATH:FUNCTION with "
 				 "$arg1:string");
+	if (r->kind == RULE_SAMPLES)
+		return scan_fail(s, word_column(with, 0), "samples have no extra data");
 	if (r->kind == RULE_FUNCTIONS)
 		return scan_fail(s, word_column(with, 0), "only tracepoints and probes have extra "
 				 "data; for a function write kprobe:, which kernels with kprobes "

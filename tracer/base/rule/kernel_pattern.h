@@ -11,6 +11,7 @@
  *	kcall:SYMBOL  ucall:PATH:SYMBOL         entry and return of a function, two probes
  *	function:NAME                   kernel functions, by function tracing
  *	@NAME                           the events of hooks: hook.h
+ *	sample:NAME                     samples of what the CPUs execute: sample.h
  *
  * A rule with extra data (probe/extra.h) is for one event of its own. A probe may have a name of
  * its own. A call has two keys.

@@ -11,6 +11,7 @@
 #include "tracer/base/probe/probe.h"
 #include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/base/rule/loglevel.h"
+#include "tracer/base/rule/sample.h"
 #include "tracer/base/base.h"
 #include "tracer/base/lexer.h"
 
@@ -299,6 +300,7 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 	size_t i;
 
 	word_print(r->pattern, &text);
+	sample_print_rate(r, &text);
 	if (r->keys[0].label)
 		md_buf_printf(&text, " as %s", r->keys[0].label);
 	for (i = 0; i < r->except_count; i++) {
@@ -359,6 +361,8 @@ static int parse(struct scan *s, enum domain domain, struct rule *out)
 	scan_blanks(s);
 	begin = s->at;
 	ret = parse_pattern(s, &w, &r);
+	if (!ret && r.kind == RULE_SAMPLES)
+		ret = sample_parse_rate(s, &w, &r);
 	if (!ret)
 		ret = parse_clauses(s, &w, &r, &spec);
 	if (!ret)

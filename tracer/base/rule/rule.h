@@ -9,6 +9,7 @@
  *   kernel_pattern.h  patterns of the kernel domain
  *   hook.h            hooks, which rules @NAME record
  *   hook_table.h      (private) their table
+ *   sample.h          rules sample:NAME, and their rates
  *
  * No lock: each list belongs to its caller. Any thread may call these functions.
  *
@@ -46,6 +47,7 @@ enum rule_kind {
 	RULE_CALL,              /* … the entry and the return of a function */
 	RULE_FUNCTIONS,         /* of the kernel, by function tracing */
 	RULE_HOOK,              /* hook.h */
+	RULE_SAMPLES,           /* sample.h */
 };
 
 struct rule {
@@ -60,6 +62,7 @@ struct rule {
 	 */
 	struct event_key keys[RULE_KEYS];
 	size_t key_count;
+	uint64_t rate;          /* of samples (sample.h); 0: the usual one */
 	char **except;          /* except_count patterns */
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */

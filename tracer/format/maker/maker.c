@@ -345,7 +345,7 @@ static int have_stacks(struct session *s)
 	int found = session_streams(s, NULL, &set);
 
 	for (size_t i = 0; !found && i < set.count; i++)
-		found = stacks_has(set.streams[i].class);
+		found = stacks_has(&set.streams[i]);
 	stream_set_deinit(&set);
 	return found;
 }

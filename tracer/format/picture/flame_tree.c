@@ -127,7 +127,7 @@ static void add_stack(void *arg, const struct row *r)
 	struct flame *v = arg;
 	uint32_t parent, i = 0;
 
-	if (r->torn || !stacks_has(r->stream) ||
+	if (r->torn || !stacks_of(r->stream, r->class) ||
 	    !stacks_read(v->m->stacks, session_clock_offset(v->m->s), r->cursor, &v->stack))
 		return;
 	v->nodes[0].total++;

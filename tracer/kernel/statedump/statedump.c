@@ -20,7 +20,11 @@ enum {
 	U8 = 'b', U16 = 'h', S32 = 'd', U32 = 'u', X32 = 'x', O32 = 'o', BE32 = 'n', X64 = 'p',
 	STRING = 's', COMM = 'c',
 	TEXT = 't',             /* after its length */
+	STACK = 'a',            /* addresses, after their number */
 };
+
+#define SAMPLE_FIELDS "by\0pid\0tid\0"
+#define STACK_FIELDS "callstack_kernel\0callstack_user"
 
 static const struct layout {
 	const char *name;
@@ -53,16 +57,26 @@ static const struct layout {
 		"architecture\0cpu_id\0vendor\0family\0model\0model_name\0physical_id\0core_id\0"
 		"cores" },
 	[KDUMP_LOGGER] = { "lttng_logger", "t", "msg" },
+	[KDUMP_SAMPLE_CPU] = { "cpu", "sddaa", SAMPLE_FIELDS STACK_FIELDS },
+	[KDUMP_SAMPLE_CYCLES] = { "cycles", "sddaa", SAMPLE_FIELDS STACK_FIELDS },
+	[KDUMP_SAMPLE_FAULTS] = { "faults", "sddpaa", SAMPLE_FIELDS "address\0" STACK_FIELDS },
 };
 
 const char *kdump_system(enum kdump_type type)
 {
-	return type == KDUMP_LOGGER ? "lttng_logger" : "lttng_statedump";
+	return type >= KDUMP_SAMPLE_CPU ? "sample"
+	       : type == KDUMP_LOGGER	? "lttng_logger"
+					: "lttng_statedump";
 }
 
 const char *kdump_name(enum kdump_type type)
 {
 	return layouts[type].name;
+}
+
+const char *kdump_event_name(enum kdump_type type)
+{
+	return type >= KDUMP_SAMPLE_CPU ? "trail:sample" : layouts[type].name;
 }
 
 static int set_type(struct md_type *t, char letter)
@@ -73,12 +87,18 @@ static int set_type(struct md_type *t, char letter)
 		return 0;
 	case COMM:
 	case TEXT:
+	case STACK:
 		*t = (struct md_type){ .kind = MD_ARRAY, .count = 16 };
-		if (letter == TEXT)
-			*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = 8 };
+		if (letter != COMM)
+			*t = (struct md_type){ .kind = MD_SEQUENCE,
+					       .length_size = letter == TEXT ? 8 : 4 };
 		t->element = calloc(1, sizeof(*t->element));
 		if (!t->element)
 			return -ENOMEM;
+		if (letter == STACK) {
+			*t->element = (struct md_type){ .kind = MD_INT, .size = 8, .base = 16 };
+			return 0;
+		}
 		*t->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true,
 						.base = 10, .encoding = MD_ENCODING_UTF8 };
 		return 0;
@@ -97,8 +117,8 @@ static int set_type(struct md_type *t, char letter)
 struct md_event *kdump_event(enum kdump_type type)
 {
 	const struct layout *l = &layouts[type];
-	struct md_event *e =
-		md_event_create(kdump_name(type), MD_LOGLEVEL_NONE, (uint32_t)strlen(l->types));
+	struct md_event *e = md_event_create(kdump_event_name(type), MD_LOGLEVEL_NONE,
+					     (uint32_t)strlen(l->types));
 	const char *name = l->fields;
 
 	for (uint32_t i = 0; e && i < e->field_count; i++) {
@@ -121,6 +141,9 @@ static struct trail_reg_field make_filter_field(char letter)
 	if (letter == TEXT)
 		return (struct trail_reg_field){ .kind = TRAIL_KIND_SEQUENCE, .size = 1,
 						 .flags = TRAIL_FIELD_TEXT, .length = 8 };
+	if (letter == STACK)
+		return (struct trail_reg_field){ .kind = TRAIL_KIND_SEQUENCE, .size = 8,
+						 .length = 4 };
 	if (letter == COMM)
 		return (struct trail_reg_field){ .kind = TRAIL_KIND_ARRAY, .size = 1,
 						 .flags = TRAIL_FIELD_TEXT, .count = 16 };

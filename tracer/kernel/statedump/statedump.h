@@ -35,6 +35,8 @@ enum kdump_type {
 	KDUMP_DUMPED,
 	/* Not of the dump, but also recorded by the daemon: a line that was written to `log`. */
 	KDUMP_LOGGER = KDUMP_DUMPED,
+	/* Samples (kernel/sampling.h); in the order of enum sample_kind. */
+	KDUMP_SAMPLE_CPU, KDUMP_SAMPLE_CYCLES, KDUMP_SAMPLE_FAULTS,
 	KDUMP_TYPES,
 };
 
@@ -56,6 +58,8 @@ struct kdump_sink {
 const char *kdump_system(enum kdump_type type);
 /* "lttng_statedump_…", and the type of such a name; -1: none. */
 const char *kdump_name(enum kdump_type type);
+/* The event's name in the trace. All samples have one. */
+const char *kdump_event_name(enum kdump_type type);
 int kdump_find(const char *system, const char *name);
 /* The event for the model, with id 0. NULL: no memory. */
 struct md_event *kdump_event(enum kdump_type type);

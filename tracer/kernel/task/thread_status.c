@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/kernel/thread_status.h"
+#include "tracer/kernel/task/thread_status.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tracer/kernel/thread_table.h"
+#include "tracer/kernel/task/thread_table.h"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80              /* Linux 5.6 */

@@ -9,15 +9,15 @@
  *
  * Times are those of the trace. No locks: the caller has one.
  */
-#ifndef TRACER_KERNEL_THREAD_TABLE_H
-#define TRACER_KERNEL_THREAD_TABLE_H
+#ifndef TRACER_KERNEL_TASK_THREAD_TABLE_H
+#define TRACER_KERNEL_TASK_THREAD_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/base/err.h"
-#include "tracer/kernel/thread_status.h"
+#include "tracer/kernel/task/thread_status.h"
 
 #define KTHREAD_COMM 16
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/kernel/thread_table.h"
+#include "tracer/kernel/task/thread_table.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  *
  * No locks: the caller has one.
  */
-#ifndef TRACER_KERNEL_THREAD_STATUS_H
-#define TRACER_KERNEL_THREAD_STATUS_H
+#ifndef TRACER_KERNEL_TASK_THREAD_STATUS_H
+#define TRACER_KERNEL_TASK_THREAD_STATUS_H
 
 #include <stdbool.h>
 #include <stdint.h>

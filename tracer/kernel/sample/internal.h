@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The interface between sampler.c and records.c. Private to sample/. */
+#ifndef TRACER_SAMPLE_INTERNAL_H
+#define TRACER_SAMPLE_INTERNAL_H
+
+#include "metadata/buf.h"
+#include "tracer/kernel/sample/perf_ring.h"
+#include "tracer/kernel/sample/process_table.h"
+#include "tracer/kernel/sample/sampler.h"
+
+#define PROCESSES SAMPLE_KINDS  /* the event that records births and mappings */
+#define EVENTS (SAMPLE_KINDS + 1)
+
+struct record {                 /* that was read, and not passed on yet */
+	uint64_t time;
+	uint32_t cpu;
+	uint32_t event;
+	size_t at;              /* in sampler.bytes */
+};
+
+struct sampler {
+	const struct clock *clock;
+	struct perf_time time;  /* mult 0: records have CLOCK_MONOTONIC */
+	uint64_t ahead;         /* … which is this far before the trace clock, modulo 2^64 */
+	bool tracks;            /* only processes that are marked in the table */
+	uint64_t rates[SAMPLE_KINDS];
+	struct process_table processes;
+	struct record *records;
+	size_t count;
+	struct md_buf bytes;    /* of the records */
+	uint32_t cpus;
+	struct perf_ring rings[];       /* EVENTS for each CPU */
+};
+
+static inline struct perf_ring *ring_of(struct sampler *s, uint32_t cpu, uint32_t event)
+{
+	return &s->rings[cpu * EVENTS + event];
+}
+
+/* Reads the rings of an event into s->records. */
+void sampler_read(struct sampler *s, uint32_t event, const struct sampler_sink *sink);
+
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "tracer/kernel/sample/process_table.h"
+
+#include <stdlib.h>
+
+#define PROCESSES_MAX 16384u    /* with more, those that ended are forgotten */
+#define BYTES_MAX (8u << 20)
+
+static struct sampled_process **bucket_of(struct process_table *t, int32_t pid)
+{
+	return &t->buckets[(uint32_t)pid & (PROCESS_BUCKETS - 1)];
+}
+
+static void forget_records(struct process_table *t, struct sampled_process *p)
+{
+	t->bytes -= p->maps.len;
+	md_buf_deinit(&p->maps);
+	p->maps = (struct md_buf){ 0 };
+}
+
+/* Other threads of a process whose first one has ended may continue: so it is forgotten late. */
+static void forget_ended(struct process_table *t)
+{
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
+		for (struct sampled_process **at = &t->buckets[i], *p; (p = *at);) {
+			if (!p->ended) {
+				at = &p->next;
+				continue;
+			}
+			*at = p->next;
+			forget_records(t, p);
+			free(p);
+			t->count--;
+		}
+}
+
+struct sampled_process *process_find(struct process_table *t, int32_t pid)
+{
+	struct sampled_process *p = *bucket_of(t, pid);
+
+	while (p && p->pid != pid)
+		p = p->next;
+	if (p)
+		return p;
+	if (t->count >= PROCESSES_MAX)
+		forget_ended(t);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->next = *bucket_of(t, pid);
+	*bucket_of(t, pid) = p;
+	t->count++;
+	return p;
+}
+
+void process_born(struct process_table *t, int32_t pid, int32_t parent)
+{
+	struct sampled_process *maker = process_find(t, parent), *p;
+	bool tracked = maker && maker->tracked;
+
+	/* This may free the maker. */
+	p = process_find(t, pid);
+	if (!p)
+		return;
+	forget_records(t, p);
+	p->parent = parent;
+	p->tracked = tracked;
+	p->ended = p->known = false;
+}
+
+void process_executes(struct process_table *t, int32_t pid)
+{
+	struct sampled_process *p = process_find(t, pid);
+
+	if (!p)
+		return;
+	forget_records(t, p);
+	p->known = false;
+}
+
+void process_ended(struct process_table *t, int32_t pid)
+{
+	struct sampled_process *p = process_find(t, pid);
+
+	if (!p)
+		return;
+	forget_records(t, p);
+	p->ended = true;
+}
+
+void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record)
+{
+	if (record->failed || t->bytes + record->len > BYTES_MAX)
+		return;
+	t->bytes -= p->maps.len;
+	md_buf_put(&p->maps, record->data, record->len);
+	t->bytes += p->maps.len;
+}
+
+void process_mapped(struct process_table *t, struct sampled_process *p)
+{
+	forget_records(t, p);
+	p->known = true;
+}
+
+void process_untrack(struct process_table *t)
+{
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
+		for (struct sampled_process *p = t->buckets[i]; p; p = p->next)
+			p->tracked = false;
+}
+
+void process_table_deinit(struct process_table *t)
+{
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
+		for (struct sampled_process *p = t->buckets[i], *next; p; p = next) {
+			next = p->next;
+			md_buf_deinit(&p->maps);
+			free(p);
+		}
+}

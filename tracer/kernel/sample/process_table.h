@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The processes of samples: which of them are tracked, and what they map until the first sample of
+ * them is recorded. Private to sample/.
+ */
+#ifndef TRACER_SAMPLE_PROCESS_TABLE_H
+#define TRACER_SAMPLE_PROCESS_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metadata/buf.h"
+
+struct sampled_process {
+	struct sampled_process *next;
+	int32_t pid, parent;    /* parent 0: it existed before the sampler */
+	bool tracked;
+	bool ended;
+	bool known;             /* its mappings are recorded */
+	struct md_buf maps;     /* records of mappings, one after the other */
+};
+
+#define PROCESS_BUCKETS 1024u   /* a power of two */
+
+struct process_table {
+	struct sampled_process *buckets[PROCESS_BUCKETS];
+	size_t count;
+	size_t bytes;           /* of all maps */
+};
+
+/* The process, a new one if it is not known. NULL: no memory. */
+struct sampled_process *process_find(struct process_table *t, int32_t pid);
+/* A process was made: what was known of its number belongs to an earlier one. */
+void process_born(struct process_table *t, int32_t pid, int32_t parent);
+void process_executes(struct process_table *t, int32_t pid);    /* its mappings are gone */
+void process_ended(struct process_table *t, int32_t pid);
+/* Keeps the record of a mapping; beyond a limit of memory it does nothing. */
+void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record);
+/* They are recorded: frees the records. */
+void process_mapped(struct process_table *t, struct sampled_process *p);
+void process_untrack(struct process_table *t);  /* no process is tracked */
+void process_table_deinit(struct process_table *t);
+
+#endif

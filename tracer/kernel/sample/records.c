@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Passes on what the rings of a sampler had, in the order of time. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tracer/kernel/sample/internal.h"
+
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)        /* Linux 5.12 */
+#endif
+
+#define PATH_LEAST 8u           /* bytes of a path in a record, with NULs */
+
+struct mmap_record {            /* PERF_RECORD_MMAP2; the path follows */
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, size, offset;
+	uint8_t id_size, unused[3];
+	uint8_t id[20];                 /* or device and inode */
+	uint32_t prot, flags;
+};
+
+struct task_record {            /* PERF_RECORD_FORK, PERF_RECORD_EXIT */
+	struct perf_event_header header;
+	uint32_t pid, parent, tid, parent_tid;
+	uint64_t time;
+};
+
+struct comm_record {            /* PERF_RECORD_COMM */
+	struct perf_event_header header;
+	uint32_t pid, tid;
+};
+
+static int compare_records(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* ---- one record ---- */
+
+static void pass_mappings(const struct sampled_process *p, const struct sampler_sink *sink)
+{
+	struct mmap_record m;
+	const char *path;
+
+	for (size_t at = 0; at < p->maps.len; at += m.header.size) {
+		memcpy(&m, p->maps.data + at, sizeof(m));
+		path = p->maps.data + at + sizeof(m);
+		sink->mapping(sink->arg,
+			      &(struct sample_mapping){
+				      .pid = p->pid,
+				      .start = m.start,
+				      .size = m.size,
+				      .offset = m.offset,
+				      .id = m.id,
+				      .id_size = m.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID &&
+								 m.id_size <= sizeof(m.id)
+							 ? m.id_size
+							 : 0,
+				      .path = path,
+			      });
+	}
+}
+
+/*
+ * Splits the addresses of a callchain, in which markers say whose stack follows. Returns false if
+ * it does not fit into the record.
+ */
+static bool split_chain(const struct perf_event_header *h, struct cpu_sample *out)
+{
+	const uint8_t *p = (const uint8_t *)h;
+	const uint64_t *chain;
+	struct perf_sample raw;
+	uint64_t context = 0;
+
+	memcpy(&raw, p, sizeof(raw));
+	if (raw.count > (h->size - sizeof(raw)) / 8)
+		return false;
+	/* Records begin at multiples of 8 bytes. */
+	chain = (const uint64_t *)(const void *)(p + sizeof(raw));
+	out->kernel = out->user = chain;
+	for (uint64_t i = 0; i < raw.count; i++) {
+		if (chain[i] >= (uint64_t)PERF_CONTEXT_MAX) {
+			context = chain[i];
+			if (context == (uint64_t)PERF_CONTEXT_KERNEL && !out->kernel_count)
+				out->kernel = chain + i + 1;
+			if (context == (uint64_t)PERF_CONTEXT_USER && !out->user_count)
+				out->user = chain + i + 1;
+		} else if (context == (uint64_t)PERF_CONTEXT_KERNEL) {
+			out->kernel_count++;
+		} else if (context == (uint64_t)PERF_CONTEXT_USER) {
+			out->user_count++;
+		}
+	}
+	return true;
+}
+
+static void pass_sample(struct sampler *s, const struct record *r,
+			const struct perf_event_header *h, const struct sampler_sink *sink)
+{
+	struct cpu_sample out = { .kind = (enum sample_kind)r->event,
+				  .cpu = r->cpu,
+				  .time = r->time };
+	struct perf_sample raw;
+	struct sampled_process *p;
+
+	memcpy(&raw, h, sizeof(raw));
+	out.pid = (int32_t)raw.pid;
+	out.tid = (int32_t)raw.tid;
+	out.address = raw.address;
+	/* A counter of the hardware also counts while a CPU is idle. */
+	if (!out.tid)
+		return;
+	p = process_find(&s->processes, out.pid);
+	if (s->tracks && !(p && p->tracked))
+		return;
+	if (!split_chain(h, &out)) {
+		sink->lost(sink->arg, r->cpu, 1);
+		return;
+	}
+	if (!sink->wants(sink->arg, &out))
+		return;
+	if (p && !p->known && out.user_count) {
+		if (p->maps.len)
+			pass_mappings(p, sink);
+		else
+			sink->unknown(sink->arg, p->pid, p->parent);
+		process_mapped(&s->processes, p);
+	}
+	sink->sample(sink->arg, &out);
+}
+
+/* Keeps the record without its trailer; the path in it ends with a NUL. */
+static void keep_mapping(struct sampler *s, const struct perf_event_header *h)
+{
+	struct md_buf copy = MD_BUF_INIT;
+	struct mmap_record m;
+	struct sampled_process *p;
+	size_t size = h->size - sizeof(struct perf_trailer);
+
+	if (h->size < sizeof(m) + PATH_LEAST + sizeof(struct perf_trailer) ||
+	    ((const char *)h)[size - 1])
+		return;
+	memcpy(&m, h, sizeof(m));
+	m.header.size = (uint16_t)size;
+	p = process_find(&s->processes, (int32_t)m.pid);
+	if (!p || (s->tracks && !p->tracked))
+		return;
+	md_buf_put(&copy, &m, sizeof(m));
+	md_buf_put(&copy, (const char *)h + sizeof(m), size - sizeof(m));
+	process_maps(&s->processes, p, &copy);
+	md_buf_deinit(&copy);
+}
+
+static void pass_record(struct sampler *s, const struct record *r, const struct sampler_sink *sink)
+{
+	const struct perf_event_header *h = (const void *)(s->bytes.data + r->at);
+	struct task_record task;
+	struct comm_record comm;
+
+	switch (h->type) {
+	case PERF_RECORD_SAMPLE:
+		pass_sample(s, r, h, sink);
+		return;
+	case PERF_RECORD_MMAP2:
+		keep_mapping(s, h);
+		return;
+	case PERF_RECORD_COMM:
+		if (h->size < sizeof(comm) || !(h->misc & PERF_RECORD_MISC_COMM_EXEC))
+			return;
+		memcpy(&comm, h, sizeof(comm));
+		process_executes(&s->processes, (int32_t)comm.pid);
+		return;
+	default:
+		if (h->size < sizeof(task))
+			return;
+		memcpy(&task, h, sizeof(task));
+		if (h->type == PERF_RECORD_FORK && task.pid != task.parent)
+			process_born(&s->processes, (int32_t)task.pid, (int32_t)task.parent);
+		if (h->type == PERF_RECORD_EXIT && task.pid == task.tid)
+			process_ended(&s->processes, (int32_t)task.pid);
+	}
+}
+
+/* Removes the first `done` records. */
+static void keep_rest(struct sampler *s, size_t done)
+{
+	struct md_buf rest = MD_BUF_INIT;
+	size_t kept = 0;
+
+	for (size_t i = done; i < s->count; i++) {
+		const struct perf_event_header *h = (const void *)(s->bytes.data +
+								   s->records[i].at);
+		struct record r = s->records[i];
+
+		r.at = rest.len;
+		md_buf_put(&rest, h, h->size);
+		if (!rest.failed)
+			s->records[kept++] = r;
+	}
+	md_buf_deinit(&s->bytes);
+	s->bytes = rest;
+	s->bytes.failed = false;
+	s->count = kept;
+}
+
+void sampler_drain(struct sampler *s, uint64_t until, const struct sampler_sink *sink)
+{
+	size_t done = 0;
+
+	if (!s->time.mult && s->clock->mult)
+		s->ahead = clock_measure_offset(s->clock, CLOCK_MONOTONIC);
+	for (uint32_t n = 0; n < EVENTS; n++)
+		sampler_read(s, n, sink);
+	if (s->count)
+		qsort(s->records, s->count, sizeof(*s->records), compare_records);
+	while (done < s->count && s->records[done].time <= until)
+		pass_record(s, &s->records[done++], sink);
+	keep_rest(s, done);
+}
