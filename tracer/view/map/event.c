@@ -133,7 +133,8 @@ struct map_row *map_get_row(struct map *m, const struct map_rule *r, struct map_
 	struct map_row *row = map_table_find(&st->table, k);
 	size_t size, bytes_max = MAP_BYTES_MAX;
 
-	if (row)
+	/* A full table is asked at each event: before the share of the owner, which takes locks. */
+	if (row || (st->table.count && st->table.count == st->table.max))
 		return row;
 	if (m->max_keys > MAP_KEYS_DEFAULT)
 		bytes_max = bytes_max / MAP_KEYS_DEFAULT * m->max_keys;

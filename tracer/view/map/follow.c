@@ -166,7 +166,8 @@ void map_close_hidden(struct map *m)
 		return;
 	map_set_live(m, false);
 	hidden_enable(hidden, false);
-	map_take(m);
+	if (!m->gone)           /* else its values go, too */
+		map_take(m);
 	map_forget_shapes(m);
 	set_hidden(m, NULL);
 	hidden_close(hidden);
