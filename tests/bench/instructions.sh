@@ -2,7 +2,7 @@
 #
 # What an event costs in the kernel, for tests/bench/run: by instructions, in a guest that counts
 # them (tests/vm), with trail.ko beside LTTng-modules, an instance of tracefs and perf. The same on
-# every machine, but for what a cache miss costs on it.
+# every machine, but for what a cache miss costs on it. LTTNG_SUITE=sid: LTTng-modules of Debian sid.
 
 instructions_of() { # WHO HOW KIND: less those that the loop costs without a recording
 	awk -v who="$1" -v how="$2" -v kind="$3" '
@@ -35,9 +35,11 @@ kernel_instructions() {
 	heading "kernel: instructions per event, in a guest with Debian's 6.1 (filter: rejects; contexts: pid tid procname)"
 	note "instructions: building modules"
 	trail=$(BUILD=$BUILD tests/vm/modules 6.1) || { echo "  left out: $trail"; return; }
-	loop=$(BUILD=$BUILD tests/bench/vm/modules 6.1) || { echo "  left out: $loop"; return; }
+	# shellcheck disable=SC2086
+	loop=$(BUILD=$BUILD tests/bench/vm/modules 6.1 ${LTTNG_SUITE-}) ||
+		{ echo "  left out: $loop"; return; }
 	note "instructions: in the guest"
-	VM_ICOUNT=1 VM_SECONDS=900 tests/vm/boot 6.1 "$PWD/tests/bench/vm/guest.sh" "$trail" \
+	VM_ICOUNT=1 VM_SECONDS=${VM_SECONDS:-900} tests/vm/boot 6.1 "$PWD/tests/bench/vm/guest.sh" "$trail" \
 		"$loop" >"$work/guest" 2>&1
 	grep '^[a-z]* [a-z]* [a-z_]* [0-9.]*$' "$work/guest" >"$work/instructions"
 	[ -n "$(instructions_of trailfs plain getppid)" ] ||
