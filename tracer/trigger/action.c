@@ -10,10 +10,9 @@
 
 #define NAME_MAX_BYTES 200      /* of a session, of a snapshot */
 
-static const char *const verbs[] = {
-	[ACTION_NOTIFY] = "notify", [ACTION_START] = "start", [ACTION_STOP] = "stop",
-	[ACTION_ROTATE] = "rotate", [ACTION_CLEAR] = "clear", [ACTION_SNAPSHOT] = "snapshot",
-	[ACTION_INCREMENT] = "increment",
+static const char *const verbs[ACTION_KINDS] = {
+#define ACTION(kind, word, run) word,
+#include "tracer/trigger/actions.def"
 };
 static const char *const options[] = { "last", "after", "max-size", "output", "every",
 				       "once-after" };

@@ -20,8 +20,9 @@
 #include "tracer/view/map/maps.h"
 
 enum action_kind {
-	ACTION_NOTIFY, ACTION_START, ACTION_STOP, ACTION_ROTATE, ACTION_CLEAR, ACTION_SNAPSHOT,
-	ACTION_INCREMENT,
+#define ACTION(kind, word, run) ACTION_##kind,
+#include "tracer/trigger/actions.def"
+	ACTION_KINDS
 };
 
 #define ACTIONS_MAX 64u                 /* of one trigger */

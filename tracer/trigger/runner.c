@@ -45,8 +45,8 @@ struct runner {
 
 /* ---- one action ---- */
 
-static int snapshot_named(struct session *s, const struct action *a, struct hit_time hit,
-			  struct tr_err *err)
+static int run_snapshot(struct session *s, const struct action *a, struct hit_time hit,
+			struct tr_err *err)
 {
 	struct snapshot_request r = a->snapshot;
 	int ret;
@@ -76,26 +76,46 @@ static bool is_active(struct session *s)
 	return active;
 }
 
-static int run_verb(struct session *s, const struct action *a, struct hit_time hit,
+static int run_start(struct session *s, const struct action *a, struct hit_time hit,
+		     struct tr_err *err)
+{
+	(void)a, (void)hit;
+	return is_active(s) ? 0 : session_control(s, "start", 0, err);
+}
+
+static int run_stop(struct session *s, const struct action *a, struct hit_time hit,
 		    struct tr_err *err)
 {
-	switch (a->kind) {
-	case ACTION_START:
-		return is_active(s) ? 0 : session_control(s, "start", 0, err);
-	case ACTION_STOP:
-		return is_active(s) ? session_control(s, "stop", 0, err) : 0;
-	case ACTION_ROTATE:
-		return session_control(s, "rotate", 0, err);
-	case ACTION_CLEAR:
-		return session_control(s, "clear", 0, err);
-	case ACTION_SNAPSHOT:
-		return snapshot_named(s, a, hit, err);
-	case ACTION_INCREMENT:
-		return map_increment(s, a->domain, a->map, a->key, a->waiting, err);
-	default:
-		return 0;
-	}
+	(void)a, (void)hit;
+	return is_active(s) ? session_control(s, "stop", 0, err) : 0;
 }
+
+static int run_rotate(struct session *s, const struct action *a, struct hit_time hit,
+		      struct tr_err *err)
+{
+	(void)a, (void)hit;
+	return session_control(s, "rotate", 0, err);
+}
+
+static int run_clear(struct session *s, const struct action *a, struct hit_time hit,
+		     struct tr_err *err)
+{
+	(void)a, (void)hit;
+	return session_control(s, "clear", 0, err);
+}
+
+static int run_increment(struct session *s, const struct action *a, struct hit_time hit,
+			 struct tr_err *err)
+{
+	(void)hit;
+	return map_increment(s, a->domain, a->map, a->key, a->waiting, err);
+}
+
+static int (*const run_kind[ACTION_KINDS])(struct session *s, const struct action *a,
+					   struct hit_time hit, struct tr_err *err) = {
+#define ACTION(kind, word, run) [ACTION_##kind] = run,
+#include "tracer/trigger/actions.def"
+};
 
 /* Without lock. The action is a copy. */
 static int execute(struct trigger *trigger, const struct action *a, struct hit_time hit,
@@ -109,7 +129,7 @@ static int execute(struct trigger *trigger, const struct action *a, struct hit_t
 		return tr_fail(err, -ENOENT, "no session '%s'", a->session);
 	session_info(s, &info);
 	if (trigger_may_now(trigger, &info, true))
-		ret = run_verb(s, a, hit, err);
+		ret = run_kind[a->kind] ? run_kind[a->kind](s, a, hit, err) : 0;
 	else
 		ret = tr_fail(err, -EACCES,
 			      "session '%s' is not the trigger owner's, and not shared",
