@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,12 +29,13 @@
 #define PAUSE 2000000           /* ns between two reads by the thread, at least */
 
 struct sampling {
-	struct kdump_sink dump;         /* writes mappings; constant, as the next five */
+	struct kdump_sink dump;         /* writes mappings; constant, as the next six */
 	struct kchannel *kc;            /* which has this */
 	struct region *region;          /* referenced */
 	int nudge, epoll;               /* nudge: an eventfd that ends the thread */
 	pthread_t thread;
 	uint32_t mapping_id;
+	bool names;             /* mappings are recorded; a map would take each as a hit */
 	/* Guarded by session.lock: */
 	uint64_t rates[SAMPLE_KINDS];
 	struct track tracked;
@@ -168,19 +170,6 @@ static int write_mapping(struct kdump_sink *sink, enum kdump_type type, int32_t 
 	return 0;
 }
 
-static void record_mapping(void *arg, const struct sample_mapping *m)
-{
-	struct sampling *p = arg;
-	char id[2 * 20 + 1] = "";
-
-	for (size_t i = 0; i < m->id_size && 2 * i + 2 < sizeof(id); i++)
-		sprintf(id + 2 * i, "%02x", m->id[i]);
-	if (*m->path != '/' && strcmp(m->path, "[vdso]") != 0)
-		return;
-	kdump_emit(&p->dump, KDUMP_PROCESS_MAPPING, m->pid, (uint64_t)m->pid, m->start, m->size,
-		   m->offset, id, m->path);
-}
-
 static int open_process(int32_t pid)
 {
 	char path[32];
@@ -189,17 +178,43 @@ static int open_process(int32_t pid)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static bool have_files(struct sampling *p)
+{
+	if (!p->files)
+		p->files = kdump_files_create();
+	return p->files != NULL;
+}
+
+static void record_mapping(void *arg, const struct sample_mapping *m)
+{
+	struct sampling *p = arg;
+	char device[24], inode[24];
+	const char *id = "";
+	int dir;
+
+	if (!p->names || (*m->path != '/' && strcmp(m->path, "[vdso]") != 0))
+		return;
+	dir = open_process(m->pid);
+	snprintf(device, sizeof(device), "%02x:%02x", m->major, m->minor);
+	snprintf(inode, sizeof(inode), "%" PRIu64, m->inode);
+	/* It may have ended: then the id is known if another process had this file. */
+	if (*m->path == '/' && have_files(p))
+		id = kdump_file_id(p->files, dir, m->start, m->start + m->size, device, inode);
+	kdump_emit(&p->dump, KDUMP_PROCESS_MAPPING, m->pid, (uint64_t)m->pid, m->start, m->size,
+		   m->offset, id, m->path);
+	if (dir >= 0)
+		close(dir);
+}
+
 static void record_mappings(void *arg, int32_t pid, int32_t parent)
 {
 	struct sampling *p = arg;
-	int dir = open_process(pid);
+	int dir = p->names ? open_process(pid) : -1;
 
 	/* A child that ended and executed nothing had the mappings of its parent. */
-	if (dir < 0 && parent)
+	if (p->names && dir < 0 && parent)
 		dir = open_process(parent);
-	if (!p->files)
-		p->files = kdump_files_create();
-	if (dir >= 0 && p->files)
+	if (dir >= 0 && have_files(p))
 		kdump_mappings(&p->dump, p->files, dir, pid);
 	if (dir >= 0)
 		close(dir);
@@ -287,14 +302,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* The thread's epoll has the rings of the sampler as it is now. Caller holds kc->lock. */
-static int watch(struct sampling *p)
-{
-	int ret = sampler_watch(p->sampler, p->epoll);
-
-	return ret < 0 ? ret : 0;
-}
-
 static int start_thread(struct sampling *p)
 {
 	struct epoll_event want = { .events = EPOLLIN };
@@ -342,7 +349,8 @@ static int make_buffer(struct sampling *p)
 	ret = group ? group_buffer(group, TRAIL_RINGS_THREAD, KERNEL_SAMPLE_RINGS, &b) : -ENOMEM;
 	if (!ret)
 		p->region = region_get(b->region);
-	if (!ret)
+	p->names = !c->session->hidden;
+	if (!ret && p->names)
 		ret = group_event_id(group, kdump_event(KDUMP_PROCESS_MAPPING), &p->mapping_id);
 	pthread_mutex_unlock(&t->lock);
 	return ret;
@@ -467,7 +475,7 @@ int ksampling_apply(struct kchannel *kc, bool active, struct tr_err *err)
 		ret = sampler_change(kc->sampling->sampler, rates, &sink, err);
 		if (!ret)
 			memcpy(kc->sampling->rates, rates, sizeof(rates));
-		if (watch(kc->sampling) && !ret)
+		if (sampler_watch(kc->sampling->sampler, kc->sampling->epoll) < 0 && !ret)
 			ret = tr_fail(err, -EMFILE, "the thread for samples cannot wait for them");
 	}
 	pthread_mutex_unlock(&kc->lock);

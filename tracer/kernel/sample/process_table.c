@@ -77,6 +77,7 @@ void process_executes(struct process_table *t, int32_t pid)
 		return;
 	forget_records(t, p);
 	p->known = false;
+	p->parent = 0;          /* it has other mappings from now on */
 }
 
 void process_ended(struct process_table *t, int32_t pid)

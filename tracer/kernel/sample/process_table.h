@@ -14,10 +14,11 @@
 
 struct sampled_process {
 	struct sampled_process *next;
-	int32_t pid, parent;    /* parent 0: it existed before the sampler */
+	int32_t pid;
+	int32_t parent;         /* whose mappings it began with; 0: not known, or not any more */
 	bool tracked;
 	bool ended;
-	bool known;             /* its mappings are recorded */
+	bool known;             /* its mappings are recorded, but for those in `maps` */
 	struct md_buf maps;     /* records of mappings, one after the other */
 };
 

@@ -7,18 +7,14 @@
 
 #include "tracer/kernel/sample/internal.h"
 
-#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
-#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)        /* Linux 5.12 */
-#endif
-
 #define PATH_LEAST 8u           /* bytes of a path in a record, with NULs */
 
 struct mmap_record {            /* PERF_RECORD_MMAP2; the path follows */
 	struct perf_event_header header;
 	uint32_t pid, tid;
 	uint64_t start, size, offset;
-	uint8_t id_size, unused[3];
-	uint8_t id[20];                 /* or device and inode */
+	uint32_t major, minor;
+	uint64_t inode, generation;
 	uint32_t prot, flags;
 };
 
@@ -58,11 +54,9 @@ static void pass_mappings(const struct sampled_process *p, const struct sampler_
 				      .start = m.start,
 				      .size = m.size,
 				      .offset = m.offset,
-				      .id = m.id,
-				      .id_size = m.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID &&
-								 m.id_size <= sizeof(m.id)
-							 ? m.id_size
-							 : 0,
+				      .major = m.major,
+				      .minor = m.minor,
+				      .inode = m.inode,
 				      .path = path,
 			      });
 	}
@@ -126,10 +120,11 @@ static void pass_sample(struct sampler *s, const struct record *r,
 	}
 	if (!sink->wants(sink->arg, &out))
 		return;
-	if (p && !p->known && out.user_count) {
+	if (p && out.user_count) {
+		/* A library that is loaded later is mapped after the first sample. */
 		if (p->maps.len)
 			pass_mappings(p, sink);
-		else
+		else if (!p->known)
 			sink->unknown(sink->arg, p->pid, p->parent);
 		process_mapped(&s->processes, p);
 	}

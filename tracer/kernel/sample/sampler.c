@@ -39,9 +39,10 @@ static struct perf_event_attr describe_event(uint32_t event, uint64_t rate)
 		a.config = PERF_COUNT_SW_DUMMY;
 		a.sample_period = 0;
 		a.task = a.comm = a.comm_exec = a.mmap = a.mmap2 = 1;
-#ifdef PERF_ATTR_SIZE_VER7
-		a.build_id = 1;
-#endif
+		/*
+		 * No build_id: then the kernel marks the records of other programs as if they had
+		 * build ids, too, and perf(1) crashes.
+		 */
 		/* Births and mappings are not of the idle thread. */
 		a.exclude_idle = 0;
 	}
@@ -126,18 +127,10 @@ static int open_ring(struct sampler *s, uint32_t cpu, uint32_t event, uint64_t r
 	struct perf_event_attr a = describe_event(event, rate);
 	struct perf_ring *r = ring_of(s, cpu, event);
 	size_t pages = event == PROCESSES ? PROCESS_PAGES : SAMPLE_PAGES;
-	int ret;
 
 	if (!s->time.mult)
 		use_monotonic(&a);
-	ret = perf_ring_open(&a, (int)cpu, pages, r);
-#ifdef PERF_ATTR_SIZE_VER7
-	if (ret == -EINVAL && a.build_id) {     /* before Linux 5.12 */
-		a.build_id = 0;
-		ret = perf_ring_open(&a, (int)cpu, pages, r);
-	}
-#endif
-	return ret;
+	return perf_ring_open(&a, (int)cpu, pages, r);
 }
 
 /* Finds out whether times of records can be converted to cycles, if the trace clock has these. */

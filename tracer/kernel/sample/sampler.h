@@ -41,8 +41,8 @@ struct cpu_sample {
 struct sample_mapping {
 	int32_t pid;
 	uint64_t start, size, offset;
-	const uint8_t *id;              /* build id, id_size bytes; 0: not known */
-	size_t id_size;
+	uint32_t major, minor;          /* of the device */
+	uint64_t inode;
 	const char *path;
 };
 
@@ -51,10 +51,7 @@ struct sampler_sink {
 	/* Whether the next function is to be called for the sample. */
 	bool (*wants)(void *arg, const struct cpu_sample *s);
 	void (*sample)(void *arg, const struct cpu_sample *s);
-	/*
-	 * Before the first wanted sample of a process since it executed its program: what it
-	 * mapped.
-	 */
+	/* Before a wanted sample: what its process mapped since the last one. */
 	void (*mapping)(void *arg, const struct sample_mapping *m);
 	/*
 	 * Before the first wanted sample of a process whose mappings were not recorded: it existed

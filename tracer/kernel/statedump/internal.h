@@ -26,6 +26,13 @@ int kdump_processes(struct kdump_sink *sink);
 /* What the dump knows about the files that processes map. NULL: no memory. */
 struct kdump_files *kdump_files_create(void);
 void kdump_files_free(struct kdump_files *k);
+/*
+ * The build id of a file that a process maps there, as text; "": not known. device and inode: as in
+ * /proc/PID/maps. process: its directory there; -1: it has ended, and another one may have had the
+ * file. Valid until the next call.
+ */
+const char *kdump_file_id(struct kdump_files *k, int process, uint64_t start, uint64_t end,
+			  const char *device, const char *inode);
 /* The mappings of a process, of /proc/PID. 0 or the sink's value. */
 int kdump_mappings(struct kdump_sink *sink, struct kdump_files *k, int process, int32_t pid);
 

@@ -90,8 +90,8 @@ static void read_id(int process, uint64_t start, uint64_t end, char text[ID_TEXT
 	close(fd);
 }
 
-static const char *find_id(struct kdump_files *k, int process, uint64_t start, uint64_t end,
-			   const char *device, const char *inode)
+const char *kdump_file_id(struct kdump_files *k, int process, uint64_t start, uint64_t end,
+			  const char *device, const char *inode)
 {
 	uint64_t key = hash_string(hash_step(hash_string(HASH_START, device), ' '), inode);
 	struct file *f = &k->files[(key >> 20) & (FILES_MAX - 1)];
@@ -99,6 +99,8 @@ static const char *find_id(struct kdump_files *k, int process, uint64_t start, u
 
 	if (f->key == key)
 		return f->id;
+	if (process < 0)
+		return "";
 	for (uint32_t i = 0; i < k->count && !local; i++) {
 		/* /proc/PID/maps has hexadecimal digits. */
 		unsigned int major, minor, x, y;
@@ -128,7 +130,9 @@ static int emit_line(struct kdump_sink *sink, struct kdump_files *k, int process
 		return 0;
 	return kdump_emit(sink, KDUMP_PROCESS_MAPPING, pid, (uint64_t)pid, start, end - start,
 			  offset,
-			  line[at] == '/' ? find_id(k, process, start, end, device, inode) : "",
+			  line[at] == '/'
+				  ? kdump_file_id(k, process, start, end, device, inode)
+				  : "",
 			  line + at);
 }
 
