@@ -50,6 +50,8 @@ while [ $killed -lt "$kills" ]; do
 done
 within 60 answers || fail "the daemon does not answer"
 end_load
-is "buffers that are said to be lost" 0 "$(grep -c 'events are lost' "$work/daemon.log")"
+# (One of `once`, if its daemon was killed before the keeper had it.)
+is "buffers that are lost" "" \
+	"$(grep 'events are lost' "$work/daemon.log" | grep -v 'session once' | head -n 3)"
 is "sessions" "fast idle s written" "$(ls "$S" | tr '\n' ' ' | sed 's/ $//')"
 echo "$killed kills, $(wc -l <"$work/text") lines, $checks checks$(summary)"
