@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 120
 #
-# trailfs.service under a real systemd, process 1 of a container whose root is this machine's with an
-# overlay: reload, kill -9, restart and stop lose no event of a program that records, a reload and a
+# trailfs.service under a real systemd, process 1 of a container whose root is this machine's under
+# an overlay: reload, kill -9, restart and stop lose no event of a program that records, a reload and a
 # kill no open file either; the end of the machine ends the service, and what sessions.d has is
 # there after the next boot, active.
 . "$(dirname "$0")/../../lib/mount.sh"
@@ -32,12 +32,13 @@ mkdir -p etc/trailfs/sessions.d
 mount -t proc proc proc && mount --rbind /dev dev && mount -t tmpfs run run &&
 	mount -t tmpfs tmp tmp && mount -t sysfs sys sys && mount -t tmpfs cgroup sys/fs/cgroup ||
 	exit 1
-if grep -q 'cgroup2$' /proc/filesystems && ! grep -q '^1:name=systemd:\|:name=systemd:' /proc/self/cgroup; then
-	mount -t cgroup2 cgroup sys/fs/cgroup || exit 1
-else
+# The version of control groups that this machine's systemd, or whatever else is process 1, uses
+if grep -q ':name=systemd:' /proc/self/cgroup; then
 	mkdir sys/fs/cgroup/systemd sys/fs/cgroup/unified
 	mount -t cgroup -o none,name=systemd cgroup sys/fs/cgroup/systemd || exit 1
 	mount -t cgroup2 cgroup sys/fs/cgroup/unified
+else
+	mount -t cgroup2 cgroup sys/fs/cgroup || exit 1
 fi
 printf '[Unit]\nDescription=Trial\nAllowIsolate=yes\n' >etc/systemd/system/trial.target
 export container=other
