@@ -35,13 +35,13 @@ commands() {
 		sed "s/^.//; s/.\$//
 			s/\(S\)\/\([a-z]\)/\$\1\/\2/g
 			s/ C\// \$C\//; s/ T\// \$T\//
-			s/buffer \\\$S\/user\/C/buffer s\/user\/c/
-			s/consumed S /consumed s /; s/rotation S /rotation s /
-			s/snapshot S NAME output/snapshot s final output/
+			s/buffer NAME\/user\/CHANNEL/buffer s\/user\/c/
+			s/consumed NAME /consumed s /; s/rotation NAME /rotation s /
+			s/snapshot NAME SNAPSHOT /snapshot s final /; s/increment NAME/increment s/
 			s/'!NAME'/'!tick:rule'/; s/NAME\\\\nNAME/tick:one\\\\ntick:two/
 			s/!RULE\\\\n~RULE/!tick:rule\\\\n~tick:rule/
 			s/RULE capture EXPR, …/tick:tock capture i/
-			s/ S NAME max-size N/ s final max-size 1M/; s/start S'/start s'/
+			s/max-size N/max-size 1M/; s/start NAME'/start s'/
 			s/every N/every 3/
 			s/tcp:..HOST:PORT/tcp:\/\/127.0.0.1:9/; s/tcp:..HOST:PORT/tcp:\/\/127.0.0.2:8/
 			s/HOST/127.0.0.1/; s/!URL/!net:\/\/127.0.0.1:9/; s/URL/net:\/\/127.0.0.1:7/
