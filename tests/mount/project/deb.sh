@@ -44,7 +44,7 @@ for release in $releases; do
 		make -C /source deb
 		# A later version of the same, for the upgrade
 		mkdir /later
-		for p in trailfs libtrail0 trailfs-doc; do
+		for p in trailfs libtrail0 libtrail-dev trailfs-doc; do
 			dpkg-deb -R /source/build/deb/"$p"_*.deb /later/$p
 			sed -i '/^Version\|^Depends\|^Recommends/s/\<\(0\.[0-9]*\.[0-9]*\)\>/\1+later/' /later/$p/DEBIAN/control
 			dpkg-deb --root-owner-group -b /later/$p /later
