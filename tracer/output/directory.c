@@ -133,7 +133,7 @@ int output_dir_open(const char *path, uid_t owner, bool make, mode_t mode, struc
 		   : fd;
 }
 
-int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
+static int open_sub(int dir, const char *path, uid_t owner, bool make, mode_t mode)
 {
 	char name[NAME_MAX + 1];
 	int at = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), next, err = 0;
@@ -150,7 +150,7 @@ int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
 		name[len] = 0;
 		path += len + strspn(path + len, "/");
 		next = -1;
-		if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
+		if (make && mkdirat(at, name, mode) < 0 && errno != EEXIST)
 			err = -errno;
 		else if ((next = openat(at, name,
 					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 ||
@@ -166,6 +166,16 @@ int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
 		at = next;
 	}
 	return at < 0 ? -errno : at;
+}
+
+int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode)
+{
+	return open_sub(dir, path, owner, true, mode);
+}
+
+int output_dir_find(int dir, const char *path, uid_t owner)
+{
+	return open_sub(dir, path, owner, false, 0);
 }
 
 /* Whether the directory has a trace. */

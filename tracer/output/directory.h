@@ -46,6 +46,8 @@ int output_dir_open(const char *path, uid_t owner, bool make, mode_t mode, struc
  * must be no link. Returns a descriptor or -errno.
  */
 int output_dir_sub(int dir, const char *path, uid_t owner, mode_t mode);
+/* The same of a directory that exists: -ENOENT if it does not. */
+int output_dir_find(int dir, const char *path, uid_t owner);
 /*
  * Removes an empty directory, or with `deep` also its contents, this many levels down. Follows no
  * link.

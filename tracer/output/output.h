@@ -55,6 +55,8 @@ enum output_request {
 	OUTPUT_REQUESTS
 };
 
+#define ARCHIVED_MOST 8         /* archives in which readers of an earlier daemon may be */
+
 /* A trace and its directory in the current chunk. */
 struct trace_dir {
 	struct trace_dir *next;
@@ -62,6 +64,9 @@ struct trace_dir {
 	struct trace_place *place;      /* NULL: the directory is not made yet */
 	uint64_t version;               /* of the metadata file; 0: not written yet */
 	bool early;                     /* the first chunk has it before its first packet */
+	/* of an earlier daemon: its directories in the last archives, the newest first */
+	struct trace_place *archived[ARCHIVED_MOST];
+	bool sought;                    /* they were looked for */
 };
 
 /* One stream of the output. The thread's own. */
@@ -290,6 +295,7 @@ uint64_t recycle_put(struct stream_writer *writer, const struct checkpoint_slot 
 /* The trace_dir of a trace, made if it is missing; NULL: no memory. */
 struct trace_dir *trace_dir_of(struct output *o, struct trace *t);
 void trace_dir_destroy(struct trace_dir *t);
+void trace_dir_leave(struct trace_dir *t);      /* its directories: the chunk has ended */
 /* Makes the directory and brings the metadata file up to date. With the owner's rights. */
 int trace_dir_ready(struct output *o, struct trace_dir *t);
 /*

@@ -218,10 +218,8 @@ int output_rotate(struct output *o)
 		writer->at.serial = writer->at.size = writer->at.variant = 0;
 		stream_files_chunk(writer->st.log, o->head.chunk);
 	}
-	for (struct trace_dir *t = o->traces; t; t = t->next) {
-		trace_place_put(t->place);
-		t->place = NULL;
-	}
+	for (struct trace_dir *t = o->traces; t; t = t->next)
+		trace_dir_leave(t);
 	return 0;
 }
 

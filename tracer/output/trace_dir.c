@@ -27,10 +27,20 @@ struct trace_dir *trace_dir_of(struct output *o, struct trace *t)
 	return ot;
 }
 
+void trace_dir_leave(struct trace_dir *t)
+{
+	trace_place_put(t->place);
+	t->place = NULL;
+	for (size_t i = 0; i < ARCHIVED_MOST; i++) {
+		trace_place_put(t->archived[i]);
+		t->archived[i] = NULL;
+	}
+}
+
 void trace_dir_destroy(struct trace_dir *t)
 {
 	trace_put(t->trace);
-	trace_place_put(t->place);
+	trace_dir_leave(t);
 	free(t);
 }
 
