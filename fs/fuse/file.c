@@ -256,25 +256,27 @@ void file_left(void)
 
 void file_recall_node(uint64_t node)
 {
-	uint64_t handle = 0;
+	const struct handover_file *kept;
 	bool left = false;
 
 	if (!__atomic_load_n(&opened.left, __ATOMIC_RELAXED))
 		return;
 	pthread_mutex_lock(&opened.lock);
-	for (uint32_t i = 0; !handle && handover_file_used(i); i++) {
-		const struct handover_file *kept = handover_file_used(i);
-		bool here = kept->handle && !opened.kept[i];
+	for (uint32_t i = 0; (kept = handover_file_used(i)); i++) {
+		uint64_t handle = kept->handle;
 
-		left = left || here;
-		if (here && kept->node == node)
-			handle = kept->handle;
+		if (!handle || opened.kept[i])
+			continue;
+		left = true;
+		if (kept->node != node)
+			continue;
+		pthread_mutex_unlock(&opened.lock);
+		file_by_handle(handle);
+		pthread_mutex_lock(&opened.lock);
 	}
 	if (!left)
 		__atomic_store_n(&opened.left, false, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&opened.lock);
-	if (handle)
-		file_by_handle(handle);
 }
 
 static void file_close(struct file *f)

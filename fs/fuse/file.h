@@ -65,8 +65,8 @@ struct file *file_by_handle(uint64_t handle);
  */
 void file_left(void);
 /*
- * Recalls a file that is open on this node, because the size of some depends on whether they are
- * open: before the attributes of the node are shown.
+ * Recalls the files that are open on this node, because the size of some depends on whether they
+ * are open, and on where their readers are: before the attributes of the node are shown.
  */
 void file_recall_node(uint64_t node);
 /*

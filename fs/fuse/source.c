@@ -15,24 +15,6 @@ static uint64_t number_of(const struct source *s)
 	return s->view->number ? s->view->number(s->state) : 0;
 }
 
-int source_open(struct source *s, const struct node *n, struct handover_file *kept, bool recalled)
-{
-	int rc;
-
-	*s = (struct source){ .view = n->row->view, .kept = kept, .recalled = recalled };
-	rc = s->view->open(n, &s->state);
-	if (!rc && kept && !recalled)
-		kept->given[0].number = number_of(s);
-	return rc;
-}
-
-void source_close(struct source *s)
-{
-	if (s->view)
-		s->view->close(s->state);
-	free(s->ahead);
-}
-
 /* ---- an open of an earlier daemon ---- */
 
 /*
@@ -92,6 +74,29 @@ static int be_at_reader(struct source *s)
 				      "one was: its reader gets an error");
 	}
 	return s->failed;
+}
+
+/* ---- opening ---- */
+
+int source_open(struct source *s, const struct node *n, struct handover_file *kept, bool recalled)
+{
+	int rc;
+
+	*s = (struct source){ .view = n->row->view, .kept = kept, .recalled = recalled };
+	rc = s->view->open(n, &s->state);
+	if (!rc && kept && !recalled)
+		kept->given[0].number = number_of(s);
+	/* The size of a text that is not a stream depends on where its readers are. */
+	if (!rc && !s->view->streams)
+		be_at_reader(s);
+	return rc;
+}
+
+void source_close(struct source *s)
+{
+	if (s->view)
+		s->view->close(s->state);
+	free(s->ahead);
 }
 
 /* ---- reading ---- */

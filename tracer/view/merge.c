@@ -152,7 +152,8 @@ static int update_cursors(struct merge *m, const struct stream_set *set)
 			m->cursors[j] = NULL;
 			continue;
 		}
-		if (!m->looked)
+		/* No file: the first one of the list, of whatever chunk. */
+		if (!m->looked && !(m->older && s->log))
 			at = cursor_oldest(s);
 		cursors[i] = cursor_create(s, at, choose_chunk(set->count));
 		if (!cursors[i])

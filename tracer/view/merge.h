@@ -52,6 +52,7 @@ struct merge {
 	bool ahead;	/* with an output: the cursors continue in the rings after the files */
 	/* The text says which events were overwritten before it was read; set by the caller. */
 	bool gaps;
+	bool older;	/* the first look begins with the archived files that the lists have */
 	bool dropped;	/* streams were removed from the session since the last look */
 };
 

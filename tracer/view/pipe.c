@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/output/outputs.h"
 #include "tracer/view/merge.h"
 #include "tracer/view/resume.h"
 #include "tracer/view/stack.h"
@@ -215,6 +216,26 @@ static int skip_to(struct pipe_view *v, const char *text, size_t len)
 	return n > 0 ? 0 : n == -EAGAIN || !n ? -ESTALE : (int)n;
 }
 
+/* Begins again, with the archives. */
+static int begin_older(struct pipe_view *v)
+{
+	struct merge *m = merge_create();
+
+	if (!m)
+		return -ENOMEM;
+	m->form = v->m->form;
+	m->stacks = v->stacks;
+	m->gaps = true;
+	m->older = true;
+	merge_destroy(v->m);
+	v->m = m;
+	md_text_init(&v->text, session_clock_offset(v->s), "");
+	md_buf_reset(&v->out);
+	v->taken = 0;
+	v->looked = v->limit = 0;
+	return 0;
+}
+
 int pipe_resume(struct pipe_view *v, const void *bytes, size_t len, uint64_t given, uint64_t number)
 {
 	/* Lines of another form depend on when they were read. */
@@ -222,6 +243,10 @@ int pipe_resume(struct pipe_view *v, const void *bytes, size_t len, uint64_t giv
 
 	if (given && !err)
 		err = len >= RESUME_LEAST ? skip_to(v, bytes, len) : -ESTALE;
+	if (err == -ESTALE && len >= RESUME_LEAST && !v->form && session_chunk(v->s)) {
+		err = begin_older(v);
+		err = err ? err : skip_to(v, bytes, len);
+	}
 	v->starts = number >> 1;
 	v->active |= number & 1;
 	return err;
@@ -268,6 +293,47 @@ static int look_for(struct text_view *v, const char *bytes, size_t len, uint64_t
 	return end ? 0 : n < 0 ? (int)n : -ESTALE;
 }
 
+/* Reads to the end of the text, where a run that begins in the archives becomes exact. */
+static int read_rest(struct text_view *v, uint64_t at)
+{
+	char *buf = malloc(RESUME_PIECE);
+	ssize_t n = buf ? 1 : -ENOMEM;
+
+	while (n > 0) {
+		n = text_read(v, at, buf, RESUME_PIECE);
+		at += n > 0 ? (uint64_t)n : 0;
+	}
+	free(buf);
+	return (int)n;
+}
+
+/*
+ * The bytes are not in the current chunk: looks for them in the archives that are left. The first
+ * walk learns how much text is before the current chunk, the second one stops at the reader.
+ */
+static int resume_in_archives(struct text_view *v, const char *bytes, size_t len, uint64_t offset)
+{
+	size_t last = resume_last_line(bytes, len);
+	uint64_t at = 0, base;
+	int err = text_rewind_older(v);
+
+	err = err ? err : look_for(v, bytes, len, &at);
+	err = err ? err : read_rest(v, at);
+	if (err || !v->exact)
+		return err ? err : -ESTALE;
+	base = offset - at - v->shift;
+	err = text_rewind_older(v);
+	/* A line about losses before it may be another one. */
+	err = err || is_at(v, bytes + last, len - last, at) ? err : -ESTALE;
+	if (err)
+		return err;
+	text_move(v, offset, at);
+	pthread_mutex_lock(&v->e->lock);
+	text_engine_set_base(v->e, base);
+	pthread_mutex_unlock(&v->e->lock);
+	return 0;
+}
+
 int text_resume(struct text_view *v, const void *bytes, size_t len, uint64_t offset)
 {
 	uint64_t at = offset;
@@ -277,7 +343,15 @@ int text_resume(struct text_view *v, const void *bytes, size_t len, uint64_t off
 		return 0;
 	if (!len)
 		return -ESTALE;
-	if (!is_at(v, bytes, len, offset))
+	if (!is_at(v, bytes, len, offset)) {
+		text_rewind(v);
 		err = len >= RESUME_LEAST ? look_for(v, bytes, len, &at) : -ESTALE;
-	return err ? err : text_move(v, offset, at);
+		/* A run that met a gap counts from another place. */
+		err = !err && !v->exact ? -ESTALE : err;
+		if (err == -ESTALE && len >= RESUME_LEAST && session_chunk(v->s))
+			return resume_in_archives(v, bytes, len, offset);
+	}
+	if (!err)
+		text_move(v, offset, at);
+	return err;
 }

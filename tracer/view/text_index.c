@@ -62,7 +62,7 @@ void text_engine_empty(struct text_engine *e)
 	e->m = NULL;
 	md_buf_reset(&e->tail[0]);
 	md_buf_reset(&e->tail[1]);
-	e->end = 0;
+	e->end = e->base = 0;
 	e->limit = 0;
 	e->floor = 0;
 	e->spacing = SPACING_MIN;
@@ -167,9 +167,17 @@ void text_engine_add_checkpoint(struct text_engine *e)
 static void publish_size(struct text_engine *e)
 {
 	pthread_mutex_lock(&e->shown_lock);
-	e->shown = e->end;
+	e->shown = e->base + e->end;
 	e->shown_generation = e->generation;
 	pthread_mutex_unlock(&e->shown_lock);
+}
+
+void text_engine_set_base(struct text_engine *e, uint64_t base)
+{
+	if ((int64_t)(base - e->base) <= 0)
+		return;
+	e->base = base;
+	publish_size(e);
 }
 
 /* The last piece of the text is kept, so it is formatted. Text has more bytes than its events. */
@@ -370,7 +378,7 @@ int text_engine_mark(const struct text_engine *e, struct session *s, struct merg
 }
 
 int text_engine_run(const struct text_engine *e, struct session *s,
-		    const struct text_checkpoint *p, struct merge **m)
+		    const struct text_checkpoint *p, bool older, struct merge **m)
 {
 	struct stream_set set = { 0 };
 	int err = session_streams(s, NULL, &set);
@@ -385,6 +393,7 @@ int text_engine_run(const struct text_engine *e, struct session *s,
 		(*m)->form = e->form;
 		(*m)->stacks = e->stacks;
 		(*m)->gaps = !p && text_is_json(e->form);
+		(*m)->older = older;
 		err = look_again(e, s, *m, &set);
 	}
 	stream_set_deinit(&set);

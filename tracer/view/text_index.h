@@ -58,6 +58,11 @@ struct text_engine {
 	struct stacks *stacks;
 	struct md_text text;
 	uint64_t end;                   /* length of the text, bytes */
+	/*
+	 * Bytes of text before offset 0, which only an earlier daemon has counted: its readers know
+	 * offsets that begin there, and opens have them.
+	 */
+	uint64_t base;
 	uint64_t limit;                 /* the text has all events up to this time */
 	int failed;	/* -errno: an imported trace cannot be read beyond the text */
 	uint64_t chunk;	/* number of the output's chunk at the last advance */
@@ -95,10 +100,12 @@ const struct text_checkpoint *text_engine_checkpoint(const struct text_engine *e
 int text_engine_mark(const struct text_engine *e, struct session *s, struct merge *m);
 /*
  * A merge for a reader, from the checkpoint on; NULL: from the oldest events held on. Its marks are
- * those of now. 0 or -errno, then *m is NULL.
+ * those of now. 0 or -errno, then *m is NULL. older: p is NULL, and it begins with the archives.
  */
 int text_engine_run(const struct text_engine *e, struct session *s,
-		    const struct text_checkpoint *p, struct merge **m);
+		    const struct text_checkpoint *p, bool older, struct merge **m);
+/* A reader of an earlier daemon knows this many bytes before offset 0. */
+void text_engine_set_base(struct text_engine *e, uint64_t base);
 /*
  * How the text of a reader ends. 0; -errno of an imported trace that cannot be read further; cut:
  * -ESTALE, if the session was removed. Takes e->lock.
@@ -117,8 +124,6 @@ void text_engine_note_gaps(struct text_engine *e);
 /* Appends lines for what was lost after the last event. */
 void text_engine_note_end(struct text_engine *e);
 void text_engine_drop_notes(struct text_engine *e);
-/* The first note at or after the offset, or NULL. */
-const struct text_note *text_engine_note(const struct text_engine *e, uint64_t offset);
 
 void text_engine_empty(struct text_engine *e);  /* Forgets the text and the merge. */
 /* Counts the text of events up to the limit, but for the last `rest` bytes of events. */

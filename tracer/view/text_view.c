@@ -49,6 +49,7 @@ int text_open(struct session *s, enum text_form form, struct text_view **out)
 	err = text_engine_advance(e, s);
 	v->imported = e->m && e->m->count && e->m->cursors[0]->stream.input;
 	v->generation = e->generation;
+	v->shift = 0 - e->base;
 	v->floor = e->floor;
 	set_mark(v);
 	pthread_mutex_unlock(&e->lock);
@@ -105,13 +106,13 @@ static int mark_streams(struct text_view *v, uint64_t limit)
  * `offset` of this open. -ESTALE: the bytes of the checkpoint are gone. Caller holds the engine's
  * lock.
  */
-static int start_run(struct text_view *v, const struct text_checkpoint *p, uint64_t offset,
-		     uint64_t limit)
+static int start_run(struct text_view *v, const struct text_checkpoint *p, bool older,
+		     uint64_t offset, uint64_t limit)
 {
 	int err;
 
 	merge_destroy(v->m);
-	err = text_engine_run(v->e, v->s, p, &v->m);
+	err = text_engine_run(v->e, v->s, p, older, &v->m);
 	if (err)
 		return err;
 	md_text_init(&v->text, session_clock_offset(v->s), "");
@@ -127,7 +128,7 @@ static int start_run(struct text_view *v, const struct text_checkpoint *p, uint6
 /* Continues the run at the oldest event held, which is at `offset` of this open from now on. */
 static int continue_at_oldest(struct text_view *v, uint64_t offset, uint64_t limit)
 {
-	int err = start_run(v, NULL, offset, limit);
+	int err = start_run(v, NULL, false, offset, limit);
 
 	if (!err)
 		v->exact = false;
@@ -157,7 +158,7 @@ static int move_forward(struct text_view *v, const struct text_checkpoint *p, ui
 
 		v->shift = p->offset - offset;
 		skip_mark(v, offset);
-		err = start_run(v, p, p->offset - v->shift, v->mark_limit);
+		err = start_run(v, p, false, p->offset - v->shift, v->mark_limit);
 		if (err != -ESTALE)
 			return err;
 	}
@@ -185,7 +186,7 @@ static int position_run(struct text_view *v, uint64_t offset)
 	/* Continue the run unless a checkpoint is closer. */
 	if (ahead && (!p || !is_before(v->window.next, p->offset - v->shift)))
 		return 0;
-	err = p ? start_run(v, p, p->offset - v->shift, v->mark_limit) : -ESTALE;
+	err = p ? start_run(v, p, false, p->offset - v->shift, v->mark_limit) : -ESTALE;
 	if (err != -ESTALE)
 		return err;
 	if (v->exact && offset && offset == v->served)
@@ -222,38 +223,6 @@ static int format_piece(struct text_view *v)
 	return more || b->len > before;
 }
 
-/* Where a run is that has all events up to the engine's limit: before the note at the end. */
-static uint64_t place_of_run(const struct text_engine *e)
-{
-	const struct text_note *last;
-
-	if (!e->note_count)
-		return e->end;
-	last = &e->notes[e->note_count - 1];
-	return last->offset + last->len == e->end ? last->offset : e->end;
-}
-
-/*
- * An exact run: puts the engine's note into the window, if one is here; else sets where the next
- * one is. True: it was put. Caller holds the engine's lock.
- */
-static bool put_note(struct text_view *v)
-{
-	const struct text_note *n = v->exact ? text_engine_note(v->e, v->window.next + v->shift)
-					     : NULL;
-	struct md_buf *b;
-
-	v->note = n ? n->offset - v->shift : v->window.next - 1;
-	if (!n || v->note != v->window.next)
-		return false;
-	b = text_window_end(&v->window);
-	md_buf_put(b, n->text, n->len);
-	v->window.next += n->len;
-	if (n->places)
-		merge_pass_losses(v->m, n->places, n->count);
-	return !b->failed;
-}
-
 /*
  * The run is at its limit. If that is the engine's limit, both are at the same place. 1: format on;
  * 0: at the mark. Caller holds the engine's lock.
@@ -272,7 +241,7 @@ static int reach_limit(struct text_view *v)
 		 */
 		merge_destroy(v->m);
 		v->m = NULL;
-		v->shift = place_of_run(v->e) - v->window.next;
+		v->shift = text_place_of_run(v->e) - v->window.next;
 		v->exact = true;
 	}
 	return 0;
@@ -335,7 +304,7 @@ static ssize_t read_tail(struct text_view *v, uint64_t offset, char *buf, size_t
 		end_run(v);
 		v->generation = e->generation;
 		v->exact = true;
-		v->shift = 0;
+		v->shift = 0 - e->base;
 		v->floor = e->floor;
 		set_mark(v);
 	}
@@ -380,7 +349,7 @@ static ssize_t read_step(struct text_view *v, uint64_t offset, char *buf, size_t
 		pthread_mutex_lock(&e->lock);
 		n = read_tail(v, offset, buf, size);
 		sought = n == -EAGAIN ? position_run(v, offset) : 0;
-		if (n == -EAGAIN && !sought && put_note(v))
+		if (n == -EAGAIN && !sought && text_put_note(v))
 			sought = 1;
 		pthread_mutex_unlock(&e->lock);
 		if (sought > 0)
@@ -482,19 +451,40 @@ void text_ahead(struct text_view *v)
 	v->failed = n < 0 ? n : 0;
 }
 
-int text_move(struct text_view *v, uint64_t offset, uint64_t to)
+void text_rewind(struct text_view *v)
 {
-	int err = 0;
-
 	pthread_mutex_lock(&v->e->lock);
 	end_run(v);
-	/* A run that met a gap counts from another place. */
-	if (v->exact)
+	v->exact = true;
+	v->shift = v->floor = 0;
+	set_mark(v);
+	pthread_mutex_unlock(&v->e->lock);
+}
+
+int text_rewind_older(struct text_view *v)
+{
+	int err;
+
+	text_rewind(v);
+	pthread_mutex_lock(&v->e->lock);
+	err = start_run(v, NULL, true, 0, v->mark_limit);
+	v->exact = false;
+	pthread_mutex_unlock(&v->e->lock);
+	return err;
+}
+
+void text_move(struct text_view *v, uint64_t offset, uint64_t to)
+{
+	pthread_mutex_lock(&v->e->lock);
+	if (v->exact) {
+		end_run(v);
 		v->shift += to - offset;
-	else
-		err = -ESTALE;
+		text_engine_set_base(v->e, 0 - v->shift);
+	} else {
+		v->window.at += offset - to;
+		v->window.next += offset - to;
+	}
 	set_mark(v);
 	pthread_mutex_unlock(&v->e->lock);
 	v->served = offset;
-	return err;
 }

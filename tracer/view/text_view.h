@@ -50,11 +50,19 @@ static inline bool is_before(uint64_t a, uint64_t b)
 	return (int64_t)(a - b) < 0;
 }
 
+/* Of a new open: offsets count from the beginning of the engine's text … */
+void text_rewind(struct text_view *v);
+/* … or from that of the archives, in a run that is exact from the end of the text on. */
+int text_rewind_older(struct text_view *v);
+/* What was at offset `to` is at `offset` from now on, which the reader has read up to. */
+void text_move(struct text_view *v, uint64_t offset, uint64_t to);
+/* Where a run is that has all events up to the engine's limit: before the note at the end. */
+uint64_t text_place_of_run(const struct text_engine *e);
 /*
- * Of a new open: what was at offset `to` is at `offset` from now on, which the reader has read up
- * to. -ESTALE: events were overwritten meanwhile.
+ * An exact run: puts the engine's note into the window, if one is here; else sets where the next
+ * one is. True: it was put. Caller holds the engine's lock.
  */
-int text_move(struct text_view *v, uint64_t offset, uint64_t to);
+bool text_put_note(struct text_view *v);
 /* How many of `size` bytes at this offset are before the mark. The limit ends a floating run. */
 size_t text_clip(const struct text_view *v, uint64_t offset, size_t size);
 /* Finds text that is formatted, in the window or a stripe; as text_stripes_find. */

@@ -101,12 +101,40 @@ void text_engine_drop_notes(struct text_engine *e)
 	e->note_count = 0;
 }
 
-const struct text_note *text_engine_note(const struct text_engine *e, uint64_t offset)
+/* The first note at or after the offset, or NULL. */
+static const struct text_note *find_note(const struct text_engine *e, uint64_t offset)
 {
 	for (size_t i = 0; i < e->note_count; i++)
 		if (e->notes[i].offset >= offset)
 			return &e->notes[i];
 	return NULL;
+}
+
+uint64_t text_place_of_run(const struct text_engine *e)
+{
+	const struct text_note *last;
+
+	if (!e->note_count)
+		return e->end;
+	last = &e->notes[e->note_count - 1];
+	return last->offset + last->len == e->end ? last->offset : e->end;
+}
+
+bool text_put_note(struct text_view *v)
+{
+	const struct text_note *n = v->exact ? find_note(v->e, v->window.next + v->shift)
+					     : NULL;
+	struct md_buf *b;
+
+	v->note = n ? n->offset - v->shift : v->window.next - 1;
+	if (!n || v->note != v->window.next)
+		return false;
+	b = text_window_end(&v->window);
+	md_buf_put(b, n->text, n->len);
+	v->window.next += n->len;
+	if (n->places)
+		merge_pass_losses(v->m, n->places, n->count);
+	return !b->failed;
 }
 
 /* ---- stripes ---- */
@@ -160,12 +188,12 @@ static void begin_stripe(struct text_stripes *t, struct text_engine *e, struct s
 {
 	const struct text_checkpoint *p = checkpoint_after(e, offset);
 	const struct text_checkpoint *q = p ? checkpoint_after(e, p->offset + STRIPE) : NULL;
-	const struct text_note *note = p ? text_engine_note(e, p->offset) : NULL;
+	const struct text_note *note = p ? find_note(e, p->offset) : NULL;
 
 	if (note && q && note->offset < q->offset)
 		return;
 	if (!q || q->offset > mark || q->offset - p->offset > STRIPE_MOST || e->stacks ||
-	    !have_two_cpus() || !count_reader(t) || text_engine_run(e, s, p, &t->m))
+	    !have_two_cpus() || !count_reader(t) || text_engine_run(e, s, p, false, &t->m))
 		return;
 	t->coming.begin = p->offset;
 	t->coming.end = q->offset;
