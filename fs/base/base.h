@@ -44,11 +44,6 @@ struct who {
 	gid_t gid;
 	/* a thread id, as FUSE reports it; 0: not visible in our pid namespace */
 	pid_t pid;
-	/*
-	 * Of a write that is being applied: a number that no other has, and the same one if a
-	 * killed daemon had it before; else 0.
-	 */
-	uint64_t request;
 };
 
 /*

@@ -85,6 +85,20 @@ static int apply_value(struct file *f, char *text, struct tr_err *err)
 	return rc;
 }
 
+/* The kernel counts requests from the beginning of the mount. */
+static uint64_t write_number(void)
+{
+	return hash_step(hash_step(HASH_START, (uint64_t)fs.born), channel_unique());
+}
+
+/* Whether a killed daemon has made the change. Its answer would have been success. */
+static bool was_done(const struct file *f)
+{
+	struct session *s = f->node->session;
+
+	return channel_again() && s && session_write_done(s, write_number());
+}
+
 /* text: len bytes and a NUL. */
 static int apply_text(struct file *f, char *text, size_t len, bool replace)
 {
@@ -92,22 +106,19 @@ static int apply_text(struct file *f, char *text, size_t len, bool replace)
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
 	int rc = check(text, len, r->how, &err);
-	struct who who = f->who;
 
-	/* The kernel counts requests from the beginning of the mount. */
-	who.request = hash_step(hash_step(HASH_START, (uint64_t)fs.born), channel_unique());
-
+	if (!rc && was_done(f))
+		return 0;
 	if (!rc && tree_gone(f->node))
 		rc = tr_fail(&err, -ENOENT, "the session was removed");
 	if (!rc && r->how != STORE_RAW && r->how != STORE_WHOLE)
 		blank_comments(text);
+	session_write_begin(write_number());
 	if (!rc && (r->how == STORE_VALUE || r->how == STORE_CHOICE))
 		rc = apply_value(f, text, &err);
 	else if (!rc)
-		rc = r->store(f->node, &who, text, replace, &err);
-	/* A killed daemon has started the session, or stopped it. */
-	if (rc == -EBUSY && f->again)
-		rc = 0;
+		rc = r->store(f->node, &f->who, text, replace, &err);
+	session_write_end();
 	errors_result(f->node, r->name, &f->who, since, rc, &err);
 	return rc < 0 ? rc : 0;
 }
@@ -275,11 +286,10 @@ static int apply_whole_unlock(struct file *f)
 	if (news)
 		rc = text ? apply_text(f, text, len, true) : -ENOMEM;
 	free(text);
-	if (rc) {
-		pthread_mutex_lock(&f->lock);
-		f->failed = rc;
-		pthread_mutex_unlock(&f->lock);
-	}
+	pthread_mutex_lock(&f->lock);
+	f->failed = rc ? rc : f->failed;
+	file_note_writes(f);
+	pthread_mutex_unlock(&f->lock);
 	return rc;
 }
 
@@ -294,15 +304,14 @@ static int refuse_again(struct file *f)
 	return rc;
 }
 
-ssize_t control_write(struct file *f, const char *buf, size_t size, bool again)
+ssize_t control_write(struct file *f, const char *buf, size_t size)
 {
 	size_t n;
 	int rc;
 
-	if (again && f->node->row->how == STORE_RAW)
+	if (channel_again() && f->node->row->how == STORE_RAW)
 		return refuse_again(f);
 	pthread_mutex_lock(&f->lock);
-	f->again = again;
 	if (f->failed || !size) {
 		rc = f->failed;
 		pthread_mutex_unlock(&f->lock);
@@ -330,9 +339,27 @@ ssize_t control_write(struct file *f, const char *buf, size_t size, bool again)
 	return rc ? rc : (ssize_t)size;
 }
 
+/*
+ * What a killed daemon had of the text is lost; unless the daemon has applied it, and was killed
+ * before it answered. Caller holds f->lock; this function releases it.
+ */
+static int finish_lost_unlock(struct file *f)
+{
+	bool done = was_done(f);
+
+	if (done) {
+		f->lost = f->wrote = false;
+		file_note_writes(f);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return done ? 0 : -ESTALE;
+}
+
 int control_finish(struct file *f)
 {
 	pthread_mutex_lock(&f->lock);
+	if (f->lost)
+		return finish_lost_unlock(f);
 	if (f->node->row->how == STORE_WHOLE)
 		return apply_whole_unlock(f);
 	if (!f->tail.len || f->failed) {

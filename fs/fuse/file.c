@@ -436,8 +436,6 @@ void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t siz
 
 int file_flush(struct file *f)
 {
-	if (f->lost)
-		return -ESTALE;
 	return writes(f->flags) ? control_finish(f) : 0;
 }
 

@@ -45,7 +45,6 @@ struct file {
 	bool wrote;                     /* the first write was applied */
 	int failed;                     /* -errno of a write that failed: no more are taken */
 	bool lost;                      /* a part of the text is lost with a killed daemon */
-	bool again;                     /* the write may have been applied by a killed daemon */
 	struct md_buf addresses;        /* control.c: of a pair, what earlier writes have */
 	size_t parts;                   /* control.c: bytes of writes that follow each other */
 	LIST_ENTRY(file) link;          /* guarded by the lock of the list in file.c */

@@ -82,11 +82,8 @@ void mount_close(struct mount *m);
  * the unit is all that was written until close(2), which reports what is wrong with it.
  */
 
-/*
- * Returns size, or -errno; then the error file says why. again: a killed daemon had begun to apply
- * it.
- */
-ssize_t control_write(struct file *f, const char *buf, size_t size, bool again);
+/* Returns size, or -errno; then the error file says why. */
+ssize_t control_write(struct file *f, const char *buf, size_t size);
 /* Applies a line that waited for its rest. */
 int control_finish(struct file *f);
 

@@ -366,7 +366,7 @@ static void write_file(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t s
 	(void)ino, (void)offset;
 	if (!f)
 		return;
-	n = control_write(f, buf, size, channel_again());
+	n = control_write(f, buf, size);
 	if (n < 0)
 		fuse_reply_err(req, (int)-n);
 	else

@@ -61,12 +61,15 @@ bool file_is_recalled(const struct file *f)
 
 void file_note_writes(struct file *f)
 {
-	uint32_t partial = f->tail.len || f->addresses.len ? HANDOVER_PARTIAL : 0;
+	bool partial = f->tail.len || f->addresses.len;
+	bool applied = partial && f->node->row->how == STORE_WHOLE && !f->wrote;
 
 	if (!f->kept)
 		return;
-	f->kept->failed = f->failed;
-	f->kept->state = (f->kept->state & HANDOVER_SHOWN) | partial |
+	/* A text that is in effect is not lost, but another write would have to continue it. */
+	f->kept->failed = applied && !f->failed ? -ESTALE : f->failed;
+	f->kept->state = (f->kept->state & HANDOVER_SHOWN) |
+			 (partial && !applied ? HANDOVER_PARTIAL : 0) |
 			 (f->wrote ? HANDOVER_WROTE : 0) |
 			 (f->commented ? HANDOVER_COMMENTED : 0);
 }

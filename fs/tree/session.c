@@ -32,9 +32,10 @@ static int store_verbs(const struct node *n, const struct who *who, const char *
 		       struct tr_err *err)
 {
 	int rc = process_check_paths(who, text, err);
+	uint64_t request = session_write_end();         /* each of its lines has a number */
 
 	(void)replace;
-	return rc ? rc : session_control(n->session, text, who->request, err);
+	return rc ? rc : session_control(n->session, text, request, err);
 }
 
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)

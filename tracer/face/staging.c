@@ -117,8 +117,10 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 		ret = start ? session_start(s, err) : session_save(s);
 		if (ret && !start)
 			tr_fail(err, ret, "the state directory cannot be written");
-		if (ret)
+		if (ret) {
+			requests_drop(&s->requests, session_write_end());
 			exchange_contents(s, draft);
+		}
 		session_save(s);
 		session_changed(s);
 	}

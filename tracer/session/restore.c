@@ -289,6 +289,11 @@ static void restore_groups(struct restore *r, const char *value)
 	owner_groups_parse(&r->s->groups, value);
 }
 
+static void restore_requests(struct restore *r, const char *value)
+{
+	requests_read(&r->s->requests, value);
+}
+
 /* The kinds of lines; those of a channel refer to the last `channel` line. */
 static const struct line_kind {
 	const char *key;
@@ -303,6 +308,8 @@ static const struct line_kind {
 	{ "channel_id", restore_channel, false },
 	{ "channel", restore_former_channel, false },
 	{ "groups", restore_groups, false },
+	{ "requests", restore_requests, false },
+	{ "snapshot_requests", restore_requests, false },       /* of versions before that */
 	{ "track", restore_track, false },
 	{ "trace", restore_trace, false },
 	{ "trace32", restore_trace32, false },

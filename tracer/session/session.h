@@ -47,6 +47,7 @@
 
 #include "tracer/base/facts.h"
 #include "tracer/base/hash_table.h"
+#include "tracer/base/request.h"
 #include "tracer/base/ring/ring.h"
 #include "tracer/base/lock_order.h"
 #include "tracer/base/setting.h"
@@ -221,6 +222,7 @@ struct session {
 	uint64_t buffers_version;               /* grows with each buffer made or removed; atomic */
 	bool draft;	/* staging.c: not in tracer.sessions, and in no file */
 	uint64_t starts, change;
+	struct requests requests;               /* session_write; tracer.lock alone guards it */
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
 	enum session_times times;               /* session/trace_form.h */

@@ -225,6 +225,32 @@ static int open_dir(struct session *s, bool create)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Of the calling thread */
+static __thread uint64_t write_now;
+
+void session_write_begin(uint64_t request)
+{
+	write_now = request;
+}
+
+uint64_t session_write_end(void)
+{
+	uint64_t request = write_now;
+
+	write_now = 0;
+	return request;
+}
+
+bool session_write_done(struct session *s, uint64_t request)
+{
+	bool done;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	done = requests_have(&s->requests, request);
+	pthread_mutex_unlock(&s->tracer->lock);
+	return done;
+}
+
 int session_save(struct session *s)
 {
 	struct md_buf out = MD_BUF_INIT;
@@ -233,10 +259,13 @@ int session_save(struct session *s)
 
 	if (s->gone || s->draft || (s->hidden && !s->survives))
 		return 0;
+	/* The file gets the effect of the write and its number at once. */
+	requests_add(&s->requests, write_now);
 	save_keys(s, &out);
 	settings_save(s->tracer->settings, s, &out);
 	owner_groups_print(&s->groups, &out);
 	save_tracks(s, &out);
+	requests_print(&s->requests, &out);
 	cds_list_for_each_entry(c, &s->channels, node)
 		save_channel(c, &out);
 	save_traces(s->traces, &out);

@@ -27,6 +27,16 @@ struct session *session_get(struct tracer *t, const char *name);       /* NULL: 
 void session_put(struct session *s);                                   /* NULL is allowed */
 void sessions_list(struct tracer *t, struct md_buf *names);            /* separated by NULs */
 
+/*
+ * Writes that a daemon may get again after an earlier one was killed. request: a number that no
+ * other write has. Between the two calls, a change that the calling thread makes in a session is
+ * saved together with the number; session_write_end returns it. session_write_done: a daemon has
+ * made the change. (session_control has numbers of its own.)
+ */
+void session_write_begin(uint64_t request);
+uint64_t session_write_end(void);
+bool session_write_done(struct session *s, uint64_t request);
+
 #define OWNER_KERNEL "kernel"   /* owner of the kernel domain's streams */
 
 /* The process that writes a line to `log`. */

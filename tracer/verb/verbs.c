@@ -12,10 +12,10 @@
 #include "tracer/session/trace_form.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/base.h"
-#include "tracer/base/hash.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/output/snapshot/snapshot.h"
 #include "tracer/verb/reclaim.h"
+#include "tracer/verb/steps.h"
 #include "tracer/verb/verbs.h"
 
 /* A line of `control`, without its verb. */
@@ -427,6 +427,7 @@ int session_control(struct session *s, const char *text, uint64_t request, struc
 	const char *at, *next;
 	char words[WORDS_MOST];
 	int ret = 0, line = 0;
+	struct steps steps;
 	bool stopped;
 
 	for (at = text; *at && !ret; at = next) {
@@ -435,29 +436,35 @@ int session_control(struct session *s, const char *text, uint64_t request, struc
 	}
 	if (!ret) {
 		session_lock(s);
+		steps_begin(&steps, s, request, text);
 		line = 0;
 		for (at = text; *at && !ret; at = next) {
 			line++;
 			parse_verb(at, words, &verb, &call.arg, &next, NULL);
-			call.request = request ? hash_step(request, (uint64_t)line) : 0;
+			call.request = steps_number(&steps, line, false);
 			/*
 			 * An earlier verb may have released the lock, so an rmdir may have begun.
 			 */
 			ret = session_check_alive(s, err);
 			if (verb && !ret)
 				ret = session_check_records(s, err);
-			if (verb && !ret)
+			if (verb && !ret && !steps_have(&steps, line, false))
 				ret = verb->run(s, &call, err);
-			if (verb && !ret) {
+			if (verb && !ret && !steps_have(&steps, line, false)) {
+				steps_add(&steps, line, false);
 				session_save(s);
 				session_changed(s);
 			}
 			if (!ret && s->active && s->dump_begun != s->statedump)
 				ret = dump_state(s, err);
-			if (verb && !ret && verb->then) {
+			if (verb && !ret && verb->then && !steps_have(&steps, line, true)) {
 				session_unlock(s);
 				ret = verb->then(s, err);
 				session_lock(s);
+				if (!ret && request) {
+					steps_add(&steps, line, true);
+					session_save(s);
+				}
 			}
 		}
 		stopped = !s->active;

@@ -193,7 +193,7 @@ int snapshot_later(struct session *s, uint64_t key, uint64_t to, const struct sn
 	if (ret)
 		snapshot_unreserve(s, key);
 	else
-		snapshot_request_done(s, r->request);
+		requests_add(&s->requests, r->request);
 	session_save(s);
 	session_changed(s);
 	return ret ? tr_fail(err, ret, "the snapshot cannot wait: %s", strerror(-ret)) : 0;

@@ -265,7 +265,7 @@ static int publish_snapshot(struct session *s, struct snapshot *sn, struct trace
 		sn->transient = false;
 		session_failed(s, "snapshot %s cannot be copied: %s", sn->name, strerror(-ret));
 	}
-	snapshot_request_done(s, r->request);
+	requests_add(&s->requests, r->request);
 	session_save(s);
 	session_changed(s);
 	return 0;
@@ -343,7 +343,7 @@ int snapshot_complete(struct session *s, uint64_t key, const struct snapshot_req
 	/* So that it can be taken again, with this name. */
 	if (ret && !sn->removed) {
 		remove_snapshot(s, sn, false);
-		snapshot_request_undone(s, r->request);
+		requests_drop(&s->requests, r->request);
 		session_save(s);
 		session_changed(s);
 	}
@@ -374,7 +374,7 @@ int snapshot_take(struct session *s, const struct snapshot_request *asked, struc
 	if (r->event && (r->last || r->after))
 		copy.at = snapshot_event_time(s, r);
 	pthread_mutex_lock(&s->tracer->lock);
-	done = snapshot_request_is_done(s, r->request);
+	done = requests_have(&s->requests, r->request);
 	if (!done && !(ret = reserve(s, r, &sn, err))) {
 		key = sn->key;
 		if (r->after)

@@ -43,7 +43,6 @@
 
 struct tracer;
 struct snapshot_copies;         /* copies.h */
-struct snapshot_requests;       /* request.c */
 struct snapshot_target;         /* target.c */
 struct snapshots_waiting;       /* later.c */
 
@@ -79,7 +78,6 @@ struct session_snapshots {
 	struct snapshot_target *targets;        /* where they go, too; owned; NULL: nowhere */
 	struct snapshot_copies *copies;         /* owned; NULL: none was made yet */
 	struct snapshots_waiting *waiting;      /* owned; NULL: none has waited yet */
-	struct snapshot_requests *requests;     /* owned; NULL: none yet */
 };
 
 /* The snapshots of a session, as parts of it (session/part.h): their data, and all hooks. */
@@ -171,6 +169,14 @@ void snapshots_wait_save(const struct session *s, struct md_buf *out);
 void snapshots_wait_restore(struct session *s, const char *value);
 /* Lets those that an earlier daemon left wait. Caller holds tracer.lock. */
 void snapshots_wait_resume(struct session *s);
+
+/* ---- interval.c ---- */
+
+struct md_occurrence;
+/* What tells an event from others: a digest of its name and fields; not 0. */
+uint64_t snapshot_event(const struct md_occurrence *o);
+/* The time that the session has of the request's event; `at` if it has no such event. Unlocked. */
+uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r);
 
 /* ---- interval.c ---- */
 

@@ -33,7 +33,6 @@ static void save_snapshots(const struct session *s, struct md_buf *out)
 		if (sn->image && sn->transient)
 			md_buf_printf(out, "transient %016" PRIx64 "\n", sn->key);
 	snapshots_wait_save(s, out);
-	snapshot_requests_save(s, out);
 	snapshot_copies_save(s, out);
 	targets_save(s, out);
 }
@@ -139,8 +138,6 @@ static bool restore_line(struct session *s, const char *key, const char *value)
 		restore_snapshot(s, value);
 	else if (!strcmp(key, "waiting_snapshot"))
 		snapshots_wait_restore(s, value);
-	else if (!strcmp(key, "snapshot_requests"))
-		snapshot_requests_restore(s, value);
 	else if (!strcmp(key, "transient"))
 		adopt_transient(s, value);
 	else if (!strcmp(key, "snapshot_output"))
@@ -187,7 +184,6 @@ static void suspend_snapshots(struct session *s)
 static void destroy_snapshots(struct session *s)
 {
 	snapshots_wait_destroy(s);
-	snapshot_requests_destroy(s);
 	snapshot_copies_destroy(s);
 }
 
