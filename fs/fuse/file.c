@@ -244,13 +244,21 @@ struct file *file_by_handle(uint64_t handle)
 	return f;
 }
 
+/* Whether the data of the node come with a call, which an open has to be there for. */
+static bool is_watched(uint64_t node)
+{
+	const struct node *n = node_by_id(node);
+
+	return n && n->row->view && n->row->view->watch;
+}
+
 void file_left(void)
 {
 	const struct handover_file *kept;
 
 	__atomic_store_n(&opened.left, true, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; (kept = handover_file_used(i)); i++)
-		if (kept->handle && node_was_image(kept->node))
+		if (kept->handle && (node_was_image(kept->node) || is_watched(kept->node)))
 			file_by_handle(kept->handle);
 }
 

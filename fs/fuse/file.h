@@ -60,7 +60,8 @@ int file_open(const struct node *n, const struct who *who, int flags, uint64_t u
 struct file *file_by_handle(uint64_t handle);
 /*
  * Files of an earlier daemon's may be open that are not recalled. Those of images of trace/ are at
- * once: an image ends if no file of it is open.
+ * once, because an image ends if no file of it is open; and those of views with `watch`, because
+ * only an open gets what comes.
  */
 void file_left(void);
 /*

@@ -86,8 +86,11 @@ int source_open(struct source *s, const struct node *n, struct handover_file *ke
 	rc = s->view->open(n, &s->state);
 	if (!rc && kept && !recalled)
 		kept->given[0].number = number_of(s);
-	/* The size of a text that is not a stream depends on where its readers are. */
-	if (!rc && !s->view->streams)
+	/*
+	 * The size of a text that is not a stream depends on where its readers are. With `watch`,
+	 * what comes from now on is not lost, and what was lost before is said first.
+	 */
+	if (!rc && (!s->view->streams || s->view->watch))
 		be_at_reader(s);
 	return rc;
 }
