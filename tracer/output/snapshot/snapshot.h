@@ -178,29 +178,6 @@ uint64_t snapshot_event(const struct md_occurrence *o);
 /* The time that the session has of the request's event; `at` if it has no such event. Unlocked. */
 uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r);
 
-/* ---- interval.c ---- */
-
-struct md_occurrence;
-/* What tells an event from others: a digest of its name and fields; not 0. */
-uint64_t snapshot_event(const struct md_occurrence *o);
-/* The time that the session has of the request's event; `at` if it has no such event. Unlocked. */
-uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r);
-
-/* ---- request.c: the newest lines of `control` that made a snapshot ---- */
-
-/* Caller holds tracer.lock. 0 is no number: it is in no list, and nothing is done with it. */
-bool snapshot_request_is_done(const struct session *s, uint64_t request);
-/* What changes is saved with the session's next session_save(). Caller holds tracer.lock. */
-void snapshot_request_done(struct session *s, uint64_t request);
-void snapshot_request_undone(struct session *s, uint64_t request);
-/* A line of the session's file. Caller holds tracer.lock. */
-void snapshot_requests_save(const struct session *s, struct md_buf *out);
-/* A line of it, after its key. No other thread knows the session yet. */
-void snapshot_requests_restore(struct session *s, const char *value);
-void snapshot_requests_destroy(struct session *s);      /* no thread uses the session */
-
-/* ---- interval.c ---- */
-
 /*
  * Leaves out the events before `from` and after `to` (ns of the session's clock), also within
  * packets. The planned image belongs to the calling thread. 0 or -ENOMEM.
