@@ -12,6 +12,7 @@
  *   timefmt.h   dates and times as text
  *   search.h    the search in sorted arrays
  *   array.h     arrays that grow; hash_table.h: finds their elements by a hash
+ *   request.h   the numbers of the newest writes, for a daemon that gets them again
  *   pack.h      event classes as bytes, for event logs and for another process
  */
 #ifndef TRACER_BASE_BASE_H

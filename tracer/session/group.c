@@ -99,7 +99,7 @@ static void forget_ids(struct stream_group *group, uint32_t first)
 	struct event_id *ids = group->ids;
 	uint32_t count = group->id_table.count;
 
-	/* Without memory some ids are forgotten, too. Known layouts then get new ids. */
+	/* If memory runs out, some ids are forgotten, and their layouts get new ids. */
 	group->ids = NULL;
 	hash_deinit(&group->id_table);
 	for (uint32_t i = 0; i < count; i++)

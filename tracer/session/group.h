@@ -40,7 +40,7 @@ struct trace *trace_find(struct session *s, struct trace_key key);
 struct trace *trace_new(struct session *s, struct trace_key key, const char *comm,
 			const uint8_t *uuid, int64_t created);
 
-/* That of the kernel, with its event log; made if it is missing. NULL: no memory. */
+/* The kernel's trace, with its event log; made if it is missing. NULL: no memory. */
 struct trace *kernel_trace(struct session *s);
 
 /* group.c: caller holds tracer.lock */

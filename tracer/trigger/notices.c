@@ -122,7 +122,7 @@ static void empty(struct notices *n)
 	n->queue = (struct md_buf)MD_BUF_INIT;
 }
 
-/* Puts a line into the queue. Without memory all lines in it are lost, too. */
+/* Puts a line into the queue. If memory runs out, all lines of the queue are lost. */
 static void put_line(struct notices *n, const struct md_buf *text, uint64_t count)
 {
 	struct notice line = { text->len, count };

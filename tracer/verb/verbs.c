@@ -428,7 +428,7 @@ int session_control(struct session *s, const char *text, uint64_t request, struc
 	char words[WORDS_MOST];
 	int ret = 0, line = 0;
 	struct steps steps;
-	bool stopped;
+	bool stopped, wanted;
 
 	for (at = text; *at && !ret; at = next) {
 		line++;
@@ -448,9 +448,10 @@ int session_control(struct session *s, const char *text, uint64_t request, struc
 			ret = session_check_alive(s, err);
 			if (verb && !ret)
 				ret = session_check_records(s, err);
-			if (verb && !ret && !steps_have(&steps, line, false))
+			wanted = verb && !ret && !steps_have(&steps, line, false);
+			if (wanted)
 				ret = verb->run(s, &call, err);
-			if (verb && !ret && !steps_have(&steps, line, false)) {
+			if (wanted && !ret) {
 				steps_add(&steps, line, false);
 				session_save(s);
 				session_changed(s);

@@ -50,9 +50,12 @@ static inline bool is_before(uint64_t a, uint64_t b)
 	return (int64_t)(a - b) < 0;
 }
 
-/* Of a new open: offsets count from the beginning of the engine's text … */
+/* Of a new open: its offsets count from the beginning of the engine's text. */
 void text_rewind(struct text_view *v);
-/* … or from that of the archives, in a run that is exact from the end of the text on. */
+/*
+ * Of a new open: its offsets count from the oldest event of the archives. Its run becomes exact at
+ * the end of the engine's text.
+ */
 int text_rewind_older(struct text_view *v);
 /* What was at offset `to` is at `offset` from now on, which the reader has read up to. */
 void text_move(struct text_view *v, uint64_t offset, uint64_t to);

@@ -6,18 +6,7 @@
 # answered the write: the kernel gives the write to the next daemon. That one says what the first
 # would have said, and executes only those lines that have had no effect.
 . "$(dirname "$0")/../../lib/mount.sh"
-[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
-can_mount
-HOLD=$work/hold
-export HOLD
-mount_held() {
-	LD_PRELOAD=$BUILD/tests/mount/recovery/libhold.so timeout 200 "$TRAILFS" "$MNT" \
-		-o keeper=0,wait=100000 >"$work/daemon.log" 2>&1 || {
-		[ "$(id -u)" = 0 ] ||
-			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
-		fail "cannot mount: exit status $?"
-	}
-}
+. "$top/tests/lib/held.sh"
 mount_held
 s=$S/s
 mkdir "$s" && put 'tick:*' "$s/user/events" || fail "session"

@@ -6,18 +6,7 @@
 # has answered the write of the verb: the kernel gives the write to the next daemon, which makes no
 # second snapshot and says that all is well. So does an upgrade while a snapshot waits.
 . "$(dirname "$0")/../../lib/mount.sh"
-[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
-can_mount
-HOLD=$work/hold
-export HOLD
-mount_held() {
-	LD_PRELOAD=$BUILD/tests/mount/recovery/libhold.so timeout 200 "$TRAILFS" "$MNT" \
-		-o keeper=0,wait=100000 >"$work/daemon.log" 2>&1 || {
-		[ "$(id -u)" = 0 ] ||
-			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
-		fail "cannot mount: exit status $?"
-	}
-}
+. "$top/tests/lib/held.sh"
 mount_held
 s=$S/s
 mkdir "$s" && put trail:log "$s/user/events" && put start "$s/control" || fail "session"

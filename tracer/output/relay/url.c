@@ -150,7 +150,7 @@ static int parse_data(struct scan *s, const struct relay_url *u, struct relay_ad
 	ret = ret ? ret : parse_port(s, &data->port);
 	ret = ret ? ret : parse_path(s, path, sizeof(path));
 	if (!ret && path[0] && strcmp(path, u->path))
-		ret = scan_fail(s, from, "the path must be that of the first address");
+		ret = scan_fail(s, from, "both addresses must have the same path");
 	return ret;
 }
 

@@ -229,7 +229,7 @@ void map_journal_write(struct map *m)
 	md_buf_deinit(&record);
 	forget_changes(m);
 	j->failed = ret ? monotonic_now() : 0;
-	/* The rings go on without it, so what is there would be old values. */
+	/* The rings are read further all the same, so the file would have old values. */
 	if (ret)
 		map_journal_drop(m);
 }

@@ -226,7 +226,7 @@ static void read_record(struct reading *f)
 		}
 }
 
-/* All whole records. False: what is there is no journal of these rules. */
+/* Reads all whole records. False: the file is no journal of these rules. */
 static bool read_records(struct reading *f, const struct md_buf *file)
 {
 	const uint8_t *p = (const uint8_t *)file->data, *end = p + file->len;
