@@ -18,6 +18,7 @@ struct table {
 	struct handover_node nodes[HANDOVER_NODES];
 	char names[HANDOVER_NAMES][NAME_MAX + 1];
 	struct handover_file files[HANDOVER_FILES];
+	struct handover_text texts[HANDOVER_TEXTS];
 };
 
 static struct {
@@ -49,11 +50,17 @@ static bool is_node(const struct handover_node *n)
 	       handover_node_name(n)[0];
 }
 
+static bool is_given(const struct handover_given *g)
+{
+	return g->len <= HANDOVER_BYTES &&
+	       (g->rest == HANDOVER_NONE || g->rest <= HANDOVER_BYTES - g->len);
+}
+
 static bool is_file(const struct handover_file *f, uint32_t index)
 {
 	return f->handle && (f->handle & HANDLE_INDEX) == index &&
 	       f->handle >> 32 < own.t->head.next_handle && f->node && f->which < 2 &&
-	       f->given[0].len <= HANDOVER_BYTES && f->given[1].len <= HANDOVER_BYTES;
+	       is_given(&f->given[0]) && is_given(&f->given[1]);
 }
 
 /* What is not valid becomes free. Those that were never used are not read: they take no memory. */
@@ -335,33 +342,38 @@ void handover_give_place(struct handover_file *f, uint64_t unique, const void *p
 		return;
 	memcpy(to->bytes, place, n);
 	to->more = 0;
-	to->number = 0;
+	to->number = to->era = 0;
+	to->rest = HANDOVER_NONE;
 	finish_given(f, to, unique, n, end);
 }
 
-void handover_give(struct handover_file *f, uint64_t unique, const void *bytes, size_t n,
-		   uint64_t end, uint64_t number)
+void handover_give(struct handover_file *f, const struct handover_read *r, const void *bytes,
+		   size_t n)
 {
+	size_t keep = 0, all = n, rest = r->rest ? r->rest_len : 0, room = HANDOVER_BYTES - rest;
 	const struct handover_given *old;
 	struct handover_given *to;
-	size_t keep = 0, all = n;
 
-	if (!f)
+	if (!f || rest > HANDOVER_REST)
 		return;
 	old = &f->given[f->which & 1];
 	to = &f->given[!(f->which & 1)];
-	if (n >= HANDOVER_BYTES) {
-		bytes = (const uint8_t *)bytes + n - HANDOVER_BYTES;
-		n = HANDOVER_BYTES;
-	} else if (old->end + n == end) {
-		keep = HANDOVER_BYTES - n < old->len ? HANDOVER_BYTES - n : old->len;
+	if (n >= room) {
+		bytes = (const uint8_t *)bytes + n - room;
+		n = room;
+	} else if (old->end + n == r->end && old->era == r->era) {
+		keep = room - n < old->len ? room - n : old->len;
 		memcpy(to->bytes, old->bytes + old->len - keep, keep);
 	}
 	if (n)
 		memcpy(to->bytes + keep, bytes, n);
+	if (rest)
+		memcpy(to->bytes + keep + n, r->rest, rest);
 	to->more = (uint32_t)(all > HANDOVER_BYTES);
-	to->number = number;
-	finish_given(f, to, unique, keep + n, end);
+	to->number = r->number;
+	to->era = r->era;
+	to->rest = r->rest ? (uint32_t)rest : HANDOVER_NONE;
+	finish_given(f, to, r->unique, keep + n, r->end);
 }
 
 void handover_take_back(struct handover_file *f)
@@ -393,6 +405,11 @@ bool handover_shows(const struct handover_file *f, const void *text, size_t n)
 	return f->state & HANDOVER_SHOWN && g->end == n &&
 	       (g->more ? g->number == hash_bytes(HASH_START, text, n)
 			: g->len == n && !memcmp(g->bytes, text, n));
+}
+
+struct handover_text *handover_texts(void)
+{
+	return own.t ? own.t->texts : NULL;
 }
 
 /* ---- reads that wait ---- */

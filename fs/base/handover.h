@@ -26,11 +26,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "fs/base/base.h"
 
 #ifndef HANDOVER_VERSION        /* (tests have a build with another one) */
-#define HANDOVER_VERSION 3u
+#define HANDOVER_VERSION 4u
 #endif
 #define HANDOVER_NODES 65536u   /* nodes that can be handed over; a power of two */
 #define HANDOVER_SHORT 44u      /* bytes of a name in its node's entry */
@@ -40,7 +41,9 @@
 #define HANDOVER_EARLIER 256u   /* requests of daemons before, a multiple of the threads */
 #define HANDOVER_PARKED 4096u   /* reads that wait */
 #define HANDOVER_IMAGES 32u     /* images of trace/ */
-#define HANDOVER_BYTES 4064u    /* of what a file has given last */
+#define HANDOVER_BYTES 4048u    /* of what a file has given last */
+#define HANDOVER_TEXTS 16u      /* texts that wait for their rest */
+#define HANDOVER_TEXT (256u << 10)      /* bytes of one; a multiple of the size of a page */
 #define HANDOVER_REPLY 256u     /* bytes of a reply that is kept */
 #define HANDOVER_HEADER 40u     /* bytes of the header of a message (struct fuse_in_header) */
 #define HANDOVER_NONE UINT32_MAX
@@ -72,8 +75,10 @@ struct handover_given {
 	uint64_t end;           /* bytes given in all, or the offset of the end of `bytes` */
 	uint32_t len;
 	uint32_t more;          /* 1: the request got, or the text has, more than `bytes` */
-	uint64_t number;        /* the view's own */
-	uint8_t bytes[HANDOVER_BYTES];
+	uint64_t number, era;   /* the view's own */
+	uint32_t rest;          /* bytes that follow in the line; HANDOVER_NONE: not known */
+	uint32_t unused;
+	uint8_t bytes[HANDOVER_BYTES];  /* `len`, then `rest` */
 };
 
 /* An open file or directory. handle 0: the entry is free. */
@@ -87,15 +92,31 @@ struct handover_file {
 	uint32_t which;         /* index in `given` of the newest */
 	int32_t failed;         /* of a control file: -errno of a write that failed */
 	uint32_t state;         /* HANDOVER_… below */
-	uint32_t unused;
+	uint32_t text;          /* 0: none; else, less one, the entry of what was written */
 	struct handover_given given[2];
 };
 #define HANDOVER_WROTE 1u       /* of state: a write was applied */
 #define HANDOVER_COMMENTED 2u   /* a comment was written alone */
-#define HANDOVER_PARTIAL 4u     /* a text is incomplete, and only in the daemon's memory */
+#define HANDOVER_PARTIAL 4u     /* a text is incomplete; if it has no entry, it is lost */
 #define HANDOVER_SHOWN 8u       /* given[0] has a text or listing */
 /* of a view: the newest of `given`, which is not `which` any more, was not delivered */
 #define HANDOVER_UNDELIVERED 16u
+
+/*
+ * What was written to a file and waits for its rest. The entry is free if there is no file of this
+ * handle, or it names another entry. There are two parts, so that one is valid at any time.
+ */
+struct handover_text {
+	uint64_t handle;        /* of the file; atomic */
+	uint32_t which;         /* index in `parts` of the valid one */
+	uint32_t unused;
+	struct {
+		uint64_t unique;        /* the write that was added last */
+		uint32_t half;          /* index in `bytes` */
+		uint32_t len, more;     /* bytes of the text, then of what earlier writes had */
+	} parts[2];
+	_Alignas(65536) uint8_t bytes[2][HANDOVER_TEXT];
+};
 
 /* A request that a thread has. */
 struct handover_doing {
@@ -176,17 +197,27 @@ struct handover_node *handover_node_used(uint32_t index);
 struct handover_file *handover_file(uint64_t handle);
 /* A free entry with a handle of its own; NULL: there is no room. */
 struct handover_file *handover_file_new(void);
+/* After handover_drop_text. */
 void handover_file_free(struct handover_file *f);
 /* As handover_node_used. An entry without handle is free. */
 struct handover_file *handover_file_used(uint32_t index);
 
+/* Of the bytes that a request gets. */
+struct handover_read {
+	uint64_t unique;        /* the request */
+	uint64_t end;           /* the reader is there after them */
+	uint64_t number, era;   /* the view's own */
+	const char *rest;       /* of the line; NULL: it is not known */
+	size_t rest_len;        /* at most HANDOVER_REST */
+};
+#define HANDOVER_REST (HANDOVER_BYTES / 2)
+
 /*
- * Adds n bytes that a request gets, before the reply is sent. end: the reader is there after them;
- * if it was not at end - n, what it got before is forgotten. number: the view's own. f NULL: does
- * nothing.
+ * Adds n bytes, before the reply is sent. If the reader was not at end - n, or the era is another
+ * one, what it got before is forgotten. f NULL: does nothing.
  */
-void handover_give(struct handover_file *f, uint64_t unique, const void *bytes, size_t n,
-		   uint64_t end, uint64_t number);
+void handover_give(struct handover_file *f, const struct handover_read *r, const void *bytes,
+		   size_t n);
 /*
  * The same for a view that continues from a place, not from bytes: at most HANDOVER_BYTES that
  * stand for them. end: bytes given in all. f NULL: does nothing.
@@ -199,6 +230,18 @@ void handover_take_back(struct handover_file *f);
 void handover_show(struct handover_file *f, const void *text, size_t n);
 /* Whether given[0] of an entry has this text. */
 bool handover_shows(const struct handover_file *f, const void *text, size_t n);
+
+/* ---- texts that wait; one caller at a time for each file ---- */
+
+/*
+ * Notes two texts in place of what was noted before. unique: the write that was added last. False:
+ * there is no room, and nothing is noted.
+ */
+bool handover_keep_text(struct handover_file *f, uint64_t unique, const struct iovec texts[2]);
+/* The same of an earlier daemon; false: there is none. Valid until the next call for the file. */
+bool handover_text(const struct handover_file *f, uint64_t *unique, struct iovec texts[2]);
+void handover_drop_text(struct handover_file *f);
+struct handover_text *handover_texts(void);     /* all entries, or NULL */
 
 /* ---- reads that wait ---- */
 

@@ -117,6 +117,7 @@ static void unkeep(struct file *f)
 {
 	if (f->kept && opened.kept[index_of(f->handle)] == f)
 		opened.kept[index_of(f->handle)] = NULL;
+	handover_drop_text(f->kept);
 	handover_file_free(f->kept);
 	f->kept = NULL;
 }
@@ -316,6 +317,7 @@ static bool drop_entry(uint64_t handle)
 	pthread_mutex_lock(&opened.lock);
 	kept = handover_file(handle);
 	if (kept && !opened.kept[index_of(handle)]) {
+		handover_drop_text(kept);
 		handover_file_free(kept);
 		dropped = true;
 	}
@@ -456,41 +458,4 @@ unsigned file_poll(struct file *f, struct fuse_pollhandle *ph)
 	poll_free(ph);
 	return (reads(f->flags) ? POLLIN | POLLRDNORM : 0) |
 	       (writes(f->flags) ? POLLOUT | POLLWRNORM : 0);
-}
-
-/* ---- directories ---- */
-
-int file_list(struct file *f, size_t from,
-	      bool (*add)(void *arg, size_t i, const char *name, const struct entry *e), void *arg)
-{
-	struct listing fresh, old = { 0 };
-	const struct entry *e;
-	const char *name;
-	bool listed;
-
-	pthread_mutex_lock(&f->lock);
-	listed = f->listing.dir != NULL;
-	pthread_mutex_unlock(&f->lock);
-	if (!from || !listed) {
-		int rc = tree_list(f->node, &f->who, &fresh);
-
-		if (!rc && from && file_is_recalled(f))
-			rc = file_resume_listing(f, &fresh);
-		if (rc)
-			return rc;
-		file_note_listing(f, &fresh);
-		pthread_mutex_lock(&f->lock);
-		old = f->listing;
-		f->listing = fresh;
-		pthread_mutex_unlock(&f->lock);
-		listing_deinit(&old);
-	}
-	pthread_mutex_lock(&f->lock);
-	for (size_t i = from; i < listing_count(&f->listing); i++) {
-		e = listing_at(&f->listing, i, &name);
-		if (e->mode && !add(arg, i, name, e))
-			break;
-	}
-	pthread_mutex_unlock(&f->lock);
-	return 0;
 }

@@ -40,11 +40,13 @@ struct file {
 	int64_t since;                  /* helper_clock at open; constant */
 	bool recalled;                  /* an earlier daemon showed it: the rest must fit */
 	struct listing listing;         /* directory: the same */
+	uint64_t listed;                /* hash of its names */
 	struct md_buf tail;             /* control.c: an unfinished line that waits for its rest */
 	bool commented;                 /* control.c: a comment was written alone */
 	bool wrote;                     /* the first write was applied */
 	int failed;                     /* -errno of a write that failed: no more are taken */
 	bool lost;                      /* a part of the text is lost with a killed daemon */
+	uint64_t taken;                 /* the write that an earlier daemon has added to the tail */
 	struct md_buf addresses;        /* control.c: of a pair, what earlier writes have */
 	size_t parts;                   /* control.c: bytes of writes that follow each other */
 	LIST_ENTRY(file) link;          /* guarded by the lock of the list in file.c */
@@ -95,9 +97,6 @@ bool file_is_recalled(const struct file *f);
 void file_note_writes(struct file *f);
 /* The text that a read began with, and whether the rest of an earlier daemon's is this one. */
 void file_note_text(struct file *f, const struct md_buf *text);
-/* The same of a directory; a fresh listing is changed so that offsets mean what they meant. */
-void file_note_listing(struct file *f, const struct listing *l);
-int file_resume_listing(struct file *f, struct listing *fresh);
 
 /*
  * Answers the request, now or later. cached: the kernel reads for its page cache, on behalf of
@@ -110,8 +109,11 @@ void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t siz
 /* 0, or what close(2) shall report. */
 int file_flush(struct file *f);
 unsigned file_poll(struct file *f, struct fuse_pollhandle *ph);
-/* The entries from number `from` on: calls add until it returns false. from 0 lists again. */
-int file_list(struct file *f, size_t from,
+/*
+ * The entries from number `from` on, for this request: calls add until it returns false. from 0
+ * lists again.
+ */
+int file_list(struct file *f, uint64_t unique, size_t from,
 	      bool (*add)(void *arg, size_t i, const char *name, const struct entry *e), void *arg);
 
 #endif

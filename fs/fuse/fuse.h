@@ -7,6 +7,7 @@
  *	reply.c         late replies, and notes to the kernel (reply.h)
  *	channel.c       the connection to the kernel, which outlives the daemon (channel.h)
  *	file.c          open files and directories (file.h)
+ *	directory.c     open directories
  *	resume.c        what of them is noted for the next daemon, and read back (file.h)
  *	source.c        opens of views (source.h)
  *	control.c       writes to control files

@@ -456,7 +456,8 @@ static void read_dir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	if (!rc && room && offset < 2)
 		room = put_direntry(&page, "..", up->ino, S_IFDIR, 2);
 	if (!rc && room)
-		rc = file_list(f, offset < 2 ? 0 : (size_t)offset - 2, put_entry, &page);
+		rc = file_list(f, channel_unique(), offset < 2 ? 0 : (size_t)offset - 2, put_entry,
+			       &page);
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else

@@ -6,6 +6,7 @@
 #include "fs/base/base.h"
 #include "fs/base/handover.h"
 #include "fs/fuse/source.h"
+#include "tracer/face/tracer.h"
 
 #define MOST (256 * 1024)       /* bytes in one answer of a stream; a reader takes short reads */
 #define AHEAD (16 * 1024)       /* what a poll reads to find out; most of an answer with `watch` */
@@ -46,10 +47,11 @@ static bool is_taken_once(const struct source *s)
 static int move_to_reader(struct source *s)
 {
 	const struct handover_given *g = &s->kept->given[s->kept->which & 1];
-	struct view_place place = { .bytes = g->bytes, .len = g->len < HANDOVER_BYTES
-								      ? g->len
-								      : HANDOVER_BYTES,
-				    .end = g->end, .number = g->number };
+	bool known = g->rest <= HANDOVER_BYTES;
+	struct view_place place = { .bytes = g->bytes, .len = g->len,
+				    .rest = known ? (const char *)g->bytes + g->len : NULL,
+				    .rest_len = known ? g->rest : 0, .end = g->end,
+				    .number = g->number, .era = g->era };
 	int rc = 0;
 
 	s->given = g->end;
@@ -111,11 +113,26 @@ static size_t most_of(const struct source *s)
 	return s->view->watch ? AHEAD : s->view->streams ? MOST : SIZE_MAX;
 }
 
+/* What follows in the line, of which the reader got the beginning. More than `size`: not known. */
+static size_t rest_of_line(const struct source *s, char *buf, size_t size)
+{
+	size_t n = s->ahead_len - s->ahead_at;
+	const char *end = n ? memchr(s->ahead + s->ahead_at, '\n', n) : NULL;
+
+	n = end ? (size_t)(end - (s->ahead + s->ahead_at)) + 1 : n;
+	if (n > size)
+		return size + 1;
+	if (n)
+		memcpy(buf, s->ahead + s->ahead_at, n);
+	return end ? n : n + s->view->rest(s->state, buf + n, size - n);
+}
+
 /* Notes what a reader gets, before the reply. */
 static void note(struct source *s, uint64_t unique, uint64_t offset, const struct iovec *parts,
 		 int count)
 {
-	char tail[HANDOVER_BYTES];
+	struct handover_read r = { .unique = unique };
+	char tail[HANDOVER_BYTES], rest[HANDOVER_REST];
 	size_t n = 0, sum = 0;
 
 	if (!s->kept)
@@ -133,8 +150,15 @@ static void note(struct source *s, uint64_t unique, uint64_t offset, const struc
 	if (sum && s->view->place) {
 		n = s->view->place(s->state, s->ahead_len - s->ahead_at, tail, sizeof(tail));
 		handover_give_place(s->kept, unique, tail, n, s->given);
-	} else if (sum || is_taken_once(s))
-		handover_give(s->kept, unique, tail + sizeof(tail) - n, n, s->given, number_of(s));
+	} else if (sum || is_taken_once(s)) {
+		r.end = s->given;
+		r.number = number_of(s);
+		r.era = s->view->era ? s->view->era(s->state) : 0;
+		if (s->view->rest && n && tail[sizeof(tail) - 1] != '\n')
+			r.rest_len = rest_of_line(s, rest, sizeof(rest));
+		r.rest = r.rest_len <= sizeof(rest) ? rest : NULL;
+		handover_give(s->kept, &r, tail + sizeof(tail) - n, n);
+	}
 }
 
 int source_peek(struct source *s, uint64_t unique, uint64_t offset, size_t size,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Lists of names: what a directory holds, and names as the tracer gives them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fs/tree/tree.h"
@@ -37,6 +38,20 @@ bool names_have(struct md_buf *names, const char *name)
 		if (!strcmp(p, name))
 			return true;
 	return false;
+}
+
+static int compare_names(const void *a, const void *b, void *names)
+{
+	const struct entry *x = a, *y = b;
+
+	return strcmp((const char *)names + x->name, (const char *)names + y->name);
+}
+
+void listing_sort(struct listing *l)
+{
+	if (l->entries.len)
+		qsort_r(l->entries.data, listing_count(l), sizeof(struct entry), compare_names,
+			l->names.data);
 }
 
 size_t listing_count(const struct listing *l)

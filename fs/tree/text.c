@@ -41,7 +41,12 @@ int text_attr(const struct node *n, const struct who *who, struct stat *st)
 
 static int text_view_resume(void *state, const struct view_place *place)
 {
-	return text_resume(state, place->bytes, place->len, place->end);
+	return text_resume(state, place);
+}
+
+static uint64_t text_view_era(void *state)
+{
+	return text_era(state);
 }
 
 static int pipe_view_open(const struct node *n, void **state)
@@ -72,7 +77,17 @@ static uint64_t pipe_view_number(void *state)
 
 static int pipe_view_resume(void *state, const struct view_place *place)
 {
-	return pipe_resume(state, place->bytes, place->len, place->end, place->number);
+	return pipe_resume(state, place);
+}
+
+static uint64_t pipe_view_era(void *state)
+{
+	return pipe_era(state);
+}
+
+static size_t pipe_view_rest(void *state, char *buf, size_t size)
+{
+	return pipe_rest(state, buf, size);
 }
 
 const struct view text_view = { .open = text_view_open,
@@ -80,11 +95,13 @@ const struct view text_view = { .open = text_view_open,
 				.peek = text_view_peek,
 				.ahead = text_view_ahead,
 				.close = text_view_close,
+				.era = text_view_era,
 				.resume = text_view_resume };
 
 const struct view pipe_view = {
 	.open = pipe_view_open, .read = pipe_view_read, .close = pipe_view_close, .streams = true,
-	.number = pipe_view_number, .resume = pipe_view_resume,
+	.number = pipe_view_number, .era = pipe_view_era, .rest = pipe_view_rest,
+	.resume = pipe_view_resume,
 };
 
 const struct view otlp_view = {

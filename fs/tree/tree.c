@@ -6,6 +6,7 @@
 #include "fs/tree/rows.h"
 #include "fs/tree/tree.h"
 #include "tracer/face/tracer.h"
+#include "tracer/trigger/trigger_files.h"
 
 #define PERMISSIONS 07777
 
@@ -59,7 +60,19 @@ int tree_list(const struct node *dir, const struct who *who, struct listing *out
 		rc = out->err;
 	if (rc)
 		listing_deinit(out);
+	else
+		listing_sort(out);
 	return rc;
+}
+
+bool tree_write_done(const struct node *n, uint64_t request)
+{
+	struct trigger *trigger = n->session ? NULL : trigger_of(n);
+	bool done = n->session ? session_write_done(n->session, request)
+			       : trigger && trigger_write_done(trigger, request);
+
+	trigger_put(trigger);
+	return done;
 }
 
 static void stamp(struct stat *st, int64_t ns)

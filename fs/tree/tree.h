@@ -58,20 +58,13 @@ enum store_how {
 };
 
 struct notices_watcher;         /* tracer/trigger/trigger_files.h */
+struct view_place;              /* tracer/view/views.h */
 
 /*
  * A file whose reads continue, instead of showing one text: pipe, streams, wait, text. Reads that
  * have to wait are in fs/fuse/waiter.c.
  */
 #define VIEW_PARTS 4
-
-/* Where a reader is. */
-struct view_place {
-	const void *bytes;      /* the last that it got */
-	size_t len;
-	uint64_t end;           /* how many it got in all, or the offset after them */
-	uint64_t number;        /* of the view's `number` then */
-};
 
 struct view {
 	int (*open)(const struct node *n, void **state);
@@ -100,6 +93,13 @@ struct view {
 	void (*watch)(void *state, const struct notices_watcher *watcher);
 	/* What `resume` has to know besides the bytes that the reader got. May be NULL. */
 	uint64_t (*number)(void *state);
+	/*
+	 * The same; bytes of two eras did not follow each other in the text. May be NULL: there is
+	 * one.
+	 */
+	uint64_t (*era)(void *state);
+	/* As pipe_rest of the tracer. May be NULL. */
+	size_t (*rest)(void *state, char *buf, size_t size);
 	/*
 	 * Copies what `resume` gets as the bytes, in place of the last that the reader got; returns
 	 * its size, at most `size`. unread: how many bytes of the last read() the reader did not
@@ -173,6 +173,7 @@ struct listing {
 
 void listing_add(struct listing *l, const char *name, const struct tree_row *row, uint64_t salt);
 void listing_add_all(struct listing *l, struct md_buf *names, const struct tree_row *row);
+void listing_sort(struct listing *l);   /* by name */
 size_t listing_count(const struct listing *l);
 const struct entry *listing_at(const struct listing *l, size_t i, const char **name);
 void listing_deinit(struct listing *l);
@@ -188,6 +189,7 @@ bool names_have(struct md_buf *names, const char *name);
 bool tree_unannounced(const struct node *n);
 
 int tree_find(const struct node *dir, const char *name, const struct who *who, struct found *found);
+/* In the order of names. */
 int tree_list(const struct node *dir, const struct who *who, struct listing *out);
 /* As the process of the request sees it. */
 int tree_attr(const struct node *n, const struct who *who, struct stat *st);
@@ -199,6 +201,8 @@ int tree_refuse(const struct node *dir, const char *what, const char *name, cons
 /* chmod and chown; UINT32_MAX leaves a value. */
 int tree_chmod(const struct node *n, mode_t mode, const struct who *who);
 int tree_chown(const struct node *n, uid_t uid, gid_t gid, const struct who *who);
+/* Whether a write of this number to the file is in effect: session_write_done of the tracer. */
+bool tree_write_done(const struct node *n, uint64_t request);
 /* The session was removed; what is below its directory only lives on for those who have it open. */
 bool tree_gone(const struct node *n);
 

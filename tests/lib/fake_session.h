@@ -152,6 +152,12 @@ uint64_t session_chunk(struct session *s)
 	return 0;
 }
 
+uint64_t session_clears(const struct session *s)
+{
+	(void)s;
+	return 0;
+}
+
 void session_failed(struct session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void session_failed(struct session *s, const char *fmt, ...)
 {

@@ -14,6 +14,7 @@
  *     trunc N       ftruncate
  *     map           compares a private mapping of the whole file with read
  *     sh COMMAND    runs a shell command (its output is its own)
+ *     meet PATH     makes this file and waits until it is gone: no child closes a copy of the open
  *     close
  *   tool mkdir|rmdir|unlink|mknod|utimes|access FILE
  *   tool rename|link|symlink OLD NEW;  tool truncate|chmod|chown FILE NUMBER
@@ -141,6 +142,13 @@ static void size_of(int fd)
 		printf("%lld\n", (long long)st.st_size);
 }
 
+static void meet(const char *path)
+{
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	for (int i = 0; i < 6000 && !access(path, F_OK); i++)
+		usleep(10000);
+}
+
 static void map(int fd)
 {
 	struct stat st;
@@ -198,6 +206,8 @@ static void operation(int fd, const char *op, char ***args)
 		fflush(stdout);
 		if (system(next(args)))
 			puts("failed");
+	} else if (!strcmp(op, "meet")) {
+		meet(next(args));
 	} else if (!strcmp(op, "close")) {
 		result(close(fd));
 	} else {

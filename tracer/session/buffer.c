@@ -337,6 +337,11 @@ bool buffers_kept(struct tracer *t)
 	return kept;
 }
 
+uint64_t session_clears(const struct session *s)
+{
+	return __atomic_load_n(&s->clears, __ATOMIC_RELAXED);
+}
+
 /* Hides all events below the mark. Views read the ring at the same time, without a lock. */
 static void clear_ring(struct trail_ring *ring, const struct ring_mark *mark)
 {
@@ -369,6 +374,9 @@ void session_clear_rings(struct session *s)
 	struct stream_group *group;
 	struct buffer *b;
 
+	/* First: if the daemon is killed now, the next one still finds what its readers got. */
+	__atomic_fetch_add(&s->clears, 1, __ATOMIC_RELAXED);
+	session_save(s);
 	cds_list_for_each_entry(c, &s->channels, node) {
 		c->filtered = rule_list_has_filter(&c->rules);
 		c->trouble = (struct channel_trouble){ 0 };

@@ -222,6 +222,7 @@ struct session {
 	uint64_t buffers_version;               /* grows with each buffer made or removed; atomic */
 	bool draft;	/* staging.c: not in tracer.sessions, and in no file */
 	uint64_t starts, change;
+	uint64_t clears;        /* how often its rings were cleared; atomic */
 	struct requests requests;               /* session_write; tracer.lock alone guards it */
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */

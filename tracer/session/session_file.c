@@ -50,6 +50,7 @@ static const struct session_key {
 	{ "mode", KEY_MODE, offsetof(struct session, mode) },
 	{ "active", KEY_FLAG, offsetof(struct session, active) },
 	{ "starts", KEY_U64, offsetof(struct session, starts) },
+	{ "clears", KEY_U64, offsetof(struct session, clears) },
 	{ "created", KEY_S64, offsetof(struct session, created) },
 	{ "started", KEY_S64, offsetof(struct session, started) },
 	{ "next_channel", KEY_U32, offsetof(struct session, next_channel) },
@@ -239,6 +240,11 @@ uint64_t session_write_end(void)
 
 	write_now = 0;
 	return request;
+}
+
+uint64_t session_write_number(void)
+{
+	return write_now;
 }
 
 bool session_write_done(struct session *s, uint64_t request)

@@ -35,6 +35,7 @@ void sessions_list(struct tracer *t, struct md_buf *names);            /* separa
  */
 void session_write_begin(uint64_t request);
 uint64_t session_write_end(void);
+uint64_t session_write_number(void);    /* of the calling thread; 0: none */
 bool session_write_done(struct session *s, uint64_t request);
 
 #define OWNER_KERNEL "kernel"   /* owner of the kernel domain's streams */
@@ -59,6 +60,11 @@ struct session_info {
 	uint64_t rotate_size, rotate_period;    /* limits of a chunk: bytes, us; 0: none */
 };
 void session_info(struct session *s, struct session_info *info);
+/*
+ * How often the events of the session were cleared. Grows before they are, and is kept for the next
+ * daemon.
+ */
+uint64_t session_clears(const struct session *s);
 int session_chmod(struct session *s, mode_t mode);
 /* (uid_t)-1, (gid_t)-1: unchanged */
 int session_chown(struct session *s, uid_t uid, gid_t gid);

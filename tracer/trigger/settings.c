@@ -345,6 +345,16 @@ int trigger_store(struct trigger *trigger, enum trigger_file what, const char *t
 	return ret;
 }
 
+bool trigger_write_done(struct trigger *trigger, uint64_t request)
+{
+	bool done;
+
+	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	done = requests_have(&trigger->requests, request);
+	pthread_mutex_unlock(&trigger->tracer->triggers->lock);
+	return done;
+}
+
 /* Puts in place what was prepared; takes c and list over. Caller holds trigger->setting alone. */
 static int load_all(struct trigger *trigger, struct condition *c, struct session **events,
 		    struct action *list, size_t count, bool enabled, struct tr_err *err)

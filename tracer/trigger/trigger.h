@@ -68,6 +68,7 @@ struct trigger {
 	bool unsaved;                   /* counters differ from the state directory's */
 	int slot;                       /* of counters.c; -1: none */
 	uint64_t saves;                 /* how often its file was written */
+	struct requests requests;       /* writes that are in effect: session_write_begin */
 	uint64_t change;
 	struct condition condition;
 	uint64_t version;               /* of the condition: grows when it is stored */

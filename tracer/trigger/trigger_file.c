@@ -6,6 +6,7 @@
  *
  *	name NAME
  *	uid gid mode created enabled hits last_hit sent lost events_lost slot saves
+ *	requests [NUMBER …]                             base/request.h
  *	condition TEXT
  *	action BASE EXECUTED FAILED TEXT                one line each, in order
  */
@@ -42,6 +43,9 @@ int trigger_save(struct trigger *trigger)
 		      trigger->hits, trigger->last_hit, trigger->sent, trigger->lost,
 		      trigger->events_lost, trigger->slot, trigger->saves);
 	owner_groups_print(&trigger->groups, &out);
+	/* The file gets the effect of the write and its number at once. */
+	requests_add(&trigger->requests, session_write_number());
+	requests_print(&trigger->requests, &out);
 	if (trigger->condition.text)
 		md_buf_printf(&out, "condition %s\n", trigger->condition.text);
 	for (size_t i = 0; i < trigger->action_count; i++) {
@@ -128,6 +132,8 @@ static void restore_line(struct trigger *trigger, char *line)
 		condition_parse(value, &trigger->condition, NULL);
 	} else if (!strcmp(line, "groups")) {
 		owner_groups_parse(&trigger->groups, value);
+	} else if (!strcmp(line, "requests")) {
+		requests_read(&trigger->requests, value);
 	} else if (!strcmp(line, "action")) {
 		restore_action(trigger, value);
 	} else {

@@ -73,6 +73,8 @@ void trigger_show(struct trigger *trigger, enum trigger_file what, struct md_buf
  */
 int trigger_store(struct trigger *trigger, enum trigger_file what, const char *text, bool replace,
 		  struct tr_err *err);
+/* As session_write_done, of the three files. */
+bool trigger_write_done(struct trigger *trigger, uint64_t request);
 /*
  * Whether this user may write the condition. elsewhere: a path in it may mean another file to the
  * writer than to the daemon. -EACCES or -EOPNOTSUPP; a text with another mistake is no error here.

@@ -30,6 +30,7 @@ struct pipe_view {
 	uint64_t looked;        /* time of the last look */
 	uint64_t limit;         /* events up to this time are complete */
 	uint64_t starts;        /* session.starts at the open */
+	uint64_t era, next_era; /* session_clears() before the last look but one, and the last */
 	bool active;            /* the session was active during the open */
 };
 
@@ -66,6 +67,7 @@ int pipe_open(struct session *s, enum text_form form, struct pipe_view **out)
 	session_info(s, &info);
 	v->starts = info.starts;
 	v->active = info.active;
+	v->era = v->next_era = session_clears(s);
 	*out = v;
 	return 0;
 }
@@ -130,6 +132,9 @@ static int format_more(struct pipe_view *v)
 	if (info.active && v->looked && now - v->looked < session_periods(v->s, NULL, NULL).look)
 		return -EAGAIN;
 	v->looked = now;
+	/* What was copied before this look may still be given after it. */
+	v->era = v->next_era;
+	v->next_era = session_clears(v->s);
 	err = merge_look_session(v->m, v->s, &v->limit);
 	if (err)
 		return err;
@@ -182,6 +187,24 @@ uint64_t pipe_number(const struct pipe_view *v)
 	return v->starts << 1 | v->active;
 }
 
+uint64_t pipe_era(const struct pipe_view *v)
+{
+	return v->era;
+}
+
+size_t pipe_rest(const struct pipe_view *v, char *buf, size_t size)
+{
+	const char *p = v->out.data + v->taken;
+	size_t n = v->out.len - v->taken;
+	const char *end = n ? memchr(p, '\n', n) : NULL;
+
+	if (!end)
+		return size + 1;
+	n = (size_t)(end - p) + 1;
+	memcpy(buf, p, n < size ? n : size);
+	return n;
+}
+
 /* Reads on until the text is found, and puts back what follows it. */
 static int skip_to(struct pipe_view *v, const char *text, size_t len)
 {
@@ -216,8 +239,8 @@ static int skip_to(struct pipe_view *v, const char *text, size_t len)
 	return n > 0 ? 0 : n == -EAGAIN || !n ? -ESTALE : (int)n;
 }
 
-/* Begins again, with the archives. */
-static int begin_older(struct pipe_view *v)
+/* Begins again at the oldest event. older: of the archives. */
+static int begin_again(struct pipe_view *v, bool older)
 {
 	struct merge *m = merge_create();
 
@@ -226,7 +249,7 @@ static int begin_older(struct pipe_view *v)
 	m->form = v->m->form;
 	m->stacks = v->stacks;
 	m->gaps = true;
-	m->older = true;
+	m->older = older;
 	merge_destroy(v->m);
 	v->m = m;
 	md_text_init(&v->text, session_clock_offset(v->s), "");
@@ -236,19 +259,40 @@ static int begin_older(struct pipe_view *v)
 	return 0;
 }
 
-int pipe_resume(struct pipe_view *v, const void *bytes, size_t len, uint64_t given, uint64_t number)
+/* Looks for what the reader got, also in the archives. */
+static int find_reader(struct pipe_view *v, const struct view_place *place)
 {
-	/* Lines of another form depend on when they were read. */
-	int err = given && v->form ? -ESTALE : 0;
+	int err = place->len >= RESUME_LEAST ? skip_to(v, place->bytes, place->len) : -ESTALE;
 
-	if (given && !err)
-		err = len >= RESUME_LEAST ? skip_to(v, bytes, len) : -ESTALE;
-	if (err == -ESTALE && len >= RESUME_LEAST && !v->form && session_chunk(v->s)) {
-		err = begin_older(v);
-		err = err ? err : skip_to(v, bytes, len);
+	if (err == -ESTALE && place->len >= RESUME_LEAST && session_chunk(v->s)) {
+		err = begin_again(v, true);
+		err = err ? err : skip_to(v, place->bytes, place->len);
 	}
-	v->starts = number >> 1;
-	v->active |= number & 1;
+	return err;
+}
+
+/* The session was cleared since the reader got its last bytes. */
+static int continue_cleared(struct pipe_view *v, const struct view_place *place)
+{
+	int err = begin_again(v, false);
+
+	if (err)
+		return err;
+	md_buf_put(&v->out, place->rest, place->rest_len);
+	return v->out.failed ? -ENOMEM : 0;
+}
+
+int pipe_resume(struct pipe_view *v, const struct view_place *place)
+{
+	int err = 0;
+
+	/* Lines of another form depend on when they were read. */
+	if (place->end)
+		err = v->form ? -ESTALE : find_reader(v, place);
+	if (err == -ESTALE && !v->form && place->rest && session_clears(v->s) > place->era)
+		err = continue_cleared(v, place);
+	v->starts = place->number >> 1;
+	v->active |= place->number & 1;
 	return err;
 }
 
@@ -334,13 +378,11 @@ static int resume_in_archives(struct text_view *v, const char *bytes, size_t len
 	return 0;
 }
 
-int text_resume(struct text_view *v, const void *bytes, size_t len, uint64_t offset)
+static int find_text_reader(struct text_view *v, const char *bytes, size_t len, uint64_t offset)
 {
 	uint64_t at = offset;
 	int err = 0;
 
-	if (!offset)
-		return 0;
 	if (!len)
 		return -ESTALE;
 	if (!is_at(v, bytes, len, offset)) {
@@ -353,5 +395,19 @@ int text_resume(struct text_view *v, const void *bytes, size_t len, uint64_t off
 	}
 	if (!err)
 		text_move(v, offset, at);
+	return err;
+}
+
+int text_resume(struct text_view *v, const struct view_place *place)
+{
+	int err = place->end ? find_text_reader(v, place->bytes, place->len, place->end) : 0;
+
+	if (err == -ESTALE && session_clears(v->s) > place->era) {
+		pthread_mutex_lock(&v->e->lock);
+		text_begin(v);
+		pthread_mutex_unlock(&v->e->lock);
+		v->served = place->end;
+		err = 0;
+	}
 	return err;
 }

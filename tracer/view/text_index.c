@@ -282,6 +282,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		e->m->form = e->form;
 		e->m->stacks = e->stacks;
 		e->chunk = chunk;
+		e->era = session_clears(s);
 		md_text_init(&e->text, session_clock_offset(s), "");
 	}
 	set_clock_offset(e, session_clock_offset(s));

@@ -52,6 +52,7 @@ struct text_engine {
 	/* guards the rest; session_look and session_streams are called under it */
 	pthread_mutex_t lock;
 	uint32_t generation;
+	uint64_t era;                   /* session_clears() when the text began */
 	size_t views;
 	struct merge *m;
 	/* If text_has_symbols(form), while there are views: each address keeps its name as long. */

@@ -31,6 +31,25 @@ static void set_mark(struct text_view *v)
 	v->ended = false;
 }
 
+static void end_run(struct text_view *v)
+{
+	merge_destroy(v->m);
+	v->m = NULL;
+	text_window_deinit(&v->window);
+	text_stripes_end(&v->stripes);
+}
+
+void text_begin(struct text_view *v)
+{
+	end_run(v);
+	v->generation = v->e->generation;
+	v->era = v->e->era;
+	v->exact = true;
+	v->shift = 0 - v->e->base;
+	v->floor = v->e->floor;
+	set_mark(v);
+}
+
 int text_open(struct session *s, enum text_form form, struct text_view **out)
 {
 	struct text_view *v = calloc(1, sizeof(*v));
@@ -43,15 +62,11 @@ int text_open(struct session *s, enum text_form form, struct text_view **out)
 	}
 	v->s = session_ref(s);
 	v->e = e;
-	v->exact = true;
 	pthread_mutex_lock(&e->lock);
 	e->views++;
 	err = text_engine_advance(e, s);
 	v->imported = e->m && e->m->count && e->m->cursors[0]->stream.input;
-	v->generation = e->generation;
-	v->shift = 0 - e->base;
-	v->floor = e->floor;
-	set_mark(v);
+	text_begin(v);
 	pthread_mutex_unlock(&e->lock);
 	if (err) {
 		text_close(v);
@@ -59,14 +74,6 @@ int text_open(struct session *s, enum text_form form, struct text_view **out)
 	}
 	*out = v;
 	return 0;
-}
-
-static void end_run(struct text_view *v)
-{
-	merge_destroy(v->m);
-	v->m = NULL;
-	text_window_deinit(&v->window);
-	text_stripes_end(&v->stripes);
 }
 
 void text_close(struct text_view *v)
@@ -301,12 +308,7 @@ static ssize_t read_tail(struct text_view *v, uint64_t offset, char *buf, size_t
 	if (v->generation != e->generation) {
 		if (v->imported)
 			return end_replaced(v);
-		end_run(v);
-		v->generation = e->generation;
-		v->exact = true;
-		v->shift = 0 - e->base;
-		v->floor = e->floor;
-		set_mark(v);
+		text_begin(v);
 	}
 	if (!v->exact || was_archived(v, offset))
 		return -EAGAIN;
@@ -449,6 +451,11 @@ void text_ahead(struct text_view *v)
 	       __atomic_load_n(&v->e->wanted, __ATOMIC_ACQUIRE) == v->generation)
 		n = format_piece(v);
 	v->failed = n < 0 ? n : 0;
+}
+
+uint64_t text_era(const struct text_view *v)
+{
+	return v->era;
 }
 
 void text_rewind(struct text_view *v)

@@ -13,6 +13,7 @@ struct text_view {
 	struct session *s;              /* referenced */
 	struct text_engine *e;
 	uint32_t generation;
+	uint64_t era;                   /* of the engine at this generation */
 	bool imported;                  /* at the open, the session had an input … */
 	bool replaced;                  /* … and has another one now: reads fail with ESTALE */
 	bool exact;
@@ -50,6 +51,8 @@ static inline bool is_before(uint64_t a, uint64_t b)
 	return (int64_t)(a - b) < 0;
 }
 
+/* Offsets mean what they mean to a new open. Caller holds the engine's lock. */
+void text_begin(struct text_view *v);
 /* Of a new open: its offsets count from the beginning of the engine's text. */
 void text_rewind(struct text_view *v);
 /*

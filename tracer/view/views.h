@@ -14,6 +14,17 @@
 
 struct session;
 
+/* Where the reader is of an open that a daemon had which was killed. */
+struct view_place {
+	const void *bytes;      /* the last that it got */
+	size_t len;
+	const char *rest;       /* the line continued so after them; NULL: it is not known */
+	size_t rest_len;
+	uint64_t end;           /* how many it got in all, or the offset after them */
+	uint64_t number;        /* of the view then */
+	uint64_t era;           /* the same */
+};
+
 /*
  * `counts`, or with json `counts.json`: a line for each event that was recorded since the first
  * start or the last clear. Takes as long as it takes to walk the events that were recorded since
@@ -79,12 +90,14 @@ int text_peek(struct text_view *v, uint64_t offset, size_t size, struct iovec *p
  * KiB, while the reader uses those that it has. As text_read, one caller at a time per view.
  */
 void text_ahead(struct text_view *v);
+/* How often the session had been cleared before the text that the last read had. */
+uint64_t text_era(const struct text_view *v);
 /*
- * Of a new open, in place of one of a daemon that was killed: its reader has read up to `offset`,
- * and the last bytes that it got are these. From now on offsets mean what they meant there.
- * -ESTALE: these bytes are not in the text any more.
+ * Of a new open, in place of one of a daemon that was killed: from now on offsets mean what they
+ * meant there; if the session was cleared since, what they mean after that. -ESTALE: the bytes that
+ * the reader got are not in the text any more.
  */
-int text_resume(struct text_view *v, const void *bytes, size_t len, uint64_t offset);
+int text_resume(struct text_view *v, const struct view_place *place);
 void text_close(struct text_view *v);
 /* The size to show: text produced so far. Advances to the present while a view is open. */
 uint64_t text_size(struct session *s, enum text_form form);
@@ -110,9 +123,18 @@ int pipe_open_form(struct session *s, const struct pipe_form *form, struct pipe_
 ssize_t pipe_read(struct pipe_view *v, void *buf, size_t size);        /* as packet_stream_read */
 /* What pipe_resume needs to know of the open. */
 uint64_t pipe_number(const struct pipe_view *v);
-/* As text_resume: its reader has got `given` bytes. */
-int pipe_resume(struct pipe_view *v, const void *bytes, size_t len, uint64_t given,
-		uint64_t number);
+/* As text_era; or less. */
+uint64_t pipe_era(const struct pipe_view *v);
+/*
+ * Copies what follows the last read up to the end of its line; returns its size. More than `size`:
+ * it is longer, or not known.
+ */
+size_t pipe_rest(const struct pipe_view *v, char *buf, size_t size);
+/*
+ * As text_resume; if the session was cleared since, the open continues at the oldest event, after
+ * the rest of the line.
+ */
+int pipe_resume(struct pipe_view *v, const struct view_place *place);
 void pipe_close(struct pipe_view *v);
 
 #endif

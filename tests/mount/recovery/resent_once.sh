@@ -54,4 +54,19 @@ mkdir "$S/c" || fail mkdir
 is "a configuration" "$well" \
 	"$(killed "$S/c/config" w '[user channel]\nname = c1\nevents = a:b\n')"
 is "… is in effect" "c1" "$(ls "$S/c/user/channels")"
+# Files of a trigger
+t=$MNT/triggers/t
+mkdir "$t" || fail "a trigger"
+is "a condition" "$well" "$(killed "$t/condition" w 'session s started\n')"
+is "an action" "$well" "$(killed "$t/actions" w 'stop s\n')"
+is "… is there once" "stop s" "$(cat "$t/actions")"
+is "another one, after it" "$well" "$(killed "$t/actions" wa 'notify\n')"
+is "… is there once, too" "stop s
+notify" "$(cat "$t/actions")"
+is "an action that is removed" "$well" "$(killed "$t/actions" w '!stop s\n')"
+is "… is gone" notify "$(cat "$t/actions")"
+is "one that is not there" ENOENT "$(tool open "$t/actions" w write '!stop s\n')"
+is "its configuration" "$well" \
+	"$(killed "$t/config" w '[trigger]\ncondition = session s started\nactions = notify\n')"
+is "… is in effect" notify "$(cat "$t/actions")"
 echo "$checks checks"

@@ -4,6 +4,7 @@
  * bytes are in it, what is read back is within its limits.
  */
 #include "fs/base/handover.c"
+#include "fs/base/handover_text.c"
 #include "tests/lib/test.h"
 
 struct fs fs;
@@ -36,8 +37,10 @@ static void leave_table(void)
 		f = handover_file_new();
 		f->node = 4;
 	}
-	handover_give(f, 7, "first ", 6, 6, 1);
-	handover_give(f, 8, "second", 6, 12, 2);
+	handover_give(f, &(struct handover_read){ .unique = 7, .end = 6 }, "first ", 6);
+	handover_give(f, &(struct handover_read){ .unique = 8, .end = 12, .rest = " third\n",
+						  .rest_len = 7 }, "second", 6);
+	CHECK(handover_keep_text(f, 9, (struct iovec[2]){ { "events = a", 10 }, { "", 0 } }));
 	kept = dup(handover_fd());
 	handover_end();
 }
@@ -63,15 +66,56 @@ static void is_read_back(void)
 	CHECK(f && f->handle && handover_file(f->handle) == f);
 	CHECK(f->given[f->which].len == 12);
 	CHECK(!memcmp(f->given[f->which].bytes, "first second", 12));
+	CHECK(f->given[f->which].rest == 7);
+	CHECK(!memcmp(f->given[f->which].bytes + 12, " third\n", 7));
 	/* The second read was not delivered. */
 	handover_take_back(f);
 	CHECK(f->given[f->which].len == 6 && f->given[f->which].end == 6);
+	CHECK(f->given[f->which].rest == HANDOVER_NONE);
 	/* A handle that was freed means nothing, and is not given again. */
 	uint64_t old = f->handle;
 	handover_file_free(f);
 	CHECK(!handover_file(old));
 	f = handover_file_new();
 	CHECK(f && f->handle != old && !handover_file(old));
+	handover_end();
+}
+
+static bool has_text(const struct handover_file *f, uint64_t unique, const char *a, const char *b)
+{
+	struct iovec texts[2];
+	uint64_t last;
+
+	return handover_text(f, &last, texts) && last == unique && texts[0].iov_len == strlen(a) &&
+	       texts[1].iov_len == strlen(b) && !memcmp(texts[0].iov_base, a, strlen(a)) &&
+	       !memcmp(texts[1].iov_base, b, strlen(b));
+}
+
+static void texts_wait(void)
+{
+	static char big[HANDOVER_TEXT + 1];
+	struct handover_file *f, *other[HANDOVER_TEXTS];
+
+	leave_table();
+	CHECK(!handover_take(kept));
+	f = handover_file_used(1);
+	CHECK(has_text(f, 9, "events = a", ""));
+	CHECK(handover_keep_text(f, 10, (struct iovec[2]){ { "events = ab", 11 }, { "", 0 } }));
+	CHECK(has_text(f, 10, "events = ab", ""));
+	CHECK(handover_keep_text(f, 11, (struct iovec[2]){ { "x", 1 }, { "tcp://a\n", 8 } }));
+	CHECK(has_text(f, 11, "x", "tcp://a\n"));
+	/* One that is too long is not there in part. */
+	CHECK(!handover_keep_text(f, 12, (struct iovec[2]){ { big, sizeof(big) }, { "", 0 } }));
+	CHECK(!has_text(f, 11, "x", "tcp://a\n"));
+	for (uint32_t i = 0; i < HANDOVER_TEXTS; i++) {
+		other[i] = handover_file_new();
+		CHECK(handover_keep_text(other[i], i, (struct iovec[2]){ { big, 5 }, { "", 0 } }));
+	}
+	CHECK(!handover_keep_text(f, 13, (struct iovec[2]){ { "x", 1 }, { "", 0 } }));
+	handover_drop_text(other[3]);
+	handover_file_free(other[3]);
+	CHECK(handover_keep_text(f, 14, (struct iovec[2]){ { "y", 1 }, { "", 0 } }));
+	CHECK(has_text(f, 14, "y", ""));
 	handover_end();
 }
 
@@ -173,7 +217,9 @@ static void any_bytes(void)
 					 strlen(handover_node_name(n)) <= NAME_MAX));
 		for (uint32_t i = 0; (f = handover_file_used(i)); i++)
 			if (f->handle)
-				handover_give(f, 9, "bytes", 5, f->given[f->which].end + 5, 0);
+				handover_give(f, &(struct handover_read){
+						      .end = f->given[f->which].end + 5 },
+					      "bytes", 5);
 		handover_end();
 	}
 }
@@ -181,6 +227,7 @@ static void any_bytes(void)
 int main(void)
 {
 	CASE(is_read_back);
+	CASE(texts_wait);
 	CASE(texts_are_compared);
 	CASE(other_tables);
 	CASE(wrong_entries);
