@@ -45,95 +45,61 @@ int task_layout_find(const struct btf *b, struct task_layout *out)
 		       : -EOPNOTSUPP;
 }
 
-struct code {
-	struct bpf_insn *at;
-	size_t count;
-};
-
-static void add(struct code *c, uint8_t op, uint8_t to, uint8_t from, int16_t offset, int32_t value)
-{
-	c->at[c->count++] = (struct bpf_insn){ .code = op, .dst_reg = to & 15, .src_reg = from & 15,
-					       .off = offset, .imm = value };
-}
-
-static void copy(struct code *c, uint8_t to, uint8_t from)
-{
-	add(c, BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0);
-}
-
-static void set(struct code *c, uint8_t to, int32_t value)
-{
-	add(c, BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, value);
-}
-
-static void increase(struct code *c, uint8_t to, int32_t value)
-{
-	add(c, BPF_ALU64 | BPF_ADD | BPF_K, to, 0, 0, value);
-}
-
-static void load(struct code *c, uint8_t size, uint8_t to, uint8_t from, int16_t offset)
-{
-	add(c, (uint8_t)(BPF_LDX | BPF_MEM | size), to, from, offset, 0);
-}
-
-static void call(struct code *c, int32_t helper)
-{
-	add(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
-}
-
 /* Copies memory of the kernel, from the address in register 3, to the stack. */
-static void fetch(struct code *c, int32_t place, int32_t size)
+static void fetch(struct bpf_code *c, int32_t place, int32_t size)
 {
-	copy(c, 1, 10);
-	increase(c, 1, place);
-	set(c, 2, size);
-	call(c, BPF_FUNC_probe_read_kernel);
+	bpf_set_stack(c, BPF_REG_1, place);
+	bpf_set(c, BPF_REG_2, size);
+	bpf_call(c, BPF_FUNC_probe_read_kernel);
 }
 
 /* Copies a member of the structure whose address is in a register. */
-static void fetch_member(struct code *c, uint8_t base, uint32_t offset, int32_t place, int32_t size)
+static void fetch_member(struct bpf_code *c, int base, uint32_t offset, int32_t place, int32_t size)
 {
-	copy(c, 3, base);
-	increase(c, 3, (int32_t)offset);
+	bpf_move(c, BPF_REG_3, base);
+	bpf_alu(c, BPF_ADD, BPF_REG_3, (int32_t)offset);
 	fetch(c, place, size);
+}
+
+static void fetch_to_line(struct bpf_code *c, uint32_t offset, size_t member, int32_t size)
+{
+	fetch_member(c, BPF_REG_7, offset, LINE + (int32_t)member, size);
 }
 
 /*
  * Register 6 has the iterator's context, { meta, task }, 7 the task. The level of the reader's
  * namespace says which of a thread's numbers belongs to it.
  */
-size_t task_program_make(const struct task_layout *l, struct bpf_insn code[TASK_PROGRAM_MAX])
+void task_program_make(const struct task_layout *l, struct bpf_code *c)
 {
-	struct code c = { code, 0 };
-	size_t end;
+	int end;
 
-	copy(&c, 6, 1);
-	load(&c, BPF_DW, 7, 6, 8);
-	end = c.count;
-	add(&c, BPF_JMP | BPF_JEQ | BPF_K, 7, 0, 0, 0);         /* the offset follows below */
-	call(&c, BPF_FUNC_get_current_task);
-	fetch_member(&c, 0, l->numbers, POINTER, 8);
-	load(&c, BPF_DW, 3, 10, POINTER);
-	fetch_member(&c, 3, l->level, LEVEL, 4);
-	fetch_member(&c, 7, l->numbers, POINTER, 8);
-	load(&c, BPF_W, 4, 10, LEVEL);
-	add(&c, BPF_ALU64 | BPF_MUL | BPF_K, 4, 0, 0, (int32_t)l->step);
-	load(&c, BPF_DW, 3, 10, POINTER);
-	add(&c, BPF_ALU64 | BPF_ADD | BPF_X, 3, 4, 0, 0);
-	fetch_member(&c, 3, l->first + l->number, LINE + (int)offsetof(struct task_line, number),
-		     4);
-	fetch_member(&c, 7, l->tid, LINE + (int)offsetof(struct task_line, tid), 4);
-	fetch_member(&c, 7, l->pid, LINE + (int)offsetof(struct task_line, pid), 4);
-	fetch_member(&c, 7, l->comm, LINE + (int)offsetof(struct task_line, comm), 16);
-	add(&c, BPF_ST | BPF_MEM | BPF_W, 10, 0, LINE + (int)offsetof(struct task_line, unused), 0);
-	load(&c, BPF_DW, 1, 6, 0);
-	load(&c, BPF_DW, 1, 1, 0);
-	copy(&c, 2, 10);
-	increase(&c, 2, LINE);
-	set(&c, 3, (int32_t)sizeof(struct task_line));
-	call(&c, BPF_FUNC_seq_write);
-	code[end].off = (int16_t)(c.count - end - 1);
-	set(&c, 0, 0);
-	add(&c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
-	return c.count;
+	bpf_code_begin(c);
+	end = bpf_label(c);
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	bpf_load_from(c, BPF_DW, BPF_REG_7, BPF_REG_6, 8);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_7, 0, end);
+	bpf_call(c, BPF_FUNC_get_current_task);
+	fetch_member(c, BPF_REG_0, l->numbers, POINTER, 8);
+	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_10, POINTER);
+	fetch_member(c, BPF_REG_3, l->level, LEVEL, 4);
+	fetch_member(c, BPF_REG_7, l->numbers, POINTER, 8);
+	bpf_load_from(c, BPF_W, BPF_REG_4, BPF_REG_10, LEVEL);
+	bpf_alu(c, BPF_MUL, BPF_REG_4, (int32_t)l->step);
+	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_10, POINTER);
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_3, BPF_REG_4);
+	fetch_member(c, BPF_REG_3, l->first + l->number,
+		     LINE + (int32_t)offsetof(struct task_line, number), 4);
+	fetch_to_line(c, l->tid, offsetof(struct task_line, tid), 4);
+	fetch_to_line(c, l->pid, offsetof(struct task_line, pid), 4);
+	fetch_to_line(c, l->comm, offsetof(struct task_line, comm), 16);
+	bpf_store_number(c, BPF_W, BPF_REG_10, LINE + (int)offsetof(struct task_line, unused), 0);
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_6, 0);
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_1, 0);
+	bpf_set_stack(c, BPF_REG_2, LINE);
+	bpf_set(c, BPF_REG_3, (int32_t)sizeof(struct task_line));
+	bpf_call(c, BPF_FUNC_seq_write);
+	bpf_here(c, end);
+	bpf_set(c, BPF_REG_0, 0);
+	bpf_exit(c);
 }

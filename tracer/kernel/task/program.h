@@ -3,11 +3,11 @@
 #ifndef TRACER_KERNEL_TASK_PROGRAM_H
 #define TRACER_KERNEL_TASK_PROGRAM_H
 
-#include <linux/bpf.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "tracer/base/probe/btf.h"
+#include "tracer/kernel/bpf/code.h"
 
 /* Where the kernel's structures have what the program reads. */
 struct task_layout {
@@ -24,11 +24,8 @@ struct task_line {
 	int32_t unused;
 };
 
-#define TASK_PROGRAM_MAX 64
-
 /* 0, or -EOPNOTSUPP: the kernel's types lack something. */
 int task_layout_find(const struct btf *b, struct task_layout *out);
-/* Returns the number of instructions. */
-size_t task_program_make(const struct task_layout *l, struct bpf_insn code[TASK_PROGRAM_MAX]);
+void task_program_make(const struct task_layout *l, struct bpf_code *code);
 
 #endif

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "metadata/buf.h"
 #include "tracer/base/probe/btf.h"
+#include "tracer/kernel/bpf/bpf.h"
 #include "tracer/kernel/task/program.h"
 
 #define INITIAL_PID_NS 0xEFFFFFFCu      /* its inode number: linux/proc_ns.h */
@@ -49,13 +49,6 @@ static bool has_own_proc(void)
 
 /* ---- the program in the kernel ---- */
 
-static long call_bpf(enum bpf_cmd cmd, union bpf_attr *attr)
-{
-	long ret = syscall(SYS_bpf, cmd, attr, sizeof(*attr));
-
-	return ret < 0 ? -errno : ret;
-}
-
 static pthread_mutex_t layout_lock = PTHREAD_MUTEX_INITIALIZER; /* guards layout and is_found */
 static struct task_layout layout;
 static bool is_found;
@@ -81,17 +74,15 @@ static int get_layout(struct task_layout *out)
 
 static int load_program(const struct task_layout *l)
 {
-	struct bpf_insn code[TASK_PROGRAM_MAX];
-	union bpf_attr a;
+	struct bpf_code *code = calloc(1, sizeof(*code));
+	int ret;
 
-	memset(&a, 0, sizeof(a));
-	a.prog_type = BPF_PROG_TYPE_TRACING;
-	a.expected_attach_type = BPF_TRACE_ITER;
-	a.attach_btf_id = l->iterator;
-	a.insn_cnt = (uint32_t)task_program_make(l, code);
-	a.insns = (uintptr_t)code;
-	a.license = (uintptr_t)"GPL";
-	return (int)call_bpf(BPF_PROG_LOAD, &a);
+	if (!code)
+		return -ENOMEM;
+	task_program_make(l, code);
+	ret = bpf_load_iterator(code, l->iterator);
+	free(code);
+	return ret;
 }
 
 /* A descriptor whose reads give a struct task_line for each thread. */
@@ -109,13 +100,13 @@ static int open_iterator(void)
 	memset(&a, 0, sizeof(a));
 	a.link_create.prog_fd = (uint32_t)program;
 	a.link_create.attach_type = BPF_TRACE_ITER;
-	link = (int)call_bpf(BPF_LINK_CREATE, &a);
+	link = (int)bpf_command(BPF_LINK_CREATE, &a);
 	close(program);
 	if (link < 0)
 		return link;
 	memset(&a, 0, sizeof(a));
 	a.iter_create.link_fd = (uint32_t)link;
-	ret = (int)call_bpf(BPF_ITER_CREATE, &a);
+	ret = (int)bpf_command(BPF_ITER_CREATE, &a);
 	close(link);
 	return ret;
 }
