@@ -208,7 +208,10 @@ kernel_counted() {
 			awk '{ n += $2 + $4 } END { printf "%d\n", n }'
 		return
 	fi
-	cat $T/instances/trailfs-"$1"-*/per_cpu/cpu*/stats |
+	{
+		cat $T/instances/trailfs-"$1"-*/per_cpu/cpu*/stats
+		"$BUILD/tests/lib/bpf_rings" "trailfs-$1-"
+	} |
 		awk '/^read events:|^overrun:|^commit overrun:|^dropped events:|^entries:/ { n += $NF } END { printf "%d\n", n }'
 }
 

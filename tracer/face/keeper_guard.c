@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tracer/face/keeper_guard.h"
+#include "tracer/kernel/available.h"
 #include "tracer/session/kept.h"
 #include "tracer/session/session.h"
 #include "tracer/output/snapshot/image.h"
@@ -167,6 +168,7 @@ static void *guard(void *arg)
 		buffers = forget_kept(t);
 		snapshots = keep_snapshots(t);
 		held_keep(t);
+		kernel_keep(t);
 		if (!keep_all_buffers(t, stop))
 			continue;
 		__atomic_store_n(&t->keeper_ready, true, __ATOMIC_RELEASE);

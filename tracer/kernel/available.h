@@ -44,6 +44,8 @@ bool available_kernel_has(struct tracer *t, const char *system, const char *even
 int available_kernel_fields(struct tracer *t, const char *system, const char *event,
 			    struct md_buf *out);
 
+/* Gives the tracer's keeper what the backend wants to be held, after a keeper was replaced. */
+void kernel_keep(struct tracer *t);
 /* Appends the line `kernel` of `version`. */
 void kernel_describe(struct tracer *t, struct md_buf *out);
 

@@ -35,17 +35,20 @@ static uint32_t hash_state_dir(const struct tracer *t)
 
 void kernel_open(struct tracer *t)
 {
+	static const struct backend_ops *const backends[] = { &module_backend, &bpf_backend,
+							      &tracefs_backend };
 	struct tr_err err = TR_ERR_INIT;
 	struct kernel *k = calloc(1, sizeof(*k));
 
 	if (!k)
 		return;
 	snprintf(k->suffix, sizeof(k->suffix), "-%08x", hash_state_dir(t));
-	/* Without the module, do not mention what it cannot do. */
-	k->ops = &module_backend;
-	if (k->ops->probe(k->suffix + 1, &k->backend, &err))
-		k->ops = &tracefs_backend;
-	if (!k->backend && k->ops->probe(k->suffix + 1, &k->backend, &err)) {
+	/* Do not mention what those cannot do that are not there; the last one says it. */
+	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends) && !k->backend; i++) {
+		k->ops = backends[i];
+		k->ops->probe(k->suffix + 1, &k->backend, &err);
+	}
+	if (!k->backend) {
 		snprintf(t->no_kernel, sizeof(t->no_kernel), "%s", err.sentence);
 		free(k);
 		return;
@@ -53,6 +56,8 @@ void kernel_open(struct tracer *t)
 	lock_init(&k->lock, NULL, LOCK_KERNEL);
 	lock_init(&k->making, NULL, LOCK_MAKING);
 	cond_init_monotonic(&k->dumped);
+	if (k->ops->keep)
+		k->ops->keep(k->backend, t->keeper);
 	kcontext_have_all(k->ops->contexts != NULL);
 	CDS_INIT_LIST_HEAD(&k->dead);
 	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", hash_state_dir(t));
@@ -80,6 +85,12 @@ void kernel_close(struct tracer *t)
 	pthread_cond_destroy(&k->dumped);
 	free(k);
 	t->kernel = NULL;
+}
+
+void kernel_keep(struct tracer *t)
+{
+	if (t->kernel && t->kernel->ops->keep)
+		t->kernel->ops->keep(t->kernel->backend, t->keeper);
 }
 
 void kernel_describe(struct tracer *t, struct md_buf *out)

@@ -95,8 +95,9 @@ static void add_kept(void *arg, const char *name, int fd)
 	struct tracer *t = arg;
 	struct region *region;
 
-	if (!strncmp(name, KEEPER_HELD, strlen(KEEPER_HELD))) {
-		close(fd);      /* tracer_held asks for it by its name */
+	if (!strncmp(name, KEEPER_HELD, strlen(KEEPER_HELD)) ||
+	    !strncmp(name, KEEPER_PROGRAMS, strlen(KEEPER_PROGRAMS))) {
+		close(fd);      /* who knows it asks for it by its name */
 	} else if (*name == 's') {
 		if (kept_add_descriptor(strtoull(name + 1, NULL, 16), fd))
 			close(fd);

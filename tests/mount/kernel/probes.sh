@@ -46,7 +46,7 @@ if [ -e $T/kprobe_events ]; then
 	refused ENOENT 'no function' 'kprobe:no_such_function_at_all'
 else
 	refused EOPNOTSUPP 'without kprobes' 'kprobe:vfs_read'
-	has "$(cat "$MNT/version")" '^kernel tracefs (.*no kprobes'
+	has "$(cat "$MNT/version")" '^kernel tracefs.*(.*no kprobes'
 fi
 if grep -q '^kernel.*no function tracing' "$MNT/version"; then
 	refused EOPNOTSUPP 'functions' 'function:vfs_read'

@@ -40,6 +40,11 @@ struct keeper;                  /* the daemon's end of the connection */
 #define KEEPER_UPGRADE "mount.upgrade"
 /* Names of images of trace/ begin with this. They end with the mount. */
 #define KEEPER_IMAGE "mount.image."
+/*
+ * Names of BPF programs and of their memory begin with this. The backend of the kernel domain finds
+ * its own by their names.
+ */
+#define KEEPER_PROGRAMS "bpf."
 /* In the environment of a daemon that the keeper has started. */
 #define KEEPER_STARTED "TRAILFS_STARTED_BY_KEEPER"
 

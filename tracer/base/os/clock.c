@@ -34,6 +34,7 @@
 
 enum {
 	BRACKETS = 400,         /* tries to read two clocks at once */
+	BRACKETS_QUICK = 20,    /* … where it must not take long */
 	MEASURE_NS = 80 * 1000 * 1000,
 	CHECK_NS = 5 * 1000 * 1000,
 	FILE_MAX = 4096,
@@ -106,13 +107,13 @@ struct pair {
 };
 
 /* Reads the TSC and a clock at the same instant. */
-static struct pair read_pair(clockid_t id)
+static struct pair read_pair(clockid_t id, int tries)
 {
 	struct pair best = { 0, 0 };
 	uint64_t width = UINT64_MAX;
 	int i;
 
-	for (i = 0; i < BRACKETS; i++) {
+	for (i = 0; i < tries; i++) {
 		uint64_t before = tsc(), ns = read_clock(id), after = tsc();
 
 		if (after - before < width) {
@@ -121,6 +122,14 @@ static struct pair read_pair(clockid_t id)
 		}
 	}
 	return best;
+}
+
+void clock_read_pair(uint64_t *cycles, uint64_t *mono)
+{
+	struct pair now = read_pair(CLOCK_MONOTONIC, BRACKETS_QUICK);
+
+	*cycles = now.tsc;
+	*mono = now.ns;
 }
 
 /*
@@ -178,10 +187,10 @@ static bool rate_of_kernel(uint64_t *mult)
 static uint64_t rate_measured(long ns)
 {
 	const struct timespec pause = { .tv_nsec = ns };
-	struct pair first = read_pair(CLOCK_MONOTONIC_RAW), last;
+	struct pair first = read_pair(CLOCK_MONOTONIC_RAW, BRACKETS), last;
 
 	nanosleep(&pause, NULL);
-	last = read_pair(CLOCK_MONOTONIC_RAW);
+	last = read_pair(CLOCK_MONOTONIC_RAW, BRACKETS);
 	if (last.tsc <= first.tsc || last.ns <= first.ns)
 		return 0;
 	return (uint64_t)(((unsigned __int128)(last.ns - first.ns) << 32) / (last.tsc - first.tsc));
@@ -247,7 +256,7 @@ static void measure_clock(struct clock *c, bool use_tsc)
 	c->mult = use_tsc ? rate_for_trace() : 0;
 	c->base = 0;
 	if (c->mult) {
-		struct pair p = read_pair(CLOCK_MONOTONIC);
+		struct pair p = read_pair(CLOCK_MONOTONIC, BRACKETS);
 
 		c->base = p.ns - scale_cycles(p.tsc, c->mult);
 	}

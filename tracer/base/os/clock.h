@@ -36,6 +36,10 @@ int clock_open(struct clock *c, const char *state_dir);
  */
 void clock_recall(struct clock *c, int state_fd);
 uint64_t clock_now(const struct clock *c);
+/*
+ * Reads the TSC and CLOCK_MONOTONIC at the same moment, to about 20 ns. Without a TSC *cycles is 0.
+ */
+void clock_read_pair(uint64_t *cycles, uint64_t *mono);
 /* Measures how far a clock of the system is before this one: it differs after it was set. */
 uint64_t clock_measure_offset(const struct clock *c, clockid_t id);
 /* Converts a time of the kernel's buffers: TSC cycles, or nanoseconds if mult is 0. */

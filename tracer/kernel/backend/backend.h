@@ -9,6 +9,8 @@
  *	tracefs_buffers.c   … the channel's per-CPU buffers
  *	tracefs_strings.c   … strings of system calls, by event probes
  *	event_probe.c       defines and makes event probes
+ *	bpf.c               tracefs, and BPF programs for system calls with text (bpf.h)
+ *	kring_reader.c      rings of trail.ko, and of BPF programs
  *	module.c            trail.ko: events and formats
  *	module_channel.c    … one channel: what it records, its rings
  *	module_syscalls.c   … system calls: numbers, names, arguments
@@ -33,6 +35,7 @@
 
 struct backend;                 /* an opened backend */
 struct backend_channel;         /* one channel's buffers in the kernel */
+struct keeper;
 struct context;
 struct dynamic_event;
 struct track;
@@ -72,6 +75,11 @@ struct backend_ops {
 	 */
 	int (*probe)(const char *owner, struct backend **out, struct tr_err *err);
 	void (*destroy)(struct backend *b);
+	/*
+	 * The keeper that holds descriptors of channels from now on, also those that channels have
+	 * already; NULL: there is none. Any thread. NULL: the kernel itself keeps all channels.
+	 */
+	void (*keep)(struct backend *b, struct keeper *k);
 	/* Appends what the backend cannot do, for a line of `version`. */
 	void (*describe)(const struct backend *b, struct md_buf *out);
 	int (*list)(const struct backend *b, struct md_buf *out);       /* lines system:event */
@@ -176,6 +184,6 @@ struct backend_ops {
 #define BACKEND_FUNCTION_SYSTEM "ftrace"
 #define BACKEND_FUNCTION_EVENT "function"
 
-extern const struct backend_ops tracefs_backend, module_backend;
+extern const struct backend_ops tracefs_backend, bpf_backend, module_backend;
 
 #endif

@@ -7,6 +7,7 @@
 #include "tracer/kernel/backend/tracefs.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/base/rule/rule.h"
+#include "tracer/kernel/bpf/bpf.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -136,7 +137,7 @@ static int check_tracefs(struct backend *b, struct tr_err *err)
 	return ret;
 }
 
-static void destroy_backend(struct backend *b)
+void tracefs_destroy(struct backend *b)
 {
 	if (!b)
 		return;
@@ -162,7 +163,7 @@ static int probe_tracefs(const char *owner, struct backend **out, struct tr_err 
 	      : b->texts ? check_tracefs(b, err)
 			 : tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {
-		destroy_backend(b);
+		tracefs_destroy(b);
 		return ret;
 	}
 	*out = b;
@@ -175,8 +176,9 @@ static const char *put_part(struct md_buf *out, const char *between, const char 
 	return ", ";
 }
 
-static void describe_backend(const struct backend *b, struct md_buf *out)
+void tracefs_describe(const struct backend *b, struct md_buf *out)
 {
+	struct tr_err err = TR_ERR_INIT;
 	const char *between = "";
 
 	if (!tracefs_has_kprobes(b))
@@ -185,11 +187,16 @@ static void describe_backend(const struct backend *b, struct md_buf *out)
 		between = put_part(out, between, "no uprobes");
 	if (!b->functions)
 		between = put_part(out, between, "no function tracing");
-	if (!tracefs_texts_supported(b))
+	if (b->bpf) {
+		put_part(out, between, "strings of system calls by BPF");
+	} else if (!tracefs_texts_supported(b)) {
 		put_part(out, between, "no strings of system calls");
+		if (bpf_supported(&err))
+			md_buf_printf(out, ": %s", err.sentence);
+	}
 }
 
-static int list_events(const struct backend *b, struct md_buf *out)
+int tracefs_list(const struct backend *b, struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT;
 	ssize_t n = tracefs_read(b->dir, "available_events", FILE_MAX, &text);
@@ -294,7 +301,7 @@ int tracefs_probes(const struct backend *b, const char *group, struct md_buf *na
  * The file has about 60000 lines `name` or `name [module]`, which the kernel produces as they are
  * read: stop at the first match.
  */
-static int check_function(const struct backend *b, const char *name, struct tr_err *err)
+int tracefs_function_check(const struct backend *b, const char *name, struct tr_err *err)
 {
 	int fd = b->functions ? openat(b->dir, "available_filter_functions", O_RDONLY | O_CLOEXEC)
 			      : -1;
@@ -319,7 +326,7 @@ static int check_function(const struct backend *b, const char *name, struct tr_e
 			       tracefs_has_kprobes(b) ? "; `kprobe:` may still be possible" : "");
 }
 
-static int list_channels(const struct backend *b, struct md_buf *names)
+int tracefs_channels(const struct backend *b, struct md_buf *names)
 {
 	int fd = openat(b->dir, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -352,9 +359,9 @@ static int remove_channel(struct backend *b, const char *name)
 const struct backend_ops tracefs_backend = {
 	.name = "tracefs",
 	.probe = probe_tracefs,
-	.destroy = destroy_backend,
-	.describe = describe_backend,
-	.list = list_events,
+	.destroy = tracefs_destroy,
+	.describe = tracefs_describe,
+	.list = tracefs_list,
 	.ids = tracefs_ids,
 	.format = print_format,
 	.probe_create = tracefs_probe_create,
@@ -362,8 +369,8 @@ const struct backend_ops tracefs_backend = {
 	.has_uprobes = tracefs_has_uprobes,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
-	.function_check = check_function,
-	.channels = list_channels,
+	.function_check = tracefs_function_check,
+	.channels = tracefs_channels,
 	.channel_open = tracefs_channel_open,
 	.channel_remove = remove_channel,
 	.channel_close = tracefs_channel_close,

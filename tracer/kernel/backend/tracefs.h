@@ -7,6 +7,7 @@
 #include <sys/types.h>
 #include <urcu/list.h>
 
+#include "tracer/base/keeper/keeper.h"
 #include "tracer/kernel/backend/backend.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
@@ -18,8 +19,17 @@ struct backend {
 	struct modcalls *calls;         /* of the module backend (module_syscalls.h); constant */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
 	bool uprobes, functions, tsc;   /* this kernel supports them */
+	bool bpf;                       /* programs record the text of system calls (bpf.h) */
+	struct keeper *keeper;          /* holds their descriptors; NULL: none; guarded by lock */
 	struct tracefs_texts *texts;    /* tracefs_strings.c; constant */
 };
+
+/* As in struct backend_ops. */
+void tracefs_destroy(struct backend *b);
+void tracefs_describe(const struct backend *b, struct md_buf *out);
+int tracefs_list(const struct backend *b, struct md_buf *out);
+int tracefs_function_check(const struct backend *b, const char *name, struct tr_err *err);
+int tracefs_channels(const struct backend *b, struct md_buf *names);
 
 /* The event's id, or -ENOENT. */
 int tracefs_event_id(const struct backend *b, const char *system, const char *event);

@@ -20,6 +20,7 @@ struct backend_channel {
 	uint8_t *page;
 	size_t page_size;
 	char group[TRACEFS_GROUP_MAX];  /* of the probes for strings (tracefs_strings.c) */
+	struct bpf_channel *bpf;        /* NULL: none; set once, with b->lock */
 	/* by id of a record: the id of the tracepoint that it stands for; 0: the id itself */
 	uint16_t *ids;
 	/* Guards the rest. Held during a read of a buffer, and while the tracer is changed. */

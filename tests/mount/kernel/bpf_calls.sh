@@ -1,0 +1,152 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# System calls with text on a kernel without event probes: BPF programs record them, with the names
+# of files. strace says which calls a program made. Nothing is lost unnoticed, in both loss modes;
+# recording goes on while there is no daemon; no program is left when the session is removed.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+mount_kernel
+grep -q '^kernel.*strings of system calls by BPF' "$MNT/version" ||
+	skip "BPF programs record no strings here: $(grep '^kernel' "$MNT/version")"
+cat >"$work/opens.c" <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* opens FIRST COUNT: openat of as many files that there are not, by a number; `long`: of one long name */
+int main(int argc, char **argv)
+{
+	static char name[6000];
+	int first = argc > 1 ? atoi(argv[1]) : 0, count = argc > 2 ? atoi(argv[2]) : 0;
+
+	if (argc > 1 && !strcmp(argv[1], "long")) {
+		memset(name, 'x', sizeof(name) - 1);
+		syscall(SYS_openat, AT_FDCWD, name, O_RDONLY, 0);
+		syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY, 0);
+		syscall(SYS_renameat2, AT_FDCWD, "/none/a", AT_FDCWD, "", 1);
+	}
+	if (argc > 3 && fork())
+		return wait(NULL) < 0;
+	for (int i = first; i < first + count; i++) {
+		snprintf(name, sizeof(name), "/none/file%d", i);
+		syscall(SYS_openat, AT_FDCWD, name, O_RDONLY, 0);
+	}
+	return 0;
+}
+C
+${CC:-cc} -D_GNU_SOURCE -o "$work/opens" "$work/opens.c" || skip "no compiler"
+
+# names FILE: of the files that the program could not open, in order
+names() { sed -n 's/.*syscall_entry_openat: .*filename = "\/none\/file\([0-9]*\)".*/\1/p' "$1"; }
+
+s=$S/t$mark
+mkdir "$s" "$s/kernel/channels/channel0"
+put 'syscall:openat if filename == "/none/*"' "$s/kernel/events"
+put pid "$s/kernel/contexts"
+put start "$s/control"
+if command -v strace >/dev/null && strace -o "$work/strace" -e trace=openat "$work/opens" 100 50; then
+	sed -n 's/^openat(AT_FDCWD, "\/none\/file\([0-9]*\)".*/\1/p' "$work/strace" >"$work/want"
+	names "$s/text" >"$work/got"
+	is "as strace says" "50 $(cat "$work/want")" "$(wc -l <"$work/got") $(cat "$work/got")"
+fi
+"$work/opens" 1000 3000
+seq 1000 3999 >"$work/want"
+names "$s/text" | tail -n 3000 >"$work/got"
+cmp -s "$work/want" "$work/got" || fail "3000 names are not the expected ones"
+has "$(tail -n 1 "$s/text")" 'dfd = -100, filename = "/none/file3999", flags = 0, mode = 0 }$'
+is "losses" 0 "$(key events_discarded "$s/status")"
+same_text "$s"
+
+# --- the exit follows its entry; a text is cut; a text that cannot be read is empty
+put 'syscall:openat' "$s/kernel/events"
+put 'syscall:entry:renameat2' "$s/kernel/events"
+cat >"$s/kernel/events" <<'E'
+syscall:openat
+syscall:renameat2
+E
+"$work/opens" long
+cat "$s/text" >"$work/text"
+has "$(grep -o 'filename = "xx*"' "$work/text" | awk '{ print length }')" '^4108$'
+is "the next" '"" -14' "$(grep -A3 'filename = "xxx' "$work/text" |
+	sed -n 's/.*entry_openat.*filename = \(""\).*/\1/p; s/.*exit_openat: .*{ ret = \(-14\) }/\1/p' |
+	xargs echo | sed 's/^ *-14/"" -14/')"
+has "$(cat "$work/text")" 'oldname = "/none/a", newdfd = -100, newname = "", flags = 1'
+is "in order" "" "$(awk '{ if ($1 < last) print; last = $1 }' "$work/text")"
+rmdir "$s"
+
+# --- loss modes: what was recorded is held, or is counted as lost
+for mode in discard overwrite; do
+	s=$S/$mode$mark
+	mkdir "$s" "$s/kernel/channels/channel0"
+	put 64k "$s/kernel/channels/channel0/subbuf_size"
+	put 4 "$s/kernel/channels/channel0/subbuf_count"
+	put $mode "$s/kernel/channels/channel0/loss_mode"
+	put 'syscall:entry:openat' "$s/kernel/events"
+	taskset -c "$first_cpu" sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20000 &
+	child=$!
+	within 20 stands $child || fail "the program does not stop"
+	put $child "$s/kernel/track/pid"
+	put start "$s/control"
+	kill -CONT $child
+	wait $child
+	put stop "$s/control"
+	names "$s/text" >"$work/got"
+	held=$(grep -c syscall_entry_openat "$s/text")
+	recorded=$(key events_recorded "$s/status")
+	lost=$(($(key events_discarded "$s/status") + $(key events_overwritten "$s/status")))
+	others=$((held - $(wc -l <"$work/got")))
+	[ "$lost" -gt 5000 ] || fail "$mode: only $lost are lost"
+	if [ $mode = discard ]; then
+		is "$mode: held and lost" $((20000 + others)) $((held + lost))
+		is "$mode: the first ones" "$(seq 0 $((held - others - 1)) | cksum)" \
+			"$(cksum <"$work/got")"
+	else
+		is "$mode: held and lost, with the loader's" 1 \
+			$((held + lost >= 20000 && held + lost < 20100))
+		is "$mode: the last ones" "$(seq $((20000 - held)) 19999 | cksum)" \
+			"$(cksum <"$work/got")"
+		is "$mode: recorded" "$((held + lost))" "$recorded"
+	fi
+	rmdir "$s"
+done
+
+# --- only a process, and the children that it makes
+s=$S/p$mark
+mkdir "$s"
+put 'syscall:entry:openat if filename == "/none/*"' "$s/kernel/events"
+sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20 fork &
+child=$!
+within 20 stands $child || fail "the program does not stop"
+put $child "$s/kernel/track/pid"
+put start "$s/control"
+kill -CONT $child
+wait $child
+"$work/opens" 500 20
+is "of the process and its child" "$(seq 0 19 | xargs)" "$(names "$s/text" | xargs)"
+put '*' "$s/kernel/track/pid"
+"$work/opens" 600 5
+is "of all again" "600 601 602 603 604" "$(names "$s/text" | tail -n 5 | xargs)"
+
+# --- without a daemon; the keeper holds the programs
+keeper_programs() { cat /proc/"$keeper"/fdinfo/* 2>/dev/null | grep -c '^prog_id'; }
+keeper=$(ps -eo pid=,args= | awk -v a="trail-keeper --keeper $TRAIL_RUNTIME_DIR" \
+	'{ p = $1; sub(/^ *[0-9]* /, "") } $0 == a { print p }')
+[ "$(keeper_programs)" -gt 0 ] || fail "the keeper holds no program"
+kill -9 $(daemon_pids)
+within 20 daemon_ended
+end_dead_mount "$MNT"
+"$work/opens" 700 5
+mount_tree
+"$work/opens" 800 5
+is "while there was no daemon, and later" "700 701 702 703 704 800 801 802 803 804" \
+	"$(names "$s/text" | tail -n 10 | xargs)"
+is "in order" "" "$(awk '{ if ($1 < last) print; last = $1 }' "$s/text")"
+is "lost" 0 "$(key events_discarded "$s/status")"
+rmdir "$s"
+is "programs that are left" 0 "$(keeper_programs)"
+echo "$checks checks"

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The backend `tracefs and bpf`: an instance of tracefs, and programs for the calls with text. */
+#include "tracer/kernel/backend/bpf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int probe_bpf(const char *owner, struct backend **out, struct tr_err *err)
+{
+	int ret = bpf_supported(err);
+
+	if (ret)
+		return ret;
+	ret = tracefs_backend.probe(owner, out, err);
+	if (ret)
+		return ret;
+	/* Event probes record the text there, as before. */
+	if (tracefs_texts_supported(*out)) {
+		tracefs_backend.destroy(*out);
+		*out = NULL;
+		return tr_fail(err, -EOPNOTSUPP, "tracefs records the text of system calls");
+	}
+	(*out)->bpf = true;
+	return 0;
+}
+
+static void keep_descriptors(struct backend *b, struct keeper *k)
+{
+	struct backend_channel *c;
+
+	pthread_mutex_lock(&b->lock);
+	b->keeper = k;
+	cds_list_for_each_entry(c, &b->channels, node)
+		if (c->bpf)
+			bpf_channel_keep(c->bpf);
+	pthread_mutex_unlock(&b->lock);
+}
+
+static int print_format(const struct backend *b, const char *system, const char *event,
+			struct md_buf *out)
+{
+	struct bpf_call call;
+	int ret = bpf_call_find(b, system, event, &call, out);
+
+	return ret == -ENOENT ? tracefs_backend.format(b, system, event, out) : ret;
+}
+
+/* ---- channels ---- */
+
+static int open_channel(struct backend *b, const char *name, const struct backend_geometry *g,
+			bool adopt, struct backend_channel **out, struct tr_err *err)
+{
+	struct bpf_channel *bpf;
+	int ret = bpf_channel_create(b, name, g, &bpf);
+
+	if (ret)
+		return tr_fail(err, ret, "out of memory");
+	if (adopt)
+		bpf_channel_adopt(bpf);
+	ret = tracefs_channel_open(b, name, g, adopt, out, err);
+	if (ret) {
+		bpf_channel_free(bpf, !adopt);
+		return ret;
+	}
+	pthread_mutex_lock(&b->lock);
+	(*out)->bpf = bpf;
+	pthread_mutex_unlock(&b->lock);
+	return 0;
+}
+
+static void close_channel(struct backend_channel *c, bool remove)
+{
+	struct bpf_channel *bpf = c ? c->bpf : NULL;
+
+	/* It unlists the channel first: then the keeper's thread does not find it any more. */
+	tracefs_channel_close(c, remove);
+	bpf_channel_free(bpf, remove);
+}
+
+static int remove_channel(struct backend *b, const char *name)
+{
+	int ret = tracefs_backend.channel_remove(b, name);
+
+	if (!ret)
+		bpf_channel_forget(b, name);
+	return ret;
+}
+
+static int record(struct backend_channel *c, bool on)
+{
+	pthread_mutex_lock(&c->bpf->lock);
+	c->bpf->on = on;
+	bpf_channel_set(c->bpf);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return tracefs_record(c, on);
+}
+
+static void disable_all(struct bpf_channel *c)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = c->count; i-- > 0;)
+		if (c->events[i].name[0] != '@')
+			bpf_channel_drop(c, &c->events[i]);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static int enable(struct backend_channel *c, const char *system, const char *event, bool on)
+{
+	struct bpf_event *e;
+	struct bpf_call call;
+	int ret;
+
+	if (!event && !strcmp(system, "syscalls")) {
+		if (on)
+			return -EOPNOTSUPP;     /* only one by one */
+		disable_all(c->bpf);
+	}
+	ret = event ? bpf_call_find(c->b, system, event, &call, NULL) : -ENOENT;
+	if (ret == -ENOENT)
+		return tracefs_enable(c, system, event, on);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&c->bpf->lock);
+	if (on)
+		ret = bpf_channel_enable(c->bpf, event, &call);
+	else if ((e = bpf_channel_find(c->bpf, event)))
+		bpf_channel_drop(c->bpf, e);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return ret;
+}
+
+static int list_enabled(struct backend_channel *c, struct md_buf *out)
+{
+	int ret = tracefs_enabled(c, out);
+
+	pthread_mutex_lock(&c->bpf->lock);
+	for (size_t i = 0; i < c->bpf->count && !ret; i++)
+		if (c->bpf->events[i].name[0] != '@')
+			md_buf_printf(out, "syscalls:%s\n", c->bpf->events[i].name);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return ret;
+}
+
+static bool has_program(struct backend_channel *c, const char *system, const char *event)
+{
+	bool has;
+
+	if (strcmp(system, "syscalls"))
+		return false;
+	pthread_mutex_lock(&c->bpf->lock);
+	has = bpf_channel_find(c->bpf, event);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return has;
+}
+
+static int set_filter(struct backend_channel *c, const char *system, const char *event,
+		      const char *text, size_t len)
+{
+	/* The daemon filters alone. */
+	if (has_program(c, system, event))
+		return len ? -EOPNOTSUPP : 0;
+	return tracefs_filter(c, system, event, text, len);
+}
+
+static int print_filter(struct backend_channel *c, const char *system, const char *event,
+			struct md_buf *out)
+{
+	return has_program(c, system, event) ? 0 : tracefs_filter_text(c, system, event, out);
+}
+
+static int track(struct backend_channel *c, const uint32_t *tids, size_t count)
+{
+	int ret = tracefs_track(c, tids, count);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&c->bpf->lock);
+	ret = bpf_track(c->bpf, tids, count);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return ret;
+}
+
+/* ---- read ---- */
+
+struct merging {                        /* of the instance's buffer and of the ring of a CPU */
+	struct backend_channel *c;
+	uint32_t cpu;
+	const struct backend_sink *to;
+	uint64_t until;                 /* all of the ring's records up to this time were read */
+	int error;
+};
+
+/* Reads the ring, if it may have more records up to this time. */
+static void read_ring(struct merging *m, uint64_t time)
+{
+	struct bpf_ring *r = &m->c->bpf->ring;
+
+	if (time <= m->until || m->error)
+		return;
+	/* (No lock is held while records are passed on: that takes others.) */
+	pthread_mutex_lock(&m->c->bpf->lock);
+	if (m->cpu < r->cpus) {
+		m->error = bpf_ring_collect(r, m->cpu);
+		m->until = r->until;
+	} else {
+		m->until = UINT64_MAX;  /* there is no ring */
+	}
+	pthread_mutex_unlock(&m->c->bpf->lock);
+}
+
+/* Passes on the programs' records up to this time. */
+static void pass_until(struct merging *m, uint64_t time)
+{
+	struct bpf_ring *r = &m->c->bpf->ring;
+	uint64_t head[2];
+
+	while (r->next < r->records.len) {
+		const uint8_t *at = (const uint8_t *)r->records.data + r->next;
+
+		memcpy(head, at, sizeof(head));
+		if (head[0] > time)
+			return;
+		m->to->record(m->to->arg, head[0], at + sizeof(head), head[1]);
+		r->next += sizeof(head) + ((head[1] + 7) & ~UINT64_C(7));
+	}
+	md_buf_reset(&r->records);
+	r->next = 0;
+}
+
+static void merge_record(void *arg, uint64_t time, const uint8_t *record, size_t len)
+{
+	struct merging *m = arg;
+
+	read_ring(m, time);
+	pass_until(m, time);
+	m->to->record(m->to->arg, time, record, len);
+}
+
+static void merge_missed(void *arg, uint64_t events)
+{
+	const struct merging *m = arg;
+
+	m->to->missed(m->to->arg, events);
+}
+
+static int drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
+{
+	struct merging m = { .c = c, .cpu = cpu, .to = sink };
+	const struct backend_sink own = { .record = merge_record, .missed = merge_missed,
+					  .arg = &m };
+	int ret;
+
+	/*
+	 * The ring is read before the instance's buffer, so no record that is read later is older
+	 * than those which the ring has now.
+	 */
+	read_ring(&m, UINT64_MAX);
+	ret = tracefs_drain(c, cpu, &own);
+	pass_until(&m, UINT64_MAX);
+	return ret ? ret : m.error;
+}
+
+static int count_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
+{
+	int ret = tracefs_lost(c, cpu, losses);
+	struct backend_losses own;
+	struct bpf_ring *r = &c->bpf->ring;
+	uint64_t missed;
+
+	pthread_mutex_lock(&c->bpf->lock);
+	if (!ret && cpu < r->cpus) {
+		kring_lost(&r->geo, &r->readers[cpu], &own);
+		losses->overwritten += own.overwritten;
+		losses->discarded += own.discarded;
+	}
+	/* The kernel does not say on which CPU. */
+	for (size_t i = 0; i < c->bpf->count && !ret && !cpu; i++)
+		if (c->bpf->events[i].name[0] != '@' &&
+		    !bpf_missed(c->bpf->events[i].program, &missed))
+			losses->discarded += missed;
+	pthread_mutex_unlock(&c->bpf->lock);
+	return ret;
+}
+
+static int watch(struct backend_channel *c, int epoll)
+{
+	bool some;
+
+	pthread_mutex_lock(&c->bpf->lock);
+	some = c->bpf->ring.map >= 0;
+	pthread_mutex_unlock(&c->bpf->lock);
+	return some ? -EOPNOTSUPP : tracefs_watch(c, epoll);
+}
+
+const struct backend_ops bpf_backend = {
+	.name = "tracefs and bpf",
+	.probe = probe_bpf,
+	.destroy = tracefs_destroy,
+	.keep = keep_descriptors,
+	.describe = tracefs_describe,
+	.list = tracefs_list,
+	.ids = tracefs_ids,
+	.format = print_format,
+	.probe_create = tracefs_probe_create,
+	.has_kprobes = tracefs_has_kprobes,
+	.has_uprobes = tracefs_has_uprobes,
+	.probe_remove = tracefs_probe_remove,
+	.probes = tracefs_probes,
+	.function_check = tracefs_function_check,
+	.channels = tracefs_channels,
+	.channel_open = open_channel,
+	.channel_remove = remove_channel,
+	.channel_close = close_channel,
+	.record = record,
+	.recording = tracefs_recording,
+	.changed = tracefs_changed,
+	.filter_text = print_filter,
+	.enable = enable,
+	.enabled = list_enabled,
+	.filter = set_filter,
+	.functions = tracefs_functions,
+	.track = track,
+	.drain = drain,
+	.lost = count_lost,
+	.watch = watch,
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private to the backend `tracefs and bpf` (bpf*.c). BPF programs record the system calls that get
+ * text from the process, with that text, which records of tracefs do not have; the channel's
+ * instance of tracefs records all other events. The exits of these calls are recorded by programs,
+ * too, so that both have times of one clock.
+ *
+ * struct backend and struct backend_channel are those of tracefs; the channel has a struct
+ * bpf_channel besides. It makes its ring when the first of these events is enabled.
+ *
+ *	bpf.c           the table of functions; drains the instance and the ring in order of time
+ *	bpf_channel.c   … the events of a channel: programs, their descriptors in the keeper
+ *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
+ *	bpf_track.c     … its set of threads
+ *	bpf_program.c   the program of an event
+ *	bpf_call.c      the formats of system calls
+ *
+ * The keeper holds the descriptors of maps and of attached programs, which go on recording after
+ * the daemon was killed. Their names are bpf.CHANNEL.WHAT, CHANNEL being a hash of the channel's
+ * name. (The instance of the same name says which channels exist.)
+ */
+#ifndef TRACER_BACKEND_BPF_H
+#define TRACER_BACKEND_BPF_H
+
+#include <pthread.h>
+
+#include "tracer/base/keeper/keeper.h"
+#include "tracer/kernel/backend/kring_reader.h"
+#include "tracer/kernel/backend/tracefs_channel.h"
+#include "tracer/kernel/bpf/bpf.h"
+
+enum { BPF_TEXTS_MAX = 3, BPF_ARGUMENTS = 6, BPF_EVENT_NAME = 80 };
+
+/* ---- bpf_call.c ---- */
+
+struct bpf_call {                       /* an event of a system call */
+	uint32_t id;                    /* of tracefs */
+	bool exit;
+	uint32_t count;                 /* of arguments; 0 of an exit */
+	uint32_t texts;                 /* how many of them are text */
+	uint8_t text[BPF_TEXTS_MAX];    /* which, ascending */
+};
+
+#define BPF_CALL_FIXED 16               /* offset in the record of the arguments, of the result */
+static inline uint32_t bpf_call_places(const struct bpf_call *c) /* offset of the __data_loc */
+{
+	return BPF_CALL_FIXED + 8 * c->count;
+}
+
+/*
+ * Whether programs record this event. Appends the format of its records if `format` is not NULL.
+ * -ENOENT: they do not, because the call has no text, or tracefs records it; or another -errno.
+ */
+int bpf_call_find(const struct backend *b, const char *system, const char *event,
+		  struct bpf_call *call, struct md_buf *format);
+
+/* ---- bpf_ring.c ---- */
+
+struct bpf_control {                    /* the first page of a ring */
+	struct kring ring;
+	uint64_t pad[(128 - sizeof(struct kring)) / 8];
+	/* Written by the daemon. */
+	uint32_t on;                    /* events are recorded */
+	uint32_t tracked;               /* … only of the threads in the map of threads */
+	/* CLOCK_MONOTONIC and the TSC at the same moment: the last time the ring was read */
+	uint64_t mono, cycles;
+	char channel[256];              /* the channel's name, for people and tests */
+};
+
+struct bpf_ring {
+	int map;                        /* -1: there is none yet */
+	uint32_t cpus;
+	struct kring_shape geo;
+	size_t stride;                  /* bytes of each CPU */
+	uint32_t text_max;              /* bytes of a text, with its NUL */
+	bool overwrite, tsc;
+	uint8_t *memory;                /* of all CPUs, mapped */
+	struct kring_reader *readers;   /* of each CPU */
+	/* Of bpf_ring_collect: entries { time, length, bytes, padding to 8 }, from `next` on */
+	struct md_buf records;
+	size_t next;
+	uint64_t until;                 /* a later record may not be in it */
+};
+
+/* Bytes that a record may have, with its header: whole in one sub-buffer. */
+uint32_t bpf_ring_record_max(uint32_t text_max, uint32_t texts);
+/* Makes the map, or (map >= 0) takes over the one of an earlier daemon. 0 or -errno. */
+int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
+		  const struct backend_geometry *g, struct tr_err *err);
+void bpf_ring_close(struct bpf_ring *r);
+struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu);
+/*
+ * Moves what the ring of a CPU holds to `records`, with times in the channel's clock, and sets
+ * `until`. 0 or -errno.
+ */
+int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu);
+
+/* ---- bpf_channel.c ---- */
+
+struct bpf_event {
+	char name[BPF_EVENT_NAME];      /* of the event; of bpf_track.c: begins with @ */
+	uint32_t id;
+	int program, link;
+};
+
+struct bpf_channel {
+	struct backend *b;
+	char name[256];
+	uint64_t hash;                  /* of the name */
+	struct backend_geometry geometry;
+	/* Guards the rest: configuration, drains and the keeper's thread use it. */
+	pthread_mutex_t lock;
+	bool on, tracked;
+	struct bpf_ring ring;
+	int threads;                    /* map of tracked threads; -1: none yet */
+	struct bpf_event *events;
+	size_t count;
+};
+
+int bpf_channel_create(struct backend *b, const char *name, const struct backend_geometry *g,
+		       struct bpf_channel **out);
+/* Takes over what the keeper has of an earlier daemon's channel. */
+void bpf_channel_adopt(struct bpf_channel *c);
+/* remove: the keeper drops it, too, and nothing is recorded any more. */
+void bpf_channel_free(struct bpf_channel *c, bool remove);
+/* Drops what the keeper has of a channel of this name. */
+void bpf_channel_forget(struct backend *b, const char *name);
+/* Caller holds the lock, as for the next four. NULL: no such event is enabled. */
+struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
+/* Loads a program and attaches it. 0 or -errno. */
+int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t id, struct bpf_code *code);
+void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e);
+int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call);
+/* Writes `on` and `tracked` to the rings. */
+void bpf_channel_set(struct bpf_channel *c);
+/* Gives the keeper all descriptors again. Takes the lock. */
+void bpf_channel_keep(struct bpf_channel *c);
+/* Gives it one. Without a keeper, or if it does not answer, a killed daemon loses it. */
+void bpf_channel_keep_one(struct bpf_channel *c, const char *what, int fd);
+
+/* ---- bpf_track.c ---- */
+
+/* As backend_ops.track. Caller holds the lock. */
+int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count);
+
+/* ---- bpf_program.c ---- */
+
+/* The program that records an event of a system call. threads: -1: none is left out. */
+void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
+		      int threads);
+
+#endif

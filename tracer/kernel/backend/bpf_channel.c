@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The events of a channel that BPF programs record, and what the keeper holds of them. */
+#include "tracer/kernel/backend/bpf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/base/array.h"
+#include "tracer/base/hash.h"
+
+/* The end of a name in the keeper. */
+#define RING "ring"
+#define THREADS "threads"
+#define LINK "link."
+#define PROGRAM "program."
+#define NAME_MAX_KEPT 128
+
+/* ---- the keeper ---- */
+
+static void print_name(uint64_t hash, const char *what, char out[NAME_MAX_KEPT])
+{
+	snprintf(out, NAME_MAX_KEPT, KEEPER_PROGRAMS "%016" PRIx64 ".%s", hash, what);
+}
+
+void bpf_channel_keep_one(struct bpf_channel *c, const char *what, int fd)
+{
+	char name[NAME_MAX_KEPT];
+
+	print_name(c->hash, what, name);
+	if (c->b->keeper && fd >= 0)
+		keeper_put(c->b->keeper, name, fd);
+}
+
+static void drop_one(struct bpf_channel *c, const char *what)
+{
+	char name[NAME_MAX_KEPT];
+
+	print_name(c->hash, what, name);
+	if (c->b->keeper)
+		keeper_drop(c->b->keeper, name);
+}
+
+static void keep_event(struct bpf_channel *c, const struct bpf_event *e)
+{
+	char what[BPF_EVENT_NAME + 16];
+
+	snprintf(what, sizeof(what), PROGRAM "%s", e->name);
+	bpf_channel_keep_one(c, what, e->program);
+	snprintf(what, sizeof(what), LINK "%s", e->name);
+	bpf_channel_keep_one(c, what, e->link);
+}
+
+void bpf_channel_keep(struct bpf_channel *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bpf_channel_keep_one(c, RING, c->ring.map);
+	bpf_channel_keep_one(c, THREADS, c->threads);
+	for (size_t i = 0; i < c->count; i++)
+		keep_event(c, &c->events[i]);
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct found {                          /* what the keeper has of one channel */
+	char prefix[NAME_MAX_KEPT];
+	struct bpf_channel *c;          /* NULL: only the names are wanted */
+	int ring;
+	struct md_buf names;            /* each with a NUL */
+};
+
+static struct bpf_event *add_event(struct bpf_channel *c, const char *name)
+{
+	struct bpf_event *e = bpf_channel_find(c, name);
+
+	if (e || strlen(name) >= sizeof(e->name) || !array_room(c->events, c->count + 1))
+		return e;
+	e = &c->events[c->count++];
+	*e = (struct bpf_event){ .program = -1, .link = -1 };
+	strcpy(e->name, name);
+	return e;
+}
+
+static bool take_descriptor(int *to, int fd)
+{
+	if (*to >= 0)
+		return false;
+	*to = fd;
+	return true;
+}
+
+static void take_kept(void *arg, const char *name, int fd)
+{
+	struct found *f = arg;
+	size_t skip = strlen(f->prefix);
+	const char *what = name + skip;
+	struct bpf_event *e;
+	bool taken = false;
+
+	if (strncmp(name, f->prefix, skip)) {
+		close(fd);
+		return;
+	}
+	md_buf_put(&f->names, name, strlen(name) + 1);
+	if (f->c && !strcmp(what, RING))
+		taken = take_descriptor(&f->ring, fd);
+	else if (f->c && !strcmp(what, THREADS))
+		taken = take_descriptor(&f->c->threads, fd);
+	else if (f->c && !strncmp(what, LINK, strlen(LINK)))
+		taken = (e = add_event(f->c, what + strlen(LINK))) &&
+			take_descriptor(&e->link, fd);
+	else if (f->c && !strncmp(what, PROGRAM, strlen(PROGRAM)))
+		taken = (e = add_event(f->c, what + strlen(PROGRAM))) &&
+			take_descriptor(&e->program, fd);
+	if (!taken)
+		close(fd);
+}
+
+static void find_kept(struct backend *b, uint64_t hash, struct found *f)
+{
+	print_name(hash, "", f->prefix);
+	if (b->keeper)
+		keeper_each(b->keeper, take_kept, f);
+}
+
+static void drop_names(struct backend *b, struct md_buf *names)
+{
+	for (size_t at = 0; !names->failed && at < names->len; at += strlen(names->data + at) + 1)
+		keeper_drop(b->keeper, names->data + at);
+	md_buf_deinit(names);
+}
+
+void bpf_channel_forget(struct backend *b, const char *name)
+{
+	struct found f = { .ring = -1, .names = MD_BUF_INIT };
+
+	find_kept(b, hash_string(HASH_START, name), &f);
+	drop_names(b, &f.names);
+}
+
+/* ---- the channel ---- */
+
+int bpf_channel_create(struct backend *b, const char *name, const struct backend_geometry *g,
+		       struct bpf_channel **out)
+{
+	struct bpf_channel *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	c->b = b;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->hash = hash_string(HASH_START, name);
+	c->geometry = *g;
+	c->ring = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
+	c->threads = -1;
+	*out = c;
+	return 0;
+}
+
+static void close_event(struct bpf_event *e)
+{
+	if (e->link >= 0)
+		close(e->link);
+	if (e->program >= 0)
+		close(e->program);
+}
+
+void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
+{
+	char what[BPF_EVENT_NAME + 16];
+
+	snprintf(what, sizeof(what), LINK "%s", e->name);
+	drop_one(c, what);
+	snprintf(what, sizeof(what), PROGRAM "%s", e->name);
+	drop_one(c, what);
+	close_event(e);
+	*e = c->events[--c->count];
+}
+
+void bpf_channel_adopt(struct bpf_channel *c)
+{
+	struct found f = { .c = c, .ring = -1, .names = MD_BUF_INIT };
+	const struct bpf_control *control;
+
+	find_kept(c->b, c->hash, &f);
+	if (f.ring >= 0 && bpf_ring_open(&c->ring, f.ring, c->name, &c->geometry, NULL))
+		f.ring = -1;
+	if (f.ring >= 0) {
+		control = bpf_ring_control(&c->ring, 0);
+		c->on = control->on;
+		c->tracked = control->tracked;
+	}
+	/* An event without its ring, or half of one, is made again. */
+	for (size_t i = c->count; i-- > 0;)
+		if (f.ring < 0 || c->events[i].link < 0 || c->events[i].program < 0)
+			bpf_channel_drop(c, &c->events[i]);
+	md_buf_deinit(&f.names);
+}
+
+void bpf_channel_free(struct bpf_channel *c, bool remove)
+{
+	if (!c)
+		return;
+	while (c->count && remove)
+		bpf_channel_drop(c, &c->events[c->count - 1]);
+	if (remove && c->threads >= 0)
+		drop_one(c, THREADS);
+	if (remove && c->ring.map >= 0)
+		drop_one(c, RING);
+	for (size_t i = 0; i < c->count; i++)
+		close_event(&c->events[i]);
+	if (c->threads >= 0)
+		close(c->threads);
+	bpf_ring_close(&c->ring);
+	pthread_mutex_destroy(&c->lock);
+	free(c->events);
+	free(c);
+}
+
+void bpf_channel_set(struct bpf_channel *c)
+{
+	for (uint32_t cpu = 0; c->ring.map >= 0 && cpu < c->ring.cpus; cpu++) {
+		struct bpf_control *control = bpf_ring_control(&c->ring, cpu);
+
+		__atomic_store_n(&control->tracked, c->tracked, __ATOMIC_RELAXED);
+		__atomic_store_n(&control->on, c->on, __ATOMIC_RELEASE);
+	}
+}
+
+/* ---- events ---- */
+
+struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (!strcmp(c->events[i].name, event))
+			return &c->events[i];
+	return NULL;
+}
+
+int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t id, struct bpf_code *code)
+{
+	struct bpf_event *e = add_event(c, name);
+	int ret;
+
+	if (!e)
+		return -ENOMEM;
+	e->id = id;
+	e->program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, NULL);
+	if (e->program >= 0)
+		e->link = bpf_attach(e->program, id);
+	ret = e->program < 0 ? e->program : e->link < 0 ? e->link : 0;
+	if (ret) {
+		close_event(e);
+		c->count--;
+		return ret;
+	}
+	keep_event(c, e);
+	return 0;
+}
+
+int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call)
+{
+	struct bpf_code *code;
+	int ret = 0;
+
+	if (bpf_channel_find(c, event))
+		return 0;
+	if (c->ring.map < 0) {
+		ret = bpf_ring_open(&c->ring, -1, c->name, &c->geometry, NULL);
+		if (ret)
+			return ret;
+		bpf_channel_set(c);
+		bpf_channel_keep_one(c, RING, c->ring.map);
+	}
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	bpf_program_call(code, call, &c->ring, c->threads);
+	ret = bpf_channel_add(c, event, call->id, code);
+	free(code);
+	return ret;
+}

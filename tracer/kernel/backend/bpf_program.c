@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The program of an event. It writes the record above `head`, where no reader looks, and then moves
+ * head. No other program of a tracepoint interrupts it (kernel/bpf/bpf.h), so it claims nothing.
+ *
+ * Registers: 6 the tracepoint's data, 7 the ring's control page, 8 the address of the record less
+ * that of the control page's end, 9 the position of the record, then the length of its data.
+ */
+#include "tracer/kernel/backend/bpf.h"
+
+#include <stddef.h>
+
+#include "tracer/kernel/kevent/ring_page.h"
+
+/* Places on the stack. */
+enum { CPU = -4, THREAD = -8, TIME = -16, POSITION = -24 };
+
+/* Offsets from register 8 of a record, of its data. */
+enum { RECORD = KRING_PAGE, DATA = KRING_PAGE + sizeof(struct krec) };
+
+#define RING(member) ((int)offsetof(struct bpf_control, ring.member))
+#define CONTROL(member) ((int)offsetof(struct bpf_control, member))
+
+struct program {
+	struct bpf_code *code;
+	const struct bpf_ring *ring;
+	uint32_t most;                  /* bytes of a record */
+	int end;                        /* label: the end of the program */
+};
+
+_Static_assert(offsetof(struct bpf_control, on) == 128, "after the ring's own page");
+_Static_assert(sizeof(struct bpf_control) <= KRING_PAGE, "one page");
+
+/* Registers 6 and 7; ends the program if the event is not to be recorded. */
+static void begin(const struct program *p, int threads)
+{
+	struct bpf_code *c = p->code;
+	int all = bpf_label(c);
+
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	bpf_call(c, BPF_FUNC_get_smp_processor_id);
+	bpf_store(c, BPF_W, BPF_REG_10, CPU, BPF_REG_0);
+	bpf_set_map(c, BPF_REG_1, p->ring->map);
+	bpf_set_stack(c, BPF_REG_2, CPU);
+	bpf_call(c, BPF_FUNC_map_lookup_elem);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, p->end);
+	bpf_move(c, BPF_REG_7, BPF_REG_0);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(on));
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, p->end);
+	bpf_call(c, BPF_FUNC_get_current_pid_tgid);
+	bpf_store(c, BPF_W, BPF_REG_10, THREAD, BPF_REG_0);
+	if (threads >= 0) {
+		bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tracked));
+		bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, all);
+		bpf_set_map(c, BPF_REG_1, threads);
+		bpf_set_stack(c, BPF_REG_2, THREAD);
+		bpf_call(c, BPF_FUNC_map_lookup_elem);
+		bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, p->end);
+	}
+	bpf_here(c, all);
+	bpf_call(c, BPF_FUNC_ktime_get_ns);
+	bpf_store(c, BPF_DW, BPF_REG_10, TIME, BPF_REG_0);
+}
+
+/* Register 8, from the position in register 9. */
+static void find_record(const struct program *p)
+{
+	struct bpf_code *c = p->code;
+
+	bpf_move(c, BPF_REG_8, BPF_REG_9);
+	bpf_alu(c, BPF_AND, BPF_REG_8, (int32_t)(p->ring->geo.total - 1));
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_8, BPF_REG_7);
+}
+
+/* The header of a record at register 8, but its length. */
+static void put_header(const struct program *p, enum krec_kind kind)
+{
+	struct bpf_code *c = p->code;
+
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, TIME);
+	bpf_store(c, BPF_DW, BPF_REG_8, RECORD + (int)offsetof(struct krec, ts), BPF_REG_1);
+	bpf_store_number(c, BPF_W, BPF_REG_8, RECORD + (int)offsetof(struct krec, kind),
+			 (int32_t)kind);
+}
+
+static void put_length(const struct program *p, int reg)
+{
+	bpf_store(p->code, BPF_W, BPF_REG_8, RECORD + (int)offsetof(struct krec, len), reg);
+}
+
+/*
+ * Register 2 has the position of a sub-buffer that follows the position in register 9. In discard
+ * mode: counts the event as lost, and ends the program, if the sub-buffer is not free.
+ */
+static void check_room(const struct program *p)
+{
+	struct bpf_code *c = p->code;
+	int free = bpf_label(c);
+
+	if (p->ring->overwrite)
+		return;
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_7, RING(consumed));
+	bpf_alu(c, BPF_ADD, BPF_REG_1, (int32_t)p->ring->geo.total);
+	bpf_move(c, BPF_REG_3, BPF_REG_2);
+	bpf_alu(c, BPF_ADD, BPF_REG_3, (int32_t)p->ring->geo.size);
+	bpf_jump_if_reg(c, BPF_JLE, BPF_REG_3, BPF_REG_1, free);
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_7, RING(lost));
+	bpf_alu(c, BPF_ADD, BPF_REG_1, 1);
+	bpf_store(c, BPF_DW, BPF_REG_7, RING(lost), BPF_REG_1);
+	bpf_jump(c, p->end);
+	bpf_here(c, free);
+}
+
+/* Stores the position in register 1 and the number of events in register 2 to `reserve`. */
+static void put_reserve(const struct program *p)
+{
+	struct bpf_code *c = p->code;
+
+	bpf_move(c, BPF_REG_3, BPF_REG_1);
+	bpf_alu(c, BPF_RSH, BPF_REG_3, 3);
+	bpf_move(c, BPF_REG_4, BPF_REG_2);
+	bpf_alu(c, BPF_LSH, BPF_REG_4, KRING_EVENTS_SHIFT);
+	bpf_alu_reg(c, BPF_OR, BPF_REG_3, BPF_REG_4);
+	bpf_publish(c, BPF_REG_7, RING(reserve), BPF_REG_3);
+}
+
+/* Begins the sub-buffer at the position in register 2; register 9 becomes the first place in it. */
+static void begin_subbuf(const struct program *p)
+{
+	struct bpf_code *c = p->code;
+	int no_pad = bpf_label(c);
+
+	bpf_store(c, BPF_DW, BPF_REG_10, POSITION, BPF_REG_2);
+	/* Before a byte of the sub-buffer changes, readers must see that it does. */
+	bpf_move(c, BPF_REG_1, BPF_REG_2);
+	bpf_alu(c, BPF_ADD, BPF_REG_1, (int32_t)sizeof(struct krec_begin));
+	bpf_load_from(c, BPF_DW, BPF_REG_2, BPF_REG_7, RING(events));
+	put_reserve(p);
+	bpf_load_from(c, BPF_DW, BPF_REG_2, BPF_REG_10, POSITION);
+	bpf_alu_reg(c, BPF_SUB, BPF_REG_2, BPF_REG_9);
+	bpf_jump_if(c, BPF_JLT, BPF_REG_2, (int32_t)sizeof(struct krec), no_pad);
+	find_record(p);
+	put_header(p, KREC_PAD);
+	bpf_alu(c, BPF_SUB, BPF_REG_2, (int32_t)sizeof(struct krec));
+	put_length(p, BPF_REG_2);
+	bpf_here(c, no_pad);
+	bpf_load_from(c, BPF_DW, BPF_REG_9, BPF_REG_10, POSITION);
+	find_record(p);
+	put_header(p, KREC_BEGIN);
+	bpf_set(c, BPF_REG_1, (int32_t)sizeof(uint64_t));
+	put_length(p, BPF_REG_1);
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_7, RING(events));
+	bpf_store(c, BPF_DW, BPF_REG_8, DATA, BPF_REG_1);
+	bpf_alu(c, BPF_ADD, BPF_REG_9, (int32_t)sizeof(struct krec_begin));
+}
+
+/* Registers 8 and 9: a place for the record. */
+static void find_place(const struct program *p)
+{
+	struct bpf_code *c = p->code;
+	int32_t size = (int32_t)p->ring->geo.size;
+	int fits = bpf_label(c), next = bpf_label(c), room = bpf_label(c);
+
+	bpf_load_from(c, BPF_DW, BPF_REG_9, BPF_REG_7, RING(head));
+	bpf_move(c, BPF_REG_2, BPF_REG_9);
+	bpf_move(c, BPF_REG_1, BPF_REG_9);
+	bpf_alu(c, BPF_AND, BPF_REG_1, size - 1);
+	/* A position at the beginning of a sub-buffer: the one before is full, or there is none. */
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, next);
+	bpf_jump_if(c, BPF_JLE, BPF_REG_1, size - (int32_t)p->most, fits);
+	bpf_alu(c, BPF_OR, BPF_REG_2, size - 1);
+	bpf_alu(c, BPF_ADD, BPF_REG_2, 1);
+	bpf_here(c, next);
+	check_room(p);
+	begin_subbuf(p);
+	bpf_jump(c, room);
+	bpf_here(c, fits);
+	bpf_here(c, room);
+	bpf_store(c, BPF_DW, BPF_REG_10, POSITION, BPF_REG_9);
+	find_record(p);
+}
+
+static void copy_number(const struct program *p, uint8_t size, int offset)
+{
+	bpf_load_from(p->code, size, BPF_REG_1, BPF_REG_6, offset);
+	bpf_store(p->code, size, BPF_REG_8, DATA + offset, BPF_REG_1);
+}
+
+/* Text n of the call. A page that is not in memory cannot be read here: the text is empty then. */
+static void put_text(const struct program *p, const struct bpf_call *call, uint32_t n)
+{
+	struct bpf_code *c = p->code;
+	int read = bpf_label(c), whole = bpf_label(c);
+	int32_t most = (int32_t)p->ring->text_max;
+
+	bpf_move(c, BPF_REG_1, BPF_REG_8);
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_1, BPF_REG_9);
+	bpf_alu(c, BPF_ADD, BPF_REG_1, DATA);
+	bpf_set(c, BPF_REG_2, most);
+	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, BPF_CALL_FIXED + 8 * call->text[n]);
+	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_jump_if(c, BPF_JSGT, BPF_REG_0, 0, read);
+	bpf_set(c, BPF_REG_0, 0);
+	bpf_here(c, read);
+	/* It is never more; the kernel must see that. */
+	bpf_jump_if(c, BPF_JLE, BPF_REG_0, most, whole);
+	bpf_set(c, BPF_REG_0, most);
+	bpf_here(c, whole);
+	bpf_move(c, BPF_REG_1, BPF_REG_0);
+	bpf_alu(c, BPF_LSH, BPF_REG_1, 16);
+	bpf_alu_reg(c, BPF_OR, BPF_REG_1, BPF_REG_9);
+	bpf_store(c, BPF_W, BPF_REG_8, DATA + (int)(bpf_call_places(call) + 4 * n), BPF_REG_1);
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_9, BPF_REG_0);
+}
+
+/* The record's data. Register 9 becomes its length. */
+static void put_data(const struct program *p, const struct bpf_call *call)
+{
+	struct bpf_code *c = p->code;
+	uint32_t numbers = call->exit ? 1 : call->count, text = 0;
+
+	bpf_store_number(c, BPF_W, BPF_REG_8, DATA, (int32_t)call->id);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, THREAD);
+	bpf_store(c, BPF_W, BPF_REG_8, DATA + 4, BPF_REG_1);
+	bpf_store_number(c, BPF_W, BPF_REG_8, DATA + 12, 0);
+	copy_number(p, BPF_W, KRECORD_HEADER);
+	for (uint32_t i = 0; i < numbers; i++)
+		copy_number(p, BPF_DW, BPF_CALL_FIXED + 8 * (int)i);
+	bpf_set(c, BPF_REG_9, BPF_CALL_FIXED + 8 * (int32_t)numbers + 4 * (int32_t)call->texts);
+	for (; text < call->texts; text++)
+		put_text(p, call, text);
+}
+
+/* The record counts from now on. */
+static void commit(const struct program *p)
+{
+	struct bpf_code *c = p->code;
+
+	put_header(p, KREC_EVENT);
+	put_length(p, BPF_REG_9);
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, POSITION);
+	bpf_alu(c, BPF_ADD, BPF_REG_9, (int32_t)sizeof(struct krec) + 7);
+	bpf_alu(c, BPF_AND, BPF_REG_9, -8);
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_1, BPF_REG_9);
+	bpf_load_from(c, BPF_DW, BPF_REG_2, BPF_REG_7, RING(events));
+	bpf_alu(c, BPF_ADD, BPF_REG_2, 1);
+	bpf_store(c, BPF_DW, BPF_REG_7, RING(events), BPF_REG_2);
+	put_reserve(p);
+	bpf_publish(c, BPF_REG_7, RING(head), BPF_REG_1);
+}
+
+void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
+		      int threads)
+{
+	struct program p = { .code = code, .ring = r };
+
+	bpf_code_begin(code);
+	p.most = bpf_ring_record_max(r->text_max, call->texts);
+	p.end = bpf_label(code);
+	begin(&p, threads);
+	find_place(&p);
+	put_data(&p, call);
+	commit(&p);
+	bpf_here(code, p.end);
+	bpf_pass(code);
+}

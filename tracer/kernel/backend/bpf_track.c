@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The set of threads that a channel's programs record. Two programs keep it as the kernel keeps
+ * those of tracefs: a thread that a thread of the set creates is added, one that ends is removed.
+ */
+#include "tracer/kernel/backend/bpf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/base/probe/event_field.h"
+
+#define THREADS_MAX 65536u
+#define SYSTEM "sched"
+#define BIRTH "sched_process_fork"
+#define END "sched_process_exit"
+
+/* The offset of an integer of 4 bytes in the records of an event; 0: there is none. */
+static int find_number(const struct backend *b, const char *event, const char *name)
+{
+	struct md_buf text = MD_BUF_INIT;
+	struct event_field f = { .offset = 0 };
+	bool found = !tracefs_read_format(b, SYSTEM, event, &text) &&
+		     event_field_find(md_buf_str(&text), name, strlen(name), &f);
+
+	md_buf_deinit(&text);
+	return found && f.size == 4 && f.offset >= 8 && f.offset < 4096 ? (int)f.offset : 0;
+}
+
+/* Loads a number of the event to a place on the stack, as a key. */
+static void put_key(struct bpf_code *c, int offset, int place)
+{
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_6, offset);
+	bpf_store(c, BPF_W, BPF_REG_10, place, BPF_REG_1);
+}
+
+static void make_birth(struct bpf_code *c, int map, int parent, int child)
+{
+	int end = bpf_label(c);
+
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	put_key(c, parent, -4);
+	put_key(c, child, -8);
+	bpf_set_map(c, BPF_REG_1, map);
+	bpf_set_stack(c, BPF_REG_2, -4);
+	bpf_call(c, BPF_FUNC_map_lookup_elem);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, end);
+	bpf_store_number(c, BPF_W, BPF_REG_10, -12, 1);
+	bpf_set_map(c, BPF_REG_1, map);
+	bpf_set_stack(c, BPF_REG_2, -8);
+	bpf_set_stack(c, BPF_REG_3, -12);
+	bpf_set(c, BPF_REG_4, BPF_ANY);
+	bpf_call(c, BPF_FUNC_map_update_elem);
+	bpf_here(c, end);
+	bpf_pass(c);
+}
+
+static void make_end(struct bpf_code *c, int map, int thread)
+{
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	put_key(c, thread, -4);
+	bpf_set_map(c, BPF_REG_1, map);
+	bpf_set_stack(c, BPF_REG_2, -4);
+	bpf_call(c, BPF_FUNC_map_delete_elem);
+	bpf_pass(c);
+}
+
+/* Makes the two programs. 0 or -errno. */
+static int follow_threads(struct bpf_channel *c, struct bpf_code *code)
+{
+	int parent = find_number(c->b, BIRTH, "parent_pid"),
+	    child = find_number(c->b, BIRTH, "child_pid"), own = find_number(c->b, END, "pid");
+	int birth = tracefs_event_id(c->b, SYSTEM, BIRTH);
+	int end = tracefs_event_id(c->b, SYSTEM, END);
+	int ret = 0;
+
+	if (!parent || !child || !own || birth < 0 || end < 0)
+		return -EOPNOTSUPP;
+	if (!bpf_channel_find(c, "@birth")) {
+		bpf_code_begin(code);
+		make_birth(code, c->threads, parent, child);
+		ret = bpf_channel_add(c, "@birth", (uint32_t)birth, code);
+	}
+	if (!ret && !bpf_channel_find(c, "@end")) {
+		bpf_code_begin(code);
+		make_end(code, c->threads, own);
+		ret = bpf_channel_add(c, "@end", (uint32_t)end, code);
+	}
+	return ret;
+}
+
+static int make_map(struct bpf_channel *c)
+{
+	int map;
+
+	if (c->threads >= 0)
+		return 0;
+	map = bpf_map_create(&(struct bpf_map_spec){ .type = BPF_MAP_TYPE_HASH, .key_size = 4,
+						     .value_size = 4, .entries = THREADS_MAX,
+						     .name = "trailfs_threads" });
+	if (map < 0)
+		return map;
+	c->threads = map;
+	bpf_channel_keep_one(c, "threads", map);
+	return 0;
+}
+
+static void empty_map(int map)
+{
+	uint32_t key;
+
+	while (!bpf_map_next(map, NULL, &key) && !bpf_map_remove(map, &key))
+		;
+}
+
+static int fill_map(struct bpf_channel *c, const uint32_t *tids, size_t count)
+{
+	const uint32_t one = 1;
+	int ret = 0;
+
+	empty_map(c->threads);
+	for (size_t i = 0; i < count && !ret; i++)
+		ret = bpf_map_set(c->threads, &tids[i], &one);
+	return ret;
+}
+
+static void stop_following(struct bpf_channel *c)
+{
+	static const char *const names[] = { "@birth", "@end" };
+	struct bpf_event *e;
+
+	for (size_t i = 0; i < 2; i++)
+		if ((e = bpf_channel_find(c, names[i])))
+			bpf_channel_drop(c, e);
+}
+
+int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count)
+{
+	struct bpf_code *code;
+	int ret;
+
+	c->tracked = tids && count;
+	if (!c->tracked) {
+		stop_following(c);
+		bpf_channel_set(c);
+		return 0;
+	}
+	code = calloc(1, sizeof(*code));
+	ret = code ? make_map(c) : -ENOMEM;
+	/* A thread that is born meanwhile is in the list, or is added by the program. */
+	if (!ret)
+		ret = follow_threads(c, code);
+	if (!ret)
+		ret = fill_map(c, tids, count);
+	free(code);
+	bpf_channel_set(c);
+	return ret;
+}
