@@ -11,16 +11,24 @@
 #define VERSION_FILE "version"
 #define VERSION_BYTES 64        /* of the file, at most */
 
+/* 0: *version; it is 0 if the file has no number. -errno. */
+static int read_version(int dir, unsigned int *version)
+{
+	struct md_buf text = MD_BUF_INIT;
+	int ret = state_file_read(dir, VERSION_FILE, VERSION_BYTES, &text);
+
+	if (!ret && sscanf(md_buf_str(&text), "%u", version) != 1)
+		*version = 0;
+	md_buf_deinit(&text);
+	return ret;
+}
+
 /* A directory without the file is new, or of a daemon before versions: its version is 1. */
 int state_version_check(int dir, struct tr_err *err)
 {
-	struct md_buf text = MD_BUF_INIT;
 	unsigned int version = 1;
-	int ret = state_file_read(dir, VERSION_FILE, VERSION_BYTES, &text);
+	int ret = read_version(dir, &version);
 
-	if (!ret && sscanf(md_buf_str(&text), "%u", &version) != 1)
-		version = 0;
-	md_buf_deinit(&text);
 	if (ret && ret != -ENOENT)
 		return tr_fail(err, ret, "the file %s of the state directory cannot be read",
 			       VERSION_FILE);
@@ -34,9 +42,13 @@ int state_version_check(int dir, struct tr_err *err)
 
 int state_version_note(int dir)
 {
+	unsigned int version = 0;
 	char text[16];
 	int n = snprintf(text, sizeof(text), "%u\n", STATE_VERSION);
 
+	/* A directory without room has to do for the next daemon, too. */
+	if (!read_version(dir, &version) && version == STATE_VERSION)
+		return 0;
 	return state_file_write(dir, VERSION_FILE, text, (size_t)n);
 }
 
