@@ -7,7 +7,7 @@
 # half of them stopped wherever they were.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-rounds=${BARRIER_ROUNDS:-6}
+rounds=${BARRIER_ROUNDS:-4}
 [ -z "${SOAK-}" ] || rounds=1000
 
 each() { # signal

@@ -8,9 +8,9 @@
 
 mount_kernel
 
-# Every eighth is enabled. A guest is slow: some of them, there (tests/vm/formats.c reads all
+# Every sixteenth is enabled. A guest is slow: some of them, there (tests/vm/formats.c reads all
 # formats). SOAK: all.
-systems='*' each=8 size=4M
+systems='*' each=16 size=4M
 [ -z "${SOAK-}" ] || each=1
 if [ -n "${VM-}" ]; then
 	systems='[b-i]*' size=128k
