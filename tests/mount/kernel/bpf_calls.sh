@@ -131,6 +131,24 @@ is "of the process and its child" "$(seq 0 19 | xargs)" "$(names "$s/text" | xar
 put '*' "$s/kernel/track/pid"
 "$work/opens" 600 5
 is "of all again" "600 601 602 603 604" "$(names "$s/text" | tail -n 5 | xargs)"
+mkdir "$S/q$mark"
+put 'syscall:openat if filename == "/none/*"' "$S/q$mark/kernel/events"
+put start "$S/q$mark/control"
+put $$ "$S/q$mark/kernel/track/pid"
+"$work/opens" 610 2
+(cd / && "$work/opens" 620 2)
+put 1 "$S/q$mark/kernel/track/pid"
+"$work/opens" 630 2
+is "a set that came later" "610 611 620 621" "$(names "$S/q$mark/text" | xargs)"
+rmdir "$S/q$mark"
+
+# --- off at once, however long it takes the kernel to detach a program
+"$work/opens" 640 2
+put 'syscall:entry:renameat2' "$s/kernel/events"
+"$work/opens" 650 2
+put 'syscall:openat if filename == "/none/*"' "$s/kernel/events"
+"$work/opens" 660 2
+is "off and on" "640 641 660 661" "$(names "$s/text" | tail -n 4 | xargs)"
 
 # --- without a daemon; the keeper holds the programs
 keeper_programs() { cat /proc/"$keeper"/fdinfo/* 2>/dev/null | grep -c '^prog_id'; }

@@ -29,7 +29,7 @@
 #include "tracer/kernel/backend/tracefs_channel.h"
 #include "tracer/kernel/bpf/bpf.h"
 
-enum { BPF_TEXTS_MAX = 3, BPF_ARGUMENTS = 6, BPF_EVENT_NAME = 80 };
+enum { BPF_TEXTS_MAX = 3, BPF_ARGUMENTS = 6, BPF_EVENT_NAME = 80, BPF_SLOTS = 512 };
 
 /* ---- bpf_call.c ---- */
 
@@ -65,6 +65,12 @@ struct bpf_control {                    /* the first page of a ring */
 	/* CLOCK_MONOTONIC and the TSC at the same moment: the last time the ring was read */
 	uint64_t mono, cycles;
 	char channel[256];              /* the channel's name, for people and tests */
+	/*
+	 * Of each event, at its slot: the program that records it has this number. So an event is
+	 * off at once, although it takes the kernel longer to detach a program.
+	 */
+	uint32_t tokens[BPF_SLOTS];
+	uint32_t last_token;            /* of the first CPU: the newest one */
 };
 
 struct bpf_ring {
@@ -99,7 +105,7 @@ int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu);
 
 struct bpf_event {
 	char name[BPF_EVENT_NAME];      /* of the event; of bpf_track.c: begins with @ */
-	uint32_t id;
+	uint32_t slot;                  /* in bpf_control.tokens; BPF_SLOTS: none */
 	int program, link;
 };
 
@@ -127,8 +133,9 @@ void bpf_channel_free(struct bpf_channel *c, bool remove);
 void bpf_channel_forget(struct backend *b, const char *name);
 /* Caller holds the lock, as for the next four. NULL: no such event is enabled. */
 struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
-/* Loads a program and attaches it. 0 or -errno. */
-int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t id, struct bpf_code *code);
+/* Loads a program and attaches it to the tracepoint with this id. 0 or -errno. */
+int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
+		    struct bpf_code *code);
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e);
 int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call);
 /* Writes `on` and `tracked` to the rings. */
@@ -145,8 +152,11 @@ int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count);
 
 /* ---- bpf_program.c ---- */
 
-/* The program that records an event of a system call. threads: -1: none is left out. */
+/*
+ * The program that records an event of a system call while the slot has this token. threads: -1: no
+ * thread is left out.
+ */
 void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
-		      int threads);
+		      uint32_t slot, uint32_t token, int threads);
 
 #endif

@@ -17,7 +17,7 @@
 #define THREADS "threads"
 #define LINK "link."
 #define PROGRAM "program."
-#define NAME_MAX_KEPT 128
+#define NAME_MAX_KEPT 192
 
 /* ---- the keeper ---- */
 
@@ -46,11 +46,11 @@ static void drop_one(struct bpf_channel *c, const char *what)
 
 static void keep_event(struct bpf_channel *c, const struct bpf_event *e)
 {
-	char what[BPF_EVENT_NAME + 16];
+	char what[BPF_EVENT_NAME + 32];
 
-	snprintf(what, sizeof(what), PROGRAM "%s", e->name);
+	snprintf(what, sizeof(what), PROGRAM "%" PRIu32 ".%s", e->slot, e->name);
 	bpf_channel_keep_one(c, what, e->program);
-	snprintf(what, sizeof(what), LINK "%s", e->name);
+	snprintf(what, sizeof(what), LINK "%" PRIu32 ".%s", e->slot, e->name);
 	bpf_channel_keep_one(c, what, e->link);
 }
 
@@ -71,16 +71,25 @@ struct found {                          /* what the keeper has of one channel */
 	struct md_buf names;            /* each with a NUL */
 };
 
-static struct bpf_event *add_event(struct bpf_channel *c, const char *name)
+static struct bpf_event *add_event(struct bpf_channel *c, uint32_t slot, const char *name)
 {
 	struct bpf_event *e = bpf_channel_find(c, name);
 
 	if (e || strlen(name) >= sizeof(e->name) || !array_room(c->events, c->count + 1))
 		return e;
 	e = &c->events[c->count++];
-	*e = (struct bpf_event){ .program = -1, .link = -1 };
+	*e = (struct bpf_event){ .slot = slot, .program = -1, .link = -1 };
 	strcpy(e->name, name);
 	return e;
+}
+
+/* The event of what follows `link.` or `program.`: its slot, a dot, its name. */
+static struct bpf_event *find_kept_event(struct bpf_channel *c, const char *text)
+{
+	char *end;
+	unsigned long slot = strtoul(text, &end, 10);
+
+	return *end == '.' && slot <= BPF_SLOTS ? add_event(c, (uint32_t)slot, end + 1) : NULL;
 }
 
 static bool take_descriptor(int *to, int fd)
@@ -109,10 +118,10 @@ static void take_kept(void *arg, const char *name, int fd)
 	else if (f->c && !strcmp(what, THREADS))
 		taken = take_descriptor(&f->c->threads, fd);
 	else if (f->c && !strncmp(what, LINK, strlen(LINK)))
-		taken = (e = add_event(f->c, what + strlen(LINK))) &&
+		taken = (e = find_kept_event(f->c, what + strlen(LINK))) &&
 			take_descriptor(&e->link, fd);
 	else if (f->c && !strncmp(what, PROGRAM, strlen(PROGRAM)))
-		taken = (e = add_event(f->c, what + strlen(PROGRAM))) &&
+		taken = (e = find_kept_event(f->c, what + strlen(PROGRAM))) &&
 			take_descriptor(&e->program, fd);
 	if (!taken)
 		close(fd);
@@ -160,23 +169,24 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 	return 0;
 }
 
-static void close_event(struct bpf_event *e)
+/* From now on no program records the event of the slot, or the one with this token does. */
+static void set_token(struct bpf_channel *c, uint32_t slot, uint32_t token)
 {
-	if (e->link >= 0)
-		close(e->link);
-	if (e->program >= 0)
-		close(e->program);
+	for (uint32_t cpu = 0; slot < BPF_SLOTS && cpu < c->ring.cpus; cpu++)
+		__atomic_store_n(&bpf_ring_control(&c->ring, cpu)->tokens[slot], token,
+				 __ATOMIC_RELAXED);
 }
 
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 {
-	char what[BPF_EVENT_NAME + 16];
+	char what[BPF_EVENT_NAME + 32];
 
-	snprintf(what, sizeof(what), LINK "%s", e->name);
+	set_token(c, e->slot, 0);
+	snprintf(what, sizeof(what), LINK "%" PRIu32 ".%s", e->slot, e->name);
 	drop_one(c, what);
-	snprintf(what, sizeof(what), PROGRAM "%s", e->name);
+	snprintf(what, sizeof(what), PROGRAM "%" PRIu32 ".%s", e->slot, e->name);
 	drop_one(c, what);
-	close_event(e);
+	bpf_detach(e->link, e->program);
 	*e = c->events[--c->count];
 }
 
@@ -211,7 +221,7 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 	if (remove && c->ring.map >= 0)
 		drop_one(c, RING);
 	for (size_t i = 0; i < c->count; i++)
-		close_event(&c->events[i]);
+		bpf_detach(c->events[i].link, c->events[i].program);
 	if (c->threads >= 0)
 		close(c->threads);
 	bpf_ring_close(&c->ring);
@@ -240,20 +250,20 @@ struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event)
 	return NULL;
 }
 
-int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t id, struct bpf_code *code)
+int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
+		    struct bpf_code *code)
 {
-	struct bpf_event *e = add_event(c, name);
+	struct bpf_event *e = add_event(c, slot, name);
 	int ret;
 
 	if (!e)
 		return -ENOMEM;
-	e->id = id;
 	e->program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, NULL);
 	if (e->program >= 0)
 		e->link = bpf_attach(e->program, id);
 	ret = e->program < 0 ? e->program : e->link < 0 ? e->link : 0;
 	if (ret) {
-		close_event(e);
+		bpf_detach(e->link, e->program);
 		c->count--;
 		return ret;
 	}
@@ -261,9 +271,19 @@ int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t id, struct
 	return 0;
 }
 
+static uint32_t find_slot(const struct bpf_channel *c)
+{
+	uint32_t slot = 0;
+
+	while (slot < BPF_SLOTS && bpf_ring_control(&c->ring, 0)->tokens[slot])
+		slot++;
+	return slot;
+}
+
 int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call)
 {
 	struct bpf_code *code;
+	uint32_t slot, token;
 	int ret = 0;
 
 	if (bpf_channel_find(c, event))
@@ -275,11 +295,15 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 		bpf_channel_set(c);
 		bpf_channel_keep_one(c, RING, c->ring.map);
 	}
-	code = calloc(1, sizeof(*code));
+	slot = find_slot(c);
+	code = slot == BPF_SLOTS ? NULL : calloc(1, sizeof(*code));
 	if (!code)
-		return -ENOMEM;
-	bpf_program_call(code, call, &c->ring, c->threads);
-	ret = bpf_channel_add(c, event, call->id, code);
+		return slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
+	token = ++bpf_ring_control(&c->ring, 0)->last_token;
+	bpf_program_call(code, call, &c->ring, slot, token, c->threads);
+	ret = bpf_channel_add(c, event, slot, call->id, code);
+	if (!ret)
+		set_token(c, slot, token);
 	free(code);
 	return ret;
 }

@@ -32,7 +32,7 @@ _Static_assert(offsetof(struct bpf_control, on) == 128, "after the ring's own pa
 _Static_assert(sizeof(struct bpf_control) <= KRING_PAGE, "one page");
 
 /* Registers 6 and 7; ends the program if the event is not to be recorded. */
-static void begin(const struct program *p, int threads)
+static void begin(const struct program *p, uint32_t slot, uint32_t token, int threads)
 {
 	struct bpf_code *c = p->code;
 	int all = bpf_label(c);
@@ -47,6 +47,8 @@ static void begin(const struct program *p, int threads)
 	bpf_move(c, BPF_REG_7, BPF_REG_0);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(on));
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, p->end);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tokens) + 4 * (int)slot);
+	bpf_jump_if(c, BPF_JNE, BPF_REG_1, (int32_t)token, p->end);
 	bpf_call(c, BPF_FUNC_get_current_pid_tgid);
 	bpf_store(c, BPF_W, BPF_REG_10, THREAD, BPF_REG_0);
 	if (threads >= 0) {
@@ -250,14 +252,14 @@ static void commit(const struct program *p)
 }
 
 void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
-		      int threads)
+		      uint32_t slot, uint32_t token, int threads)
 {
 	struct program p = { .code = code, .ring = r };
 
 	bpf_code_begin(code);
 	p.most = bpf_ring_record_max(r->text_max, call->texts);
 	p.end = bpf_label(code);
-	begin(&p, threads);
+	begin(&p, slot, token, threads);
 	find_place(&p);
 	put_data(&p, call);
 	commit(&p);

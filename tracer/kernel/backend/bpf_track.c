@@ -80,13 +80,33 @@ static int follow_threads(struct bpf_channel *c, struct bpf_code *code)
 	if (!bpf_channel_find(c, "@birth")) {
 		bpf_code_begin(code);
 		make_birth(code, c->threads, parent, child);
-		ret = bpf_channel_add(c, "@birth", (uint32_t)birth, code);
+		ret = bpf_channel_add(c, "@birth", BPF_SLOTS, (uint32_t)birth, code);
 	}
 	if (!ret && !bpf_channel_find(c, "@end")) {
 		bpf_code_begin(code);
 		make_end(code, c->threads, own);
-		ret = bpf_channel_add(c, "@end", (uint32_t)end, code);
+		ret = bpf_channel_add(c, "@end", BPF_SLOTS, (uint32_t)end, code);
 	}
+	return ret;
+}
+
+/* Programs that were loaded without the map do not know the set: loads them again. */
+static int load_again(struct bpf_channel *c)
+{
+	struct bpf_event *old = calloc(c->count + 1, sizeof(*old));
+	size_t count = c->count;
+	struct bpf_call call;
+	int ret = old ? 0 : -ENOMEM;
+
+	if (old && count)
+		memcpy(old, c->events, count * sizeof(*old));
+	for (size_t i = 0; i < count && !ret; i++) {
+		ret = bpf_call_find(c->b, "syscalls", old[i].name, &call, NULL);
+		bpf_channel_drop(c, bpf_channel_find(c, old[i].name));
+		if (!ret)
+			ret = bpf_channel_enable(c, old[i].name, &call);
+	}
+	free(old);
 	return ret;
 }
 
@@ -103,7 +123,7 @@ static int make_map(struct bpf_channel *c)
 		return map;
 	c->threads = map;
 	bpf_channel_keep_one(c, "threads", map);
-	return 0;
+	return load_again(c);
 }
 
 static void empty_map(int map)

@@ -58,6 +58,11 @@ int bpf_load_iterator(struct bpf_code *code, uint32_t type);
  * the descriptor that this returns is closed. The kernel keeps the program as long.
  */
 int bpf_attach(int program, uint32_t id);
+/*
+ * Closes what bpf_attach returned, and the program, in another thread: the kernel waits some
+ * milliseconds for each. Events run the program until then. -1: none.
+ */
+void bpf_detach(int link, int program);
 /* Events at which a program did not run, because another one ran on the CPU. 0 or -errno. */
 int bpf_missed(int program, uint64_t *events);
 

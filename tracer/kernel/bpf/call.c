@@ -9,7 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/base/os/worker.h"
+
 #define LOG_SIZE 65536u         /* bytes of what the kernel says of a program */
+#define DETACHING_MAX 4096u     /* programs at a time */
 
 long bpf_command(enum bpf_cmd cmd, union bpf_attr *attr)
 {
@@ -149,6 +152,43 @@ int bpf_attach(int program, uint32_t id)
 		return ret;
 	}
 	return fd;
+}
+
+/* ---- the end of programs ---- */
+
+struct detaching {
+	struct work work;
+	int link, program;
+};
+
+static struct worker closer = WORKER_INIT;
+
+static void close_both(int link, int program)
+{
+	if (link >= 0)
+		close(link);
+	if (program >= 0)
+		close(program);
+}
+
+static void run_detaching(struct work *w)
+{
+	struct detaching *d = (struct detaching *)w;
+
+	close_both(d->link, d->program);
+	free(d);
+}
+
+void bpf_detach(int link, int program)
+{
+	struct detaching *d = calloc(1, sizeof(*d));
+
+	if (d)
+		*d = (struct detaching){ { .run = run_detaching }, link, program };
+	if (d && worker_add(&closer, &d->work, DETACHING_MAX))
+		return;
+	free(d);
+	close_both(link, program);
 }
 
 int bpf_missed(int program, uint64_t *events)
