@@ -135,17 +135,30 @@ char *stale_path(const char *path)
 
 /* ---- a mount that the keeper has ---- */
 
-/* Does no daemon use the state directory? One that was killed may need some time to end. */
-static bool is_unused(const char *state_dir)
+/* The kernel has ended the connection: the mount was taken away. */
+static bool has_ended(int connection)
+{
+	struct pollfd p = { .fd = connection };
+
+	return connection >= 0 && poll(&p, 1, 0) > 0 && p.revents & POLLERR;
+}
+
+/*
+ * Does no daemon use the state directory? One that was killed needs some time to end, and so does
+ * one whose mount was taken away. Another one that lives for a while does not end.
+ */
+static bool is_unused(const char *state_dir, int connection)
 {
 	char path[PATH_MAX];
 	bool locked = false;
+	int lives = 0;
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/lock", state_dir);
 	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	for (int ms = 0; fd >= 0 && !locked && ms < PATIENCE_MS; ms += 20) {
+	for (int ms = 0; fd >= 0 && !locked && lives < 10 && ms < PATIENCE_MS; ms += 20) {
 		locked = !flock(fd, LOCK_EX | LOCK_NB);
+		lives = !has_ended(connection) && keeper_daemon_lives(state_dir) ? lives + 1 : 0;
 		if (!locked)
 			nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}
@@ -157,19 +170,16 @@ static bool is_unused(const char *state_dir)
 /* Of the two descriptors. *why: why they are nothing that can be taken over. */
 static enum stale look(int connection, int table, const char *path, const char **why)
 {
-	struct pollfd p = { .fd = connection };
+	bool here, ended = has_ended(connection);
 	char mounted[PATH_MAX], device[24];
 	struct mount_entry top;
-	bool here, ended;
 
 	*why = connection < 0 || table < 0                ? "a part of it is lost"
 	       : !handover_look(table, mounted, device)   ? "its state is of another version"
 	       : strcmp(mounted, path) != 0               ? "it is of another mount point"
-	       : poll(&p, 1, 0) < 0                       ? strerror(errno)
 							  : NULL;
 	if (*why)
 		return STALE_NONE;
-	ended = p.revents & POLLERR;
 	here = mounttable_find(0, path, NULL, &top) && !strcmp(top.device, device);
 	*why = ended ? "it has ended" : "another mount is in its place";
 	return here && !ended ? STALE_ALIVE : !here && ended ? STALE_UNMOUNTED : STALE_NONE;
@@ -191,7 +201,7 @@ enum stale stale_look(const char *state_dir, const char *path)
 	late = connection == -ETIMEDOUT || table == -ETIMEDOUT;
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
 	if (what != STALE_ALIVE && !late && (connection >= 0 || table >= 0) &&
-	    is_unused(state_dir)) {
+	    is_unused(state_dir, connection)) {
 		/* A user who has unmounted it does not expect it to continue. */
 		if (what != STALE_UNMOUNTED)
 			say(SAY_WARNING,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,47 @@ static bool find_dead(int dir, struct daemon *out)
 		snprintf(out->point, sizeof(out->point), "%s", md_buf_str(&text) + at);
 	md_buf_deinit(&text);
 	return found;
+}
+
+/* A killed process has the signal in its set until it ends. */
+static bool is_killed(int process)
+{
+	int fd = openat(process, "status", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
+	char line[256];
+	unsigned long long set;
+	bool killed = !f;
+
+	while (f && !killed && fgets(line, sizeof(line), f))
+		killed = (sscanf(line, "SigPnd: %llx", &set) == 1 ||
+			  sscanf(line, "ShdPnd: %llx", &set) == 1) &&
+			 set >> (SIGKILL - 1) & 1;
+	if (f)
+		fclose(f);
+	else if (fd >= 0)
+		close(fd);
+	return killed;
+}
+
+bool keeper_daemon_lives(const char *state_dir)
+{
+	int dir = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), process = -1, pid;
+	struct md_buf text = MD_BUF_INIT;
+	char path[32], state = 0;
+
+	if (dir >= 0 && !state_file_read(dir, STATE_LOCK, ANNOUNCED_MAX, &text) &&
+	    sscanf(md_buf_str(&text), "%d ", &pid) == 1 && pid > 0 && holds_lock(dir, pid)) {
+		snprintf(path, sizeof(path), "/proc/%d", pid);
+		process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (process >= 0 && !is_killed(process))
+		state = thread_state(process, "stat");
+	if (process >= 0)
+		close(process);
+	if (dir >= 0)
+		close(dir);
+	md_buf_deinit(&text);
+	return state && state != 'Z' && state != 'X';
 }
 
 /*

@@ -95,6 +95,11 @@ void keeper_close(struct keeper *k, int quit);
  * directory, and another thread of it waits in the kernel.
  */
 pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
+/*
+ * Does a process that announced itself hold the lock of the state directory, and did no signal kill
+ * it? False as well for a daemon of another pid namespace, whose number says nothing here.
+ */
+bool keeper_daemon_lives(const char *state_dir);
 
 /*
  * The main function of the keeper, called by the daemon's main for argv[1] = "--keeper". Returns an
