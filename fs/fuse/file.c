@@ -449,6 +449,19 @@ int file_flush(struct file *f)
 	return writes(f->flags) ? control_finish(f) : 0;
 }
 
+int file_flush_lost(uint64_t handle)
+{
+	const struct handover_file *kept;
+	int rc = -ESTALE;
+
+	pthread_mutex_lock(&opened.lock);
+	kept = handover_file(handle);
+	if (kept)
+		rc = file_lost(kept) ? -ESTALE : 0;
+	pthread_mutex_unlock(&opened.lock);
+	return rc;
+}
+
 unsigned file_poll(struct file *f, struct fuse_pollhandle *ph)
 {
 	const struct tree_row *r = f->node->row;

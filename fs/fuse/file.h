@@ -41,6 +41,7 @@ struct file {
 	bool recalled;                  /* an earlier daemon showed it: the rest must fit */
 	struct listing listing;         /* directory: the same */
 	uint64_t listed;                /* hash of its names */
+	size_t begins;                  /* entries before this one are not in it */
 	struct md_buf tail;             /* control.c: an unfinished line that waits for its rest */
 	bool commented;                 /* control.c: a comment was written alone */
 	bool wrote;                     /* the first write was applied */
@@ -89,6 +90,10 @@ void file_close_all(void);
  */
 void file_recall_all(bool (*unanswered)(uint64_t unique), void (*wake)(int fd, uint64_t poll),
 		     int fd);
+/*
+ * Whether something that was written to a file, whose node is not there any more, is not in effect.
+ */
+bool file_lost(const struct handover_file *kept);
 /* f was made of its entry: sets what a reader or writer would find in it. */
 void file_resume(struct file *f);
 /* An earlier daemon had begun to show its contents, and this one has not. */
@@ -108,6 +113,8 @@ void file_read(struct file *f, struct fuse_req *req, uint64_t offset, size_t siz
 	       bool cached);
 /* 0, or what close(2) shall report. */
 int file_flush(struct file *f);
+/* The same of a handle that file_by_handle does not find. */
+int file_flush_lost(uint64_t handle);
 unsigned file_poll(struct file *f, struct fuse_pollhandle *ph);
 /*
  * The entries from number `from` on, for this request: calls add until it returns false. from 0

@@ -375,11 +375,10 @@ static void write_file(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t s
 
 static void flush_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct file *f = file_of(req, fi);
+	struct file *f = file_by_handle(fi->fh);
 
 	(void)ino;
-	if (f)
-		fuse_reply_err(req, -file_flush(f));
+	fuse_reply_err(req, f ? -file_flush(f) : -file_flush_lost(fi->fh));
 }
 
 static void release_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

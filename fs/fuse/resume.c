@@ -66,6 +66,11 @@ void file_resume(struct file *f)
 	}
 }
 
+bool file_lost(const struct handover_file *kept)
+{
+	return kept->failed || kept->state & HANDOVER_PARTIAL;
+}
+
 bool file_is_recalled(const struct file *f)
 {
 	return f->recalled && f->kept->state & HANDOVER_SHOWN;

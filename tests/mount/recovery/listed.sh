@@ -11,7 +11,7 @@ command -v python3 >/dev/null || skip "there is no python3"
 mount_tree -o max_sessions=0
 grep -q ' no .*resend\|older than 6.9' "$work/daemon.log" && skip "requests are not sent again here"
 cat >"$work/list.py" <<'END'
-import os, subprocess, sys
+import ctypes, os, struct, subprocess, sys
 
 top, count, kill = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
@@ -64,6 +64,44 @@ assert not stayed - set(seen), "missing: %s" % sorted(stayed - set(seen))[:5]
 assert not set(seen) - before - after, "neither before nor after"
 assert seen == sorted(seen), "order"
 print("%d listed" % len(seen))
+
+# Buffers with less room than a reply, which is asked for again from within it; and earlier places
+def read_small(size, kills, seek):
+    fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+    buf, seen, places, part = ctypes.create_string_buffer(size), [], [], 0
+    while True:
+        n = libc.getdents64(fd, buf, ctypes.c_size_t(size))
+        if n < 0:
+            raise OSError(ctypes.get_errno(), "getdents64 after %d names" % len(seen))
+        if not n:
+            break
+        at = 0
+        while at < n:
+            _, place, length, _ = struct.unpack_from("=QqHB", buf.raw, at)
+            seen.append(buf.raw[at + 19:at + length].split(b"\0")[0].decode())
+            places.append(place)
+            at += length
+        part += 1
+        if part in kills:
+            change(seen[-1])
+            again()
+            if seek:        # back by some entries, which are read again
+                os.lseek(fd, places[-1 - seek], os.SEEK_SET)
+                del seen[-seek:], places[-seek:]
+    os.close(fd)
+    return [n for n in seen if n[0] != "."]
+
+libc = ctypes.CDLL(None, use_errno=True)
+if hasattr(libc, "getdents64"):
+    for size, kills, seek in (280, (1, 40), 0), (4096, (3, 9), 0), (4096, (4, 8), 30):
+        before = set(os.listdir(top))
+        odd = iter(range(5 + 2 * size, 2 * count, 2 * (count // 8)))
+        if size == 4096:
+            odd = iter(range(7 + seek, 2 * count, 2 * (count // 8)))
+        seen = read_small(size, kills, seek)
+        stayed = before & set(os.listdir(top))
+        assert len(seen) == len(set(seen)), "twice (%d)" % size
+        assert not stayed - set(seen), "missing (%d): %s" % (size, sorted(stayed - set(seen))[:5])
 END
 cat >"$work/again" <<END
 pid=\$(ps -eo pid=,args= | awk -v m="$MNT" '\$2 ~ /trailfs\$/ { for (i = 3; i <= NF; i++) if (\$i == m) { print \$1; next } }')
