@@ -71,8 +71,11 @@ within 40 gone || fail "an unmount does not end the daemon"
 session
 "$ticker" 0 1000 >"$work/ticks" &
 writer=$!
-other() { new=$(daemon_pids) && [ -n "$new" ] && [ "$new" != "$old" ]; }
+# (Without the process that has started it)
+other() { new=$(daemon_pids) && [ -n "$new" ] && [ "$new" != "$old" ] && one; }
+one() { [ "$(daemon_pids | wc -l)" = 1 ]; }
 for i in 1 2 3; do
+	within 20 one || fail "not one daemon: $(daemon_pids)"
 	old=$(daemon_pids)
 	kill -9 "$old" || fail "no daemon"
 	[ $i = 3 ] || within 20 other || fail "no other daemon ($i)"

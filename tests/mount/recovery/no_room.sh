@@ -36,6 +36,7 @@ try() {
 	rest 5 >>"$work/5"
 	cmp "$work/4" "$work/all" || fail "a reader of text ($1)"
 	cmp "$work/5" "$work/all" || fail "a reader of pipe ($1)"
+	$2
 	mkdir "$S/no" 2>/dev/null
 	is "mkdir ($1)" 1 $?
 	has "$(cat "$MNT/error")" "mkdir: the state directory cannot be written: No space left"
@@ -43,6 +44,7 @@ try() {
 	replaced() { [ "$(key uptime_us "$MNT/status")" -lt 20000000 ]; }
 	within 20 replaced || fail "no upgrade ($1)"
 	is "sessions after an upgrade ($1)" s "$(ls "$S")"
+	$2      # (What the first program had is free by now.)
 	put stop "$S/s/control"
 	[ "$1" = files ] || has "$(cat "$S/s/error")" "cannot be saved in the state directory"
 	again
@@ -56,11 +58,12 @@ try() {
 	within 20 keeper_ended || fail "the keeper does not end"
 	umount "$TRAIL_RUNTIME_DIR" || fail "umount"
 }
-bytes() { dd if=/dev/zero of="$TRAIL_RUNTIME_DIR/fill" bs=4k 2>/dev/null; }
+bytes() { dd if=/dev/zero of="$TRAIL_RUNTIME_DIR/fill.$((fills += 1))" bs=4k 2>/dev/null; :; }
 files() {
-	sh -c 'i=0; while : >"$0/fill$i"; do i=$((i + 1)); done' "$TRAIL_RUNTIME_DIR" 2>/dev/null
+	sh -c 'i=0; while : >>"$0/fill$i"; do i=$((i + 1)); done' "$TRAIL_RUNTIME_DIR" 2>/dev/null
 	:
 }
+fills=0
 try bytes bytes
 try files files
 echo "$checks checks"

@@ -17,9 +17,11 @@ mount_kept() {
 		fail "cannot mount: exit status $?"
 	}
 }
-# other: another daemon than that of kill_daemon
-other() { new=$(daemon_pids) && [ -n "$new" ] && [ "$new" != "$old" ]; }
+# other: another daemon than that of kill_daemon, without the process that has started it
+other() { new=$(daemon_pids) && [ -n "$new" ] && [ "$new" != "$old" ] && one; }
+one() { [ "$(daemon_pids | wc -l)" = 1 ]; }
 kill_daemon() {
+	within 20 one || fail "not one daemon: $(daemon_pids)"
 	old=$(daemon_pids)
 	kill -9 "$old" || fail "no daemon"
 }
