@@ -2,6 +2,7 @@
 /* The kernel domain: chooses the backend, and shows what can be traced. */
 #include "tracer/base/hash.h"
 #include "tracer/kernel/available.h"
+#include "tracer/kernel/count/count.h"
 #include "tracer/kernel/kernel.h"
 
 #include <errno.h>
@@ -91,6 +92,7 @@ void kernel_keep(struct tracer *t)
 {
 	if (t->kernel && t->kernel->ops->keep)
 		t->kernel->ops->keep(t->kernel->backend, t->keeper);
+	counts_keep();
 }
 
 void kernel_describe(struct tracer *t, struct md_buf *out)

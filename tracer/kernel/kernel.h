@@ -17,6 +17,7 @@
  *	event_origin.c        contexts: what the thread of an event was
  *	thread_events.c       the follower: births, names and ends of threads
  *	id_calls.c            … and their changes of users, groups and namespaces
+ *	counting.c            (counting.h) events of maps that the kernel counts (count/)
  *	sampling.c            samples of what the CPUs execute (sample/)
  *	statedump_writer.c    writes the state dump, and lines of `log`
  *

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Private to count/. */
+#ifndef TRACER_KERNEL_COUNT_INTERNAL_H
+#define TRACER_KERNEL_COUNT_INTERNAL_H
+
+#include <urcu/list.h>
+
+#include "tracer/base/context/context.h"
+#include "tracer/kernel/bpf/bpf.h"
+#include "tracer/kernel/count/count.h"
+#include "tracer/kernel/kevent/transcode.h"
+
+/* A value of a key begins with these, then has the items, each of a multiple of 8 bytes. */
+struct count_key {
+	uint32_t generation, event;     /* event: its index in the spec's formats */
+};
+
+enum { COUNT_KEY_BYTES = 256 };
+
+/* Where an event's record has an item or a number. */
+struct count_place {
+	uint32_t offset, size;          /* bytes; size of an integer: of its value in the trace */
+	bool is_signed;
+};
+
+struct count_event {
+	struct kformat *format;         /* a reference */
+	struct kcode *code;
+	struct ksyms *symbols;
+	const struct md_event *event;   /* of counts.class */
+	struct count_place items[COUNT_KEY_MAX], numbers[COUNT_NUMBERS_MAX];
+	int program, link;
+};
+
+/* The value of the only key of the map `control`. */
+struct count_control {
+	uint32_t on, generation;
+	uint64_t left_out, left_out_before;     /* before: when the generation began */
+};
+
+struct counts {
+	struct cds_list_head node;      /* in the list of all */
+	struct keeper *keeper;
+	uint64_t identity;
+	const struct count_spec *spec;  /* while it is opened */
+	struct count_item items[COUNT_KEY_MAX];         /* without the names of fields */
+	bool item_is_context[COUNT_KEY_MAX];
+	struct count_number numbers[COUNT_NUMBERS_MAX];
+	size_t item_count, number_count;
+	struct count_event events[COUNT_EVENTS_MAX];
+	size_t event_count;
+	uint32_t key_size, value_size;
+	uint32_t item_at[COUNT_KEY_MAX], item_size[COUNT_KEY_MAX];      /* in a key */
+	uint32_t number_at[COUNT_NUMBERS_MAX];          /* in a value */
+	uint32_t keys, cpus;
+	int map, control_map, zero_map;         /* zero: a value that is all zeros */
+	struct count_control *control;          /* mapped */
+	struct md_stream *class;
+	struct context_list contexts;
+};
+
+/* ---- layout.c: 0, -EOPNOTSUPP, -ENOMEM ---- */
+
+int count_layout(struct counts *c);
+/* The stream class and the events in it. */
+int count_make_class(struct counts *c);
+
+/* ---- program.c ---- */
+
+void count_program(struct bpf_code *code, const struct counts *c, size_t event);
+
+/* ---- condition.c ---- */
+
+/* Whether a program can decide the whole filter for this event. */
+bool count_condition_possible(const struct filter *f, const struct kformat *format);
+/* Jumps to `no` if the filter is not true. Changes registers 0 to 5. 0 or -ENOMEM. */
+int count_condition(struct bpf_code *code, const struct filter *f, const struct kformat *format,
+		    int no);
+/* An integer whose value the program can load as the trace has it. */
+bool count_find_integer(const struct kformat_field *f, struct count_place *out);
+/* Loads it to a register; register 6 has the tracepoint's data. */
+void count_load(struct bpf_code *code, int to, const struct count_place *p);
+/* Loads $ctx.tid, pid or cpu_id to register 0. */
+void count_load_context(struct bpf_code *code, uint32_t context);
+
+#endif
