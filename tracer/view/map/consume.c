@@ -45,27 +45,6 @@ static struct source source_of(const struct map *m, uint32_t channel)
 	return s;
 }
 
-static struct map_shape *make_shape(const struct source *of, const struct md_stream *class,
-				    const struct md_event *e)
-{
-	const struct map_rule *r = of->rule;
-	size_t n = r->by_count + r->op_count + r->on_count;
-	struct map_shape *s = calloc(1, sizeof(*s) + n * sizeof(s->routes[0]));
-	struct md_route *to = s ? s->routes : NULL;
-
-	if (!s)
-		return NULL;
-	s->event = e;
-	for (size_t i = 0; i < r->by_count; i++)
-		md_route_find(class, e, map_field_path(&r->by[i]), to++);
-	for (size_t i = 0; i < r->op_count; i++, to++)
-		if (r->ops[i].field.text)
-			md_route_find(class, e, map_field_path(&r->ops[i].field), to);
-	for (size_t i = 0; i < r->on_count; i++)
-		md_route_find(class, e, r->on[of->side][i].text, to++);
-	return s;
-}
-
 /* The shape that was used last comes first. NULL: no memory. */
 static const struct map_shape *shape_of(struct map *m, const struct source *of,
 					const struct md_stream *class, const struct md_event *e)
@@ -79,7 +58,7 @@ static const struct map_shape *shape_of(struct map *m, const struct source *of,
 		return s;
 	if (s)
 		*at = s->next;
-	else if (!(s = make_shape(of, class, e)))
+	else if (!(s = map_make_shape(of->rule, of->side, class, e)))
 		return NULL;
 	s->next = *first;
 	*first = s;
@@ -285,12 +264,14 @@ void map_take(struct map *m)
 	if (m->hidden)
 		look_once(m);
 	map_counters_take(m);
+	map_kernel_take(m);
 }
 
 void map_reset(struct map *m)
 {
 	map_forget_values(m);
 	map_counters_clear(m);
+	map_kernel_clear(m);
 }
 
 /* ---- the thread ---- */

@@ -42,6 +42,7 @@ void map_counters_close(struct map *m, bool keep)
 {
 	struct session *counters = m->counters;
 
+	map_kernel_close(m, keep);
 	if (keep) {     /* the list of sessions has the reference */
 		set_counters(m, NULL, true);
 		return;

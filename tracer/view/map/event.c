@@ -29,6 +29,26 @@ static bool add_value(struct map_key *k, const struct map_field *f, const struct
 	return true;
 }
 
+struct map_shape *map_make_shape(const struct map_rule *r, enum map_side side,
+				 const struct md_stream *class, const struct md_event *e)
+{
+	size_t n = r->by_count + r->op_count + r->on_count;
+	struct map_shape *s = calloc(1, sizeof(*s) + n * sizeof(s->routes[0]));
+	struct md_route *to = s ? s->routes : NULL;
+
+	if (!s)
+		return NULL;
+	s->event = e;
+	for (size_t i = 0; i < r->by_count; i++)
+		md_route_find(class, e, map_field_path(&r->by[i]), to++);
+	for (size_t i = 0; i < r->op_count; i++, to++)
+		if (r->ops[i].field.text)
+			md_route_find(class, e, map_field_path(&r->ops[i].field), to);
+	for (size_t i = 0; i < r->on_count; i++)
+		md_route_find(class, e, r->on[side][i].text, to++);
+	return s;
+}
+
 bool map_event_join(const struct map_rule *r, const struct map_shape *shape,
 		    const struct md_occurrence *o, struct map_key *k)
 {

@@ -195,6 +195,11 @@ static void take_over(struct map *m, struct session *s)
 	m->restored = false;
 	map_hold_session(m, s);
 	found = m->hidden_name[0] ? hidden_claim(m->tracer, m->hidden_name) : NULL;
+	if (!map_kernel_adopt(m)) {
+		/* Its channels are of other rules. */
+		hidden_close(found);
+		found = NULL;
+	}
 	if (found || m->hidden_name[0])
 		set_hidden(m, found);
 	if (!map_journal_read(m))
@@ -268,6 +273,11 @@ int map_follow(struct map *m, struct session *s, struct tr_err *err)
 	if (wanted || m->counters_name[0])
 		map_hold_session(m, s);
 	take_over(m, s);
+	if (map_kernel_ends(m, s)) {
+		map_close_hidden(m);    /* its channels are others then */
+		map_kernel_hand_over(m);
+	}
+	map_kernel_follow(m, s, wanted);
 	ret = follow_records(m, s, wanted, err);
 	also = follow_counts(m, s, wanted, ret ? NULL : err);
 	return ret ? ret : also;

@@ -12,7 +12,8 @@
  *	P       rule, side, a, b, time, the values of a first event or nothing
  *	C       key of a region, ring, position, time, events, losses up to there
  *
- * The values of rules whose hits applications count are not here: their counters are the values.
+ * The values of rules whose hits applications or the kernel count are not here: their counters are
+ * the values.
  */
 #include <endian.h>
 #include <errno.h>
@@ -135,7 +136,7 @@ static void put_values(struct map *m, bool all, struct md_buf *out)
 		const struct map_rule *r = &m->rules.rules[i];
 		struct map_state *st = &m->states[i];
 
-		if (r->counts)
+		if (r->counts || r->in_kernel)
 			continue;
 		put_state(i, st, out);
 		if (all) {

@@ -63,7 +63,8 @@ static struct map_state *state_of(struct reading *f, const struct map_rule **r)
 {
 	size_t i = md_unpack_number(&f->in, 1);
 
-	if (f->in.bad || i >= f->m->rules.count || f->m->rules.rules[i].counts) {
+	if (f->in.bad || i >= f->m->rules.count || f->m->rules.rules[i].counts ||
+	    f->m->rules.rules[i].in_kernel) {
 		f->in.bad = true;
 		return NULL;
 	}

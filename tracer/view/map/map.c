@@ -304,6 +304,7 @@ static void save_maps(const struct session *s, struct md_buf *out)
 			n = strcspn(line, "\n");
 			md_buf_printf(out, "map_rule %.*s\n", (int)n, line);
 		}
+		map_save_in_kernel(m, out);
 	}
 }
 
@@ -391,6 +392,7 @@ static void clear_maps(struct session *s)
 				 __ATOMIC_RELEASE);
 		/* Its counters have no times: now, not with the next look. */
 		hidden_clear(m->counters);
+		map_kernel_clear(m);
 	}
 	/* The next daemon may be the one that looks. */
 	if (!cds_list_empty(maps_of(s)))

@@ -14,6 +14,7 @@
  *	pairs.c     first events that wait for their second one
  *	consume.c   events on their way into tables, and the thread that takes them
  *	counters.c  rules whose hits applications count
+ *	in_kernel.c rules whose events the kernel counts by keys
  *	journal.c   the values in a file of the state directory
  *	journal_read.c  … as the next daemon reads them
  *	increments.c  the rule to which triggers add
@@ -35,6 +36,9 @@
  * buffers are counters (TRAIL_MODE_COUNT), to which applications add. They are the values: nothing
  * is taken out of them, so no hit is lost; the session stays while the map's session is stopped,
  * and survives the daemon.
+ *
+ * Rules of the kernel domain whose keys and operators BPF programs can compute have no channel. The
+ * kernel has their values, which survive the daemon.
  *
  * Locks: map.lock, which is taken before session.lock, lets one thread at a time change a map's
  * rules, take events or show values. tracer.lock guards the list of maps of a session. maps.lock
@@ -117,6 +121,7 @@ struct map {
 	char name[129];                 /* constant */
 	enum domain domain;             /* constant */
 	char *saved;                    /* the text of `rules`; tracer.lock */
+	uint32_t saved_in_kernel;       /* bit n: the kernel counts rule n; tracer.lock */
 	/* These change with map.lock and tracer.lock. */
 	uint64_t buffer_size;           /* bytes for each rule and CPU, a power of two */
 	uint32_t max_keys;              /* of a rule */
@@ -134,6 +139,10 @@ struct map {
 	struct map_journal journal;
 	bool counts_spoiled;            /* an application wrote what cannot be true to them */
 	struct map_shape *shapes[MAP_CHANNELS_MAX];     /* of each channel */
+	struct {                        /* of each rule */
+		struct counts *counts;  /* NULL: none; changes with tracer.lock, too */
+		struct map_shape *shapes;
+	} counted[MAP_RULES_MAX];
 	int64_t since;                  /* ns since the epoch: when the values began */
 	uint64_t wanted;                /* time of the last `clear`; atomic, without the lock */
 	uint64_t cleared;               /* the one that was done last */
@@ -161,6 +170,8 @@ uint64_t map_default_buffer(const struct tracer *t);
 void map_show_setting(const struct map *m, enum map_file what, struct md_buf *out);
 /* Lines of the session's file that follow the map's line. Caller holds tracer.lock. */
 void map_save_settings(const struct map *m, struct md_buf *out);
+/* Those that follow the lines of its rules. */
+void map_save_in_kernel(const struct map *m, struct md_buf *out);
 /* True: the line is one of these. m NULL: there is no map before it. */
 bool map_restore_setting(struct map *m, const char *key, const char *value);
 
@@ -178,6 +189,9 @@ int map_check_rules(struct map *m, struct session *s, const struct map_rules *ru
 		    struct tr_err *err);
 
 /* event.c; any thread, with the map's lock */
+/* Where the fields of the rule are in events of a class. NULL: no memory. */
+struct map_shape *map_make_shape(const struct map_rule *r, enum map_side side,
+				 const struct md_stream *class, const struct md_event *e);
 /*
  * Adds the values after `by` to a key; those of a first event come from *made. False: one is
  * missing.
@@ -215,6 +229,22 @@ void map_pairs_forget(struct map_state *st);
 void map_pair_repeat(struct map *m, const struct map_rule *r, struct map_state *st,
 		     enum map_side side, const struct pair_open *key, struct map_first *first);
 
+/* in_kernel.c; caller holds map.lock, or as the line says */
+/* Whether the daemon has to continue what the kernel counts now. */
+bool map_kernel_ends(const struct map *m, const struct session *s);
+/* Gives it to the daemon. The map has no hidden session. */
+void map_kernel_hand_over(struct map *m);
+/* Begins or stops counting in the kernel. */
+void map_kernel_follow(struct map *m, struct session *s, bool wanted);
+/* Takes over what an earlier daemon left. False: some of it is lost. */
+bool map_kernel_adopt(struct map *m);
+/* Sets the rows of these rules to what the kernel has. */
+void map_kernel_take(struct map *m);
+/* Makes them 0. Caller holds map.lock or tracer.lock. */
+void map_kernel_clear(struct map *m);
+/* keep: the next daemon has them. */
+void map_kernel_close(struct map *m, bool keep);
+
 /* consume.c; caller holds map.lock */
 /* Takes all events recorded before now. */
 void map_take(struct map *m);
@@ -236,7 +266,7 @@ void map_counters_clear(struct map *m);
 void map_counters_claim(struct map *m);
 /* New ones, which a file of the session names now. Takes the reference over. */
 void map_counters_set(struct map *m, struct session *s, struct session *counters);
-/* keep: the next daemon has them. */
+/* Those that applications and the kernel have. keep: the next daemon has them. */
 void map_counters_close(struct map *m, bool keep);
 
 /* journal.c; caller holds map.lock. A map without its file works on, and begins again later. */

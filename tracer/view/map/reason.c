@@ -104,13 +104,13 @@ static uint64_t unmapped_bytes(const struct map *m)
 void map_advise(const struct map *m, const struct map_rule *r, const struct map_state *st,
 		struct md_buf *out)
 {
-	uint64_t unmapped = st->lost && !r->counts ? unmapped_bytes(m) : 0;
+	uint64_t unmapped = st->lost && !r->counts && !r->in_kernel ? unmapped_bytes(m) : 0;
 
 	if (unmapped)
 		md_buf_printf(out, "buffer_size: a program has no room for buffers of %" PRIu64
 				   " bytes (the line `problem` names it): make them smaller\n",
 			      unmapped);
-	else if (st->lost && !r->counts)
+	else if (st->lost && !r->counts && !r->in_kernel)
 		md_buf_printf(out, "buffer_size: events came faster than they were taken: buffers "
 				   "of more than %" PRIu64 " bytes for each CPU hold more\n",
 			      m->buffer_size);

@@ -66,13 +66,14 @@ struct map_rule {
 	size_t op_count;        /* not 0 */
 	uint32_t shown;         /* topk(K): only this many keys are shown; 0: all */
 	bool counts;            /* applications count the hits, and record no event */
+	bool in_kernel;         /* the kernel counts the events: in_kernel.c */
 	bool increments;        /* it has no event */
 };
 
 /* Of the hidden session that records its events. */
 static inline uint32_t map_rule_channels(const struct map_rule *r)
 {
-	return r->counts || r->increments ? 0 : r->pair ? 2 : 1;
+	return r->counts || r->increments || r->in_kernel ? 0 : r->pair ? 2 : 1;
 }
 
 struct map_rules {

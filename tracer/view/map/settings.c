@@ -77,6 +77,11 @@ static int set_setting(struct map *m, struct session *s, enum map_file what, uin
 		m->max_keys = (uint32_t)v;
 	session_save(s);
 	session_unlock(s);
+	if (what == MAP_MAX_KEYS && m->saved_in_kernel) {
+		/* Without the rules that the kernel counts, the channels would be others. */
+		map_close_hidden(m);
+		map_kernel_close(m, false);
+	}
 	if (what == MAP_MAX_KEYS)
 		map_reset(m);
 	return map_follow(m, s, err);
@@ -115,6 +120,22 @@ void map_save_settings(const struct map *m, struct md_buf *out)
 		md_buf_printf(out, "map_counters %s\n", m->counters_name);
 }
 
+void map_save_in_kernel(const struct map *m, struct md_buf *out)
+{
+	for (uint32_t i = 0; i < MAP_RULES_MAX; i++)
+		if (m->saved_in_kernel >> i & 1)
+			md_buf_printf(out, "map_in_kernel %" PRIu32 "\n", i);
+}
+
+/* The kernel counted this rule, of those before the line. */
+static void restore_in_kernel(struct map *m, unsigned long rule)
+{
+	if (m && rule < m->rules.count) {
+		m->rules.rules[rule].in_kernel = true;
+		m->saved_in_kernel |= UINT32_C(1) << rule;
+	}
+}
+
 bool map_restore_setting(struct map *m, const char *key, const char *value)
 {
 	uint64_t v;
@@ -132,6 +153,10 @@ bool map_restore_setting(struct map *m, const char *key, const char *value)
 	if (!strcmp(key, "map_cleared")) {
 		if (m)
 			m->wanted = strtoull(value, NULL, 10);
+		return true;
+	}
+	if (!strcmp(key, "map_in_kernel")) {
+		restore_in_kernel(m, strtoul(value, NULL, 10));
 		return true;
 	}
 	if (!strcmp(key, "map_counters")) {

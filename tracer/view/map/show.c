@@ -176,6 +176,8 @@ static void print_counters(const struct map *m, const struct map_rule *r,
 	md_buf_printf(out,
 		      "rule %s\nevents %" PRIu64 "\nlost %" PRIu64 "\nmissing %" PRIu64 "\n",
 		      r->text, st->events, st->lost, st->missing);
+	if (m->domain == DOMAIN_KERNEL && !r->increments)
+		md_buf_printf(out, "counted_by %s\n", r->in_kernel ? "kernel" : "daemon");
 	if (r->counts && map_since(m, NULL) != map_since(m, r))
 		print_since("counted_since", map_since(m, r), out);
 	if (st->reason[0])

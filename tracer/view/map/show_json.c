@@ -102,6 +102,8 @@ static int json_rule(const struct map *m, const struct map_rule *r, const struct
 		      st->events, st->lost, st->missing, st->left_out);
 	map_advise(m, r, st, &advice);
 	json_lines("advice", &advice, out);
+	if (m->domain == DOMAIN_KERNEL && !r->increments)
+		md_buf_printf(out, ",\"counted_by\":\"%s\"", r->in_kernel ? "kernel" : "daemon");
 	if (r->counts && map_since(m, NULL) != map_since(m, r))
 		md_buf_printf(out, ",\"counted_since\":%" PRId64, map_since(m, r));
 	if (st->reason[0]) {

@@ -82,9 +82,14 @@ const union map_slot *map_row_slots(const struct map_row *row, const struct map_
 	return row->slots + slots_of(r, op);
 }
 
+size_t map_slots_size(const struct map_rule *r)
+{
+	return slots_of(r, r->op_count) * sizeof(union map_slot);
+}
+
 size_t map_row_size(const struct map_rule *r, const struct map_key *k)
 {
-	return sizeof(struct map_row) + slots_of(r, r->op_count) * sizeof(union map_slot) + k->len;
+	return sizeof(struct map_row) + map_slots_size(r) + k->len;
 }
 
 /* The key's place in t->slots, or a free one; t->size: neither was found. */

@@ -63,6 +63,8 @@ static inline uint32_t map_key_value_size(const uint8_t *p)
 bool map_key_next(const struct map_row *row, uint32_t *at, struct map_value *v);
 
 struct map_row *map_table_find(const struct map_table *t, const struct map_key *k);
+/* Bytes of the slots of a row. */
+size_t map_slots_size(const struct map_rule *r);
 /* Bytes of a new row. */
 size_t map_row_size(const struct map_rule *r, const struct map_key *k);
 /* Adds a key that the table does not have. NULL: no room, or no memory. */
