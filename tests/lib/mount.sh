@@ -97,6 +97,8 @@ clean_up() {
 		cat "$report"
 		status=1
 	done
+	# (Copies of trace/ have its modes.)
+	[ "$(id -u)" = 0 ] || chmod -R u+w "$work"
 	rm -rf "$work"
 	exit $status
 }

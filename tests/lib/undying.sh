@@ -68,8 +68,13 @@ in_the_mount() {
 		[ "$(pwd -P)" = "$S/s/user" ]
 }
 list_all() { ls -lR "$S/s" "$S/idle" >/dev/null; }
+# remove_copy DIRECTORY: of trace/, whose directories are not to be written
+remove_copy() {
+	[ ! -d "$1" ] || chmod -R u+w "$1"
+	rm -rf "$1"
+}
 copy_idle() {
-	rm -rf "$work/copy"
+	remove_copy "$work/copy"
 	copy_image "$S/idle/trace" "$work/copy" && diff -r "$work/copy" "$work/idle"
 }
 # Made and removed: each takes effect once
@@ -82,7 +87,7 @@ make_and_remove() {
 # later ones before that of another CPU.) The image may be replaced only because cp had to wait for longer than it lasts, and cp says that.
 copies=0
 copy_live() {
-	rm -rf "$work/live"
+	remove_copy "$work/live"
 	if cp -r "$S/s/trace" "$work/live" 2>"$work/live.cp"; then
 		echo whole
 		copies=$((copies + 1))
