@@ -53,6 +53,14 @@ static int choose_events(struct kchannel *kc, struct kernel *k, bool active, uin
 	return 0;
 }
 
+static void print_filters(const struct filter *const *filters, size_t n, struct md_buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		md_buf_puts(out, i ? "\n" : "");
+		filter_print(filters[i], out);
+	}
+}
+
 /*
  * Makes a filter for the kernel from the rules' filters on an event. Returns whether it is exact.
  */
@@ -70,8 +78,12 @@ static bool build_filter(struct kchannel *kc, struct kernel *k, struct kevent *e
 		return true;
 	if (n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX && !k->ops->programs))
 		return false;
-	f = kernel_format(k, e);
 	rule_list_filters(rules, e->key, 0, filters, n);
+	if (k->ops->filters_rules && k->ops->filters_rules(kc->bc, e->system, e->name)) {
+		print_filters(filters, n, out);
+		return false;
+	}
+	f = kernel_format(k, e);
 	if (f && k->ops->programs)
 		exact = kfilter_compile(filters, n, f, out);
 	else if (f)

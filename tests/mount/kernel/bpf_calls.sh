@@ -79,6 +79,50 @@ has "$(cat "$work/text")" 'oldname = "/none/a", newdfd = -100, newname = "", fla
 is "in order" "" "$(awk '{ if ($1 < last) print; last = $1 }' "$work/text")"
 rmdir "$s"
 
+# --- filters: what the program decides is not recorded; the daemon decides the rest
+# filtered EVENTS RECORDED FILTER: of the 300 calls of one process
+filtered() {
+	mkdir "$S/f$mark"
+	sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 300 &
+	child=$!
+	within 20 stands $child || fail "the program does not stop"
+	put "syscall:entry:openat if $3" "$S/f$mark/kernel/events"
+	put $child "$S/f$mark/kernel/track/pid"
+	put start "$S/f$mark/control"
+	kill -CONT $child
+	wait $child
+	put stop "$S/f$mark/control"
+	is "events of $3" "$1" "$(grep -c . "$S/f$mark/text")"
+	is "recorded of $3" "$2" \
+		"$("$BUILD/tests/lib/bpf_rings" "trailfs-f$mark" | awk '{ n += $2 } END { print n + 0 }')"
+	rmdir "$S/f$mark"
+}
+filtered 300 300 'filename == "/none/*"'
+filtered 1 1 'filename == "/none/file7"'
+filtered 0 0 '"/none/file" == filename'
+filtered 111 111 'filename == "/none/file2*" && flags == 0 && dfd < 0'
+filtered 189 189 'filename == "/none/*" && filename != "/none/file2*"'
+filtered 111 300 'filename == "/none/*" && filename == "*file2*"'
+filtered 2 2 'flags == 7 || filename == "/none/file8" || filename == "/none/file9"'
+filtered 0 0 'filename == "/none/*" && (flags != 0 || mode > 5)'
+# Another filter takes the place of the first one while calls are made.
+s=$S/r$mark
+mkdir "$s"
+put 'syscall:entry:openat if filename == "/none/file*"' "$s/kernel/events"
+put start "$s/control"
+for i in 0 1 2 3 4 5 6 7 8 9; do
+	"$work/opens" ${i}000 1000
+done &
+child=$!
+for i in 1 2 3 4 5 6 7 8; do
+	put "syscall:entry:openat if filename == \"/none/file*\" && dfd != $i" "$s/kernel/events"
+done
+wait $child
+names "$s/text" | awk 'NR > 1 && $1 != last + 1 { print "after " last " comes " $1 } { last = $1; n++ } END { print n }' \
+	>"$work/got"
+is "none twice, none missing" 10000 "$(cat "$work/got")"
+rmdir "$s"
+
 # --- loss modes: what was recorded is held, or is counted as lost
 for mode in discard overwrite; do
 	s=$S/$mode$mark

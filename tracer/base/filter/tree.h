@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A filter as a tree: parse.c builds it, typecheck.c and compile.c read it. Private to filter/,
- * except for kevent/kernel_filter.c and kernel/count/, and for those who make filters (make.c) and
+ * except for kevent/kernel_filter.c and bpf_filter.c, and for those who make filters (make.c) and
  * know them again.
  */
 #ifndef TRACER_FILTER_TREE_H

@@ -156,6 +156,11 @@ struct backend_ops {
 		      const char *filter, size_t len);
 	bool programs;
 	/*
+	 * Whether `filter` takes the filters of the rules themselves for this event, as text, a
+	 * line each, of which one must be true. NULL: for none.
+	 */
+	bool (*filters_rules)(struct backend_channel *c, const char *system, const char *event);
+	/*
 	 * Records calls of the functions with these names, separated by blanks, as
 	 * BACKEND_FUNCTION; "": none. Replaces the old list.
 	 */

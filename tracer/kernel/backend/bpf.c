@@ -122,9 +122,10 @@ static int enable(struct backend_channel *c, const char *system, const char *eve
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&c->bpf->lock);
-	if (on)
-		ret = bpf_channel_enable(c->bpf, event, &call);
-	else if ((e = bpf_channel_find(c->bpf, event)))
+	e = bpf_channel_find(c->bpf, event);
+	if (on && !e)
+		ret = bpf_channel_enable(c->bpf, event, &call, NULL);
+	else if (!on && e)
 		bpf_channel_drop(c->bpf, e);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return ret;
@@ -157,16 +158,29 @@ static bool has_program(struct backend_channel *c, const char *system, const cha
 static int set_filter(struct backend_channel *c, const char *system, const char *event,
 		      const char *text, size_t len)
 {
-	/* The daemon filters alone. */
-	if (has_program(c, system, event))
-		return len ? -EOPNOTSUPP : 0;
-	return tracefs_filter(c, system, event, text, len);
+	int ret;
+
+	if (!has_program(c, system, event))
+		return tracefs_filter(c, system, event, text, len);
+	pthread_mutex_lock(&c->bpf->lock);
+	ret = bpf_channel_filter(c->bpf, event, text);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return ret;
 }
 
 static int print_filter(struct backend_channel *c, const char *system, const char *event,
 			struct md_buf *out)
 {
-	return has_program(c, system, event) ? 0 : tracefs_filter_text(c, system, event, out);
+	const struct bpf_event *e;
+
+	if (!has_program(c, system, event))
+		return tracefs_filter_text(c, system, event, out);
+	pthread_mutex_lock(&c->bpf->lock);
+	e = bpf_channel_find(c->bpf, event);
+	if (e && e->filter)
+		md_buf_puts(out, e->filter);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return 0;
 }
 
 static int track(struct backend_channel *c, const uint32_t *tids, size_t count)
@@ -319,6 +333,7 @@ const struct backend_ops bpf_backend = {
 	.enable = enable,
 	.enabled = list_enabled,
 	.filter = set_filter,
+	.filters_rules = has_program,
 	.functions = tracefs_functions,
 	.track = track,
 	.drain = drain,

@@ -107,6 +107,14 @@ struct bpf_event {
 	char name[BPF_EVENT_NAME];      /* of the event; of bpf_track.c: begins with @ */
 	uint32_t slot;                  /* in bpf_control.tokens; BPF_SLOTS: none */
 	int program, link;
+	char *filter;                   /* the filters in it, a line each; NULL: none; owned */
+};
+
+/* Filters of an event, one of which must be true. */
+struct bpf_filters {
+	struct filter **filters;        /* references */
+	size_t count;
+	struct kformat *format;         /* of the event; a reference */
 };
 
 struct bpf_channel {
@@ -137,7 +145,14 @@ struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
 int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
 		    struct bpf_code *code);
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e);
-int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call);
+/*
+ * Enables an event, or replaces its program, so that each event is recorded by one of the two.
+ * filters NULL: all of the event.
+ */
+int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call,
+		       const struct bpf_filters *filters);
+/* Replaces the program by one with these filters, a line each; "": none. As backend_ops.filter. */
+int bpf_channel_filter(struct bpf_channel *c, const char *event, const char *filters);
 /* Writes `on` and `tracked` to the rings. */
 void bpf_channel_set(struct bpf_channel *c);
 /* Gives the keeper all descriptors again. Takes the lock. */
@@ -154,9 +169,11 @@ int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count);
 
 /*
  * The program that records an event of a system call while the slot has this token. threads: -1: no
- * thread is left out.
+ * thread is left out. filters: NULL: none. What they need of the text is decided when the record is
+ * written, above head, which then stays where it is; all else before.
  */
 void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
-		      uint32_t slot, uint32_t token, int threads);
+		      const struct bpf_filters *filters, uint32_t slot, uint32_t token,
+		      int threads);
 
 #endif

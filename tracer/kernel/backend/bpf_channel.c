@@ -11,6 +11,7 @@
 
 #include "tracer/base/array.h"
 #include "tracer/base/hash.h"
+#include "tracer/kernel/kevent/kevent.h"
 
 /* The end of a name in the keeper. */
 #define RING "ring"
@@ -187,6 +188,7 @@ void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 	snprintf(what, sizeof(what), PROGRAM "%" PRIu32 ".%s", e->slot, e->name);
 	drop_one(c, what);
 	bpf_detach(e->link, e->program);
+	free(e->filter);
 	*e = c->events[--c->count];
 }
 
@@ -220,8 +222,10 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 		drop_one(c, THREADS);
 	if (remove && c->ring.map >= 0)
 		drop_one(c, RING);
-	for (size_t i = 0; i < c->count; i++)
+	for (size_t i = 0; i < c->count; i++) {
 		bpf_detach(c->events[i].link, c->events[i].program);
+		free(c->events[i].filter);
+	}
 	if (c->threads >= 0)
 		close(c->threads);
 	bpf_ring_close(&c->ring);
@@ -250,23 +254,32 @@ struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event)
 	return NULL;
 }
 
+/* Loads a program and attaches it. 0 or -errno; on an error nothing is open. */
+static int attach(struct bpf_code *code, uint32_t id, int *program, int *link)
+{
+	*program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, NULL);
+	if (*program < 0)
+		return *program;
+	*link = bpf_attach(*program, id);
+	if (*link >= 0)
+		return 0;
+	close(*program);
+	return *link;
+}
+
 int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
 		    struct bpf_code *code)
 {
-	struct bpf_event *e = add_event(c, slot, name);
-	int ret;
+	int program, link, ret = attach(code, id, &program, &link);
+	struct bpf_event *e = ret ? NULL : add_event(c, slot, name);
 
-	if (!e)
-		return -ENOMEM;
-	e->program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, NULL);
-	if (e->program >= 0)
-		e->link = bpf_attach(e->program, id);
-	ret = e->program < 0 ? e->program : e->link < 0 ? e->link : 0;
-	if (ret) {
-		bpf_detach(e->link, e->program);
-		c->count--;
-		return ret;
+	if (!e) {
+		if (!ret)
+			bpf_detach(link, program);
+		return ret ? ret : -ENOMEM;
 	}
+	e->program = program;
+	e->link = link;
 	keep_event(c, e);
 	return 0;
 }
@@ -280,30 +293,122 @@ static uint32_t find_slot(const struct bpf_channel *c)
 	return slot;
 }
 
-int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call)
+/*
+ * Adds the event, or replaces its program. The old one records until the new one does, which is
+ * when its token comes: on each CPU, every event has one of the two.
+ */
+static int load_in_place(struct bpf_channel *c, const char *event, uint32_t slot, uint32_t token,
+			 uint32_t id, struct bpf_code *code)
 {
-	struct bpf_code *code;
-	uint32_t slot, token;
-	int ret = 0;
+	struct bpf_event *e = bpf_channel_find(c, event);
+	int program, link, ret;
 
-	if (bpf_channel_find(c, event))
-		return 0;
-	if (c->ring.map < 0) {
-		ret = bpf_ring_open(&c->ring, -1, c->name, &c->geometry, NULL);
-		if (ret)
-			return ret;
+	if (!e) {
+		ret = bpf_channel_add(c, event, slot, id, code);
+		if (!ret)
+			set_token(c, slot, token);
+		return ret;
+	}
+	ret = attach(code, id, &program, &link);
+	if (ret)
+		return ret;
+	set_token(c, slot, token);
+	bpf_detach(e->link, e->program);
+	e->program = program;
+	e->link = link;
+	keep_event(c, e);
+	return 0;
+}
+
+static int open_ring(struct bpf_channel *c)
+{
+	int ret = c->ring.map < 0 ? bpf_ring_open(&c->ring, -1, c->name, &c->geometry, NULL) : 1;
+
+	if (!ret) {
 		bpf_channel_set(c);
 		bpf_channel_keep_one(c, RING, c->ring.map);
 	}
-	slot = find_slot(c);
+	return ret < 0 ? ret : 0;
+}
+
+int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call,
+		       const struct bpf_filters *filters)
+{
+	struct bpf_event *e = bpf_channel_find(c, event);
+	struct bpf_code *code;
+	uint32_t slot, token;
+	int ret = open_ring(c);
+
+	if (ret)
+		return ret;
+	slot = e ? e->slot : find_slot(c);
 	code = slot == BPF_SLOTS ? NULL : calloc(1, sizeof(*code));
 	if (!code)
 		return slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
 	token = ++bpf_ring_control(&c->ring, 0)->last_token;
-	bpf_program_call(code, call, &c->ring, slot, token, c->threads);
-	ret = bpf_channel_add(c, event, slot, call->id, code);
-	if (!ret)
-		set_token(c, slot, token);
+	bpf_program_call(code, call, &c->ring, filters, slot, token, c->threads);
+	ret = load_in_place(c, event, slot, token, call->id, code);
 	free(code);
+	return ret;
+}
+
+/* ---- filters ---- */
+
+static void put_filters(struct bpf_filters *f)
+{
+	while (f->count)
+		filter_put(f->filters[--f->count]);
+	free(f->filters);
+	kformat_free(f->format);
+}
+
+/* The filters are as they were printed, so they can be parsed. */
+static int parse_filters(const char *text, struct bpf_filters *out)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		if (!array_room(out->filters, out->count + 1))
+			return -ENOMEM;
+		if (filter_parse(SCAN(line, 0, NULL), DOMAIN_KERNEL, &out->filters[out->count]))
+			return -EOPNOTSUPP;
+		out->count++;
+	}
+	return 0;
+}
+
+static int find_filters(struct bpf_channel *c, const char *event, const char *text,
+			struct bpf_call *call, struct bpf_filters *out)
+{
+	struct md_buf format = MD_BUF_INIT;
+	int ret = bpf_call_find(c->b, "syscalls", event, call, &format);
+
+	if (!ret)
+		ret = kformat_parse("syscalls", md_buf_str(&format), format.len, &out->format);
+	if (!ret)
+		ret = parse_filters(text, out);
+	md_buf_deinit(&format);
+	return ret;
+}
+
+int bpf_channel_filter(struct bpf_channel *c, const char *event, const char *text)
+{
+	struct bpf_event *e = bpf_channel_find(c, event);
+	struct bpf_filters filters = { 0 };
+	struct bpf_call call;
+	int ret = find_filters(c, event, text, &call, &filters), without;
+
+	if (!ret)
+		ret = bpf_channel_enable(c, event, &call, *text ? &filters : NULL);
+	put_filters(&filters);
+	e = bpf_channel_find(c, event);
+	if (ret && e && e->filter) {
+		/* The old filter must not stay. */
+		without = bpf_channel_enable(c, event, &call, NULL);
+		ret = without ? without : ret;
+		e = bpf_channel_find(c, event);
+	}
+	if (e) {
+		free(e->filter);
+		e->filter = !ret && *text ? strdup(text) : NULL;
+	}
 	return ret;
 }

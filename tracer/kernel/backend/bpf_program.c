@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "tracer/kernel/kevent/bpf_filter.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
 /* Places on the stack. */
@@ -251,8 +252,25 @@ static void commit(const struct program *p)
 	bpf_publish(c, BPF_REG_7, RING(head), BPF_REG_1);
 }
 
+static void put_filters(const struct program *p, const struct bpf_filters *f, int text_base)
+{
+	if (bpf_filter(p->code, (const struct filter *const *)f->filters, f->count, f->format,
+		       text_base, p->end) < 0)
+		p->code->bad = true;
+}
+
+/* Whether no text is needed to decide. */
+static bool is_decided_early(const struct bpf_filters *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (!bpf_filter_possible(f->filters[i], f->format))
+			return false;
+	return true;
+}
+
 void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
-		      uint32_t slot, uint32_t token, int threads)
+		      const struct bpf_filters *filters, uint32_t slot, uint32_t token,
+		      int threads)
 {
 	struct program p = { .code = code, .ring = r };
 
@@ -260,8 +278,12 @@ void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const 
 	p.most = bpf_ring_record_max(r->text_max, call->texts);
 	p.end = bpf_label(code);
 	begin(&p, slot, token, threads);
+	if (filters)
+		put_filters(&p, filters, 0);
 	find_place(&p);
 	put_data(&p, call);
+	if (filters && !is_decided_early(filters))
+		put_filters(&p, filters, DATA);
 	commit(&p);
 	bpf_here(code, p.end);
 	bpf_pass(code);

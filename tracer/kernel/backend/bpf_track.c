@@ -93,20 +93,15 @@ static int follow_threads(struct bpf_channel *c, struct bpf_code *code)
 /* Programs that were loaded without the map do not know the set: loads them again. */
 static int load_again(struct bpf_channel *c)
 {
-	struct bpf_event *old = calloc(c->count + 1, sizeof(*old));
-	size_t count = c->count;
-	struct bpf_call call;
-	int ret = old ? 0 : -ENOMEM;
+	int ret = 0;
 
-	if (old && count)
-		memcpy(old, c->events, count * sizeof(*old));
-	for (size_t i = 0; i < count && !ret; i++) {
-		ret = bpf_call_find(c->b, "syscalls", old[i].name, &call, NULL);
-		bpf_channel_drop(c, bpf_channel_find(c, old[i].name));
-		if (!ret)
-			ret = bpf_channel_enable(c, old[i].name, &call);
+	for (size_t i = 0; i < c->count && !ret; i++) {
+		struct bpf_event *e = &c->events[i];
+		char *filter = e->filter ? strdup(e->filter) : NULL;
+
+		ret = bpf_channel_filter(c, e->name, filter ? filter : "");
+		free(filter);
 	}
-	free(old);
 	return ret;
 }
 

@@ -7,7 +7,6 @@
  *   internal.h      what the files share
  *   layout.c        where the values of a key and the numbers are in a record, in the map
  *   program.c       the program of an event
- *   condition.c     … the values of the event, and the filter
  *   counts.c        the maps and programs in the kernel, and in the keeper
  *   read.c          keys as events, with their numbers
  *

@@ -8,6 +8,7 @@
 #include "tracer/base/context/context.h"
 #include "tracer/kernel/bpf/bpf.h"
 #include "tracer/kernel/count/count.h"
+#include "tracer/kernel/kevent/bpf_filter.h"
 #include "tracer/kernel/kevent/transcode.h"
 
 /* A value of a key begins with these, then has the items, each of a multiple of 8 bytes. */
@@ -17,18 +18,13 @@ struct count_key {
 
 enum { COUNT_KEY_BYTES = 256 };
 
-/* Where an event's record has an item or a number. */
-struct count_place {
-	uint32_t offset, size;          /* bytes; size of an integer: of its value in the trace */
-	bool is_signed;
-};
-
 struct count_event {
 	struct kformat *format;         /* a reference */
 	struct kcode *code;
 	struct ksyms *symbols;
 	const struct md_event *event;   /* of counts.class */
-	struct count_place items[COUNT_KEY_MAX], numbers[COUNT_NUMBERS_MAX];
+	/* Where a record has them; of an item that is a text: its bytes. */
+	struct bpf_integer items[COUNT_KEY_MAX], numbers[COUNT_NUMBERS_MAX];
 	int program, link;
 };
 
@@ -68,19 +64,5 @@ int count_make_class(struct counts *c);
 /* ---- program.c ---- */
 
 void count_program(struct bpf_code *code, const struct counts *c, size_t event);
-
-/* ---- condition.c ---- */
-
-/* Whether a program can decide the whole filter for this event. */
-bool count_condition_possible(const struct filter *f, const struct kformat *format);
-/* Jumps to `no` if the filter is not true. Changes registers 0 to 5. 0 or -ENOMEM. */
-int count_condition(struct bpf_code *code, const struct filter *f, const struct kformat *format,
-		    int no);
-/* An integer whose value the program can load as the trace has it. */
-bool count_find_integer(const struct kformat_field *f, struct count_place *out);
-/* Loads it to a register; register 6 has the tracepoint's data. */
-void count_load(struct bpf_code *code, int to, const struct count_place *p);
-/* Loads $ctx.tid, pid or cpu_id to register 0. */
-void count_load_context(struct bpf_code *code, uint32_t context);
 
 #endif

@@ -32,16 +32,16 @@ static const struct kformat_field *find_field(const struct kformat *f, const cha
  * A text of a fixed size, or an integer, whose bytes in the record are copied to the key. False: it
  * is something else.
  */
-static bool find_bytes(const struct kformat_field *f, struct count_place *out)
+static bool find_bytes(const struct kformat_field *f, struct bpf_integer *out)
 {
 	if (f->kind == KFORMAT_INT) {
-		*out = (struct count_place){ f->offset, f->from, false };
+		*out = (struct bpf_integer){ f->offset, f->from, false };
 		return f->place == KFORMAT_FIXED && !f->process && !f->item && f->offset >= 8 &&
 		       !(f->offset % f->from);
 	}
 	if (f->kind != KFORMAT_TEXT || f->place != KFORMAT_FIXED || f->item)
 		return false;
-	*out = (struct count_place){ f->offset, f->count, false };
+	*out = (struct bpf_integer){ f->offset, f->count, false };
 	return f->offset >= 8 && !(f->offset % 4) && !(f->count % 8) && f->count <= TEXT_MAX;
 }
 
@@ -66,7 +66,7 @@ static bool place_event(struct counts *c, struct count_event *e)
 	const struct kformat_field *f;
 
 	if (!has_known_places(e->format) ||
-	    (s->filter && !count_condition_possible(s->filter, e->format)))
+	    (s->filter && !bpf_filter_possible(s->filter, e->format)))
 		return false;
 	for (size_t i = 0; i < s->item_count; i++) {
 		if (!s->items[i].field)
@@ -81,7 +81,7 @@ static bool place_event(struct counts *c, struct count_event *e)
 	}
 	for (size_t i = 0; i < s->number_count; i++) {
 		f = find_field(e->format, s->numbers[i].field);
-		if (!f || !count_find_integer(f, &e->numbers[i]))
+		if (!f || !bpf_find_integer(f, &e->numbers[i]))
 			return false;
 		/* Numbers of 64 bits without a sign do not fit into those of the intervals. */
 		if (s->numbers[i].kind == COUNT_STEPS && e->numbers[i].size == 8 &&

@@ -32,11 +32,11 @@ static void put_context(struct bpf_code *c, uint32_t context, int at)
 		bpf_call(c, BPF_FUNC_get_current_comm);
 		return;
 	}
-	count_load_context(c, context);
+	bpf_load_context(c, context);
 	bpf_store(c, BPF_DW, BPF_REG_10, at, BPF_REG_0);
 }
 
-static void copy_text(struct bpf_code *c, const struct count_place *p, int at)
+static void copy_text(struct bpf_code *c, const struct bpf_integer *p, int at)
 {
 	for (uint32_t i = 0; i < p->size; i += 4) {
 		bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_6, (int)(p->offset + i));
@@ -59,7 +59,7 @@ static void put_key(struct bpf_code *c, const struct counts *counts, size_t even
 		} else if (e->items[i].size > 8) {
 			copy_text(c, &e->items[i], at);
 		} else {
-			count_load(c, BPF_REG_1, &e->items[i]);
+			bpf_load_integer(c, BPF_REG_1, &e->items[i]);
 			bpf_store(c, BPF_DW, BPF_REG_10, at, BPF_REG_1);
 		}
 	}
@@ -184,9 +184,9 @@ static void find_step(struct bpf_code *c, const struct count_number *n)
 }
 
 static void put_number(struct bpf_code *c, const struct count_number *n,
-		       const struct count_place *p, int at)
+		       const struct bpf_integer *p, int at)
 {
-	count_load(c, BPF_REG_8, p);
+	bpf_load_integer(c, BPF_REG_8, p);
 	switch (n->kind) {
 	case COUNT_SUM:
 		add_sum(c, at, p->is_signed);
@@ -222,7 +222,7 @@ void count_program(struct bpf_code *code, const struct counts *c, size_t event)
 	bpf_move(code, BPF_REG_9, BPF_REG_0);
 	bpf_load_from(code, BPF_W, BPF_REG_1, BPF_REG_9, CONTROL(on));
 	bpf_jump_if(code, BPF_JEQ, BPF_REG_1, 0, end);
-	if (c->spec->filter && count_condition(code, c->spec->filter, e->format, end))
+	if (c->spec->filter && bpf_filter(code, &c->spec->filter, 1, e->format, 0, end) < 0)
 		code->bad = true;
 	put_key(code, c, event);
 	find_value(code, c, full);

@@ -15,6 +15,7 @@
  *   extra_pointer.h   extra data that the kernel could not read
  *   transcode.h       records to payloads
  *   kernel_filter.h   filters for tracefs and for trail.ko
+ *   bpf_filter.h      filters in BPF programs
  *   ring_page.h       pages of the kernel's ring buffer
  *
  * No lock: a format does not change after it was parsed. Any thread may call these functions. The
