@@ -217,9 +217,11 @@ static int execute(char **argv, int table, struct tr_err *err)
 	 * this process has: killed then, it would hold up execve until another process answers.
 	 */
 	helper_hold();
+	tracer_freeze(fs.tracer);
 	if (variables)
 		execve(argv[0], argv, variables);
 	rc = variables ? -errno : -ENOMEM;
+	tracer_thaw(fs.tracer);
 	helper_continue();
 	free(variables);
 	tracer_release(fs.tracer, HELD_UPGRADE);

@@ -372,6 +372,25 @@ static void suspend_session(struct session *s)
 		UNLOCKED(s->tracer, (*p)->suspend(s));
 }
 
+void tracer_freeze(struct tracer *t)
+{
+	struct timespec pause = { .tv_nsec = 10000000 };
+
+	for (int tries = 0; ; tries++) {
+		buffers_keep(t);
+		pthread_mutex_lock(&t->lock);
+		if (tries == 100 || (!t->keeper_pending && !t->keeper_passing))
+			return;
+		pthread_mutex_unlock(&t->lock);
+		nanosleep(&pause, NULL);
+	}
+}
+
+void tracer_thaw(struct tracer *t)
+{
+	pthread_mutex_unlock(&t->lock);
+}
+
 void tracer_close(struct tracer *t, bool keep)
 {
 	struct session *s, *next;

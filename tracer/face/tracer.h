@@ -70,6 +70,14 @@ int tracer_announced(const char *state_dir, struct md_buf *out);
 void tracer_contents(struct tracer *t, struct md_buf *out);
 
 /*
+ * Before this process executes a daemon: waits, a second at most, until no change is being made and
+ * the keeper has each buffer, and lets no other change begin. tracer_thaw: it was not executed. The
+ * same thread; it calls nothing else of the tracer in between.
+ */
+void tracer_freeze(struct tracer *t);
+void tracer_thaw(struct tracer *t);
+
+/*
  * Descriptors of the caller's that shall outlive the daemon with the keeper, under names that begin
  * with KEEPER_HELD (base/keeper/keeper.h). A keeper that takes the place of another gets
  * them as well. Any thread. tracer_hold duplicates fd; 0, or -errno: the keeper does not have it.
