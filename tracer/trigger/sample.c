@@ -187,3 +187,25 @@ void sample_look(struct trigger *trigger, uint64_t now)
 	if (hits)
 		tracer_changed(trigger->tracer, trigger->name);
 }
+
+void sample_show_missing(struct tracer *t, const struct condition *c, struct md_buf *out)
+{
+	static const char *const domains[] = { [DOMAIN_USER] = "user", [DOMAIN_KERNEL] = "kernel" };
+	struct session *s = session_get(t, c->session);
+	bool channel = false, missing;
+
+	if (s) {
+		pthread_mutex_lock(&t->lock);
+		channel = !c->has_channel || channel_find(s, c->domain, c->channel);
+		pthread_mutex_unlock(&t->lock);
+	}
+	missing = s && channel && sample_is_for(c->kind) && !period_of(s, c);
+	session_put(s);
+	if (!s)
+		md_buf_printf(out, "no_session %s\n", c->session);
+	else if (!channel)
+		md_buf_printf(out, "no_channel %s/%s/%s\n", c->session, domains[c->domain],
+			      c->channel);
+	else if (missing)
+		md_buf_puts(out, "not_monitored the monitor_period of each channel is 0\n");
+}

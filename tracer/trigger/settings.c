@@ -41,6 +41,7 @@ void trigger_show(struct trigger *trigger, enum trigger_file what, struct md_buf
 {
 	struct triggers *all = trigger->tracer->triggers;
 	struct session *loggers = NULL, *events = NULL;
+	struct condition about = { 0 };
 
 	pthread_mutex_lock(&all->lock);
 	switch (what) {
@@ -60,9 +61,13 @@ void trigger_show(struct trigger *trigger, enum trigger_file what, struct md_buf
 		if (trigger->events)
 			*(trigger->condition.agent ? &loggers : &events) =
 				session_ref(trigger->events);
+		about = trigger->condition;
+		about.text = NULL;      /* may be freed meanwhile */
 		break;
 	}
 	pthread_mutex_unlock(&all->lock);
+	if (about.session[0])
+		sample_show_missing(trigger->tracer, &about, out);
 	if (loggers)
 		agents_show_status(loggers, out);
 	hidden_problems(events, out);

@@ -199,6 +199,11 @@ void watch_begin(struct tracer *t);
 /* sample.c. Without lock; by the engine's thread. Sets when to look again (CLOCK_MONOTONIC). */
 void sample_look(struct trigger *trigger, uint64_t now);
 bool sample_is_for(enum condition_kind kind);
+/*
+ * Prints a line if the session or channel of the condition does not exist now, or if no channel of
+ * an amount is monitored. c->session is not empty. Without lock.
+ */
+void sample_show_missing(struct tracer *t, const struct condition *c, struct md_buf *out);
 
 /* What a notification says besides time and name. */
 struct values {

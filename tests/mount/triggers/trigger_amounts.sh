@@ -44,6 +44,12 @@ trigger discarded 'discarded w > 0'
 trigger one 'discarded w/user/c > 0'
 trigger none 'discarded w/user/quiet > 0'
 trigger later 'buffer later/user/channel0 > 0'
+trigger misspelt 'buffer w/user/d > 0'
+has "$(cat "$T/later/status")" '^no_session later$'
+has "$(cat "$T/misspelt/status")" '^no_channel w/user/d$'
+has "$(cat "$T/quiet/status")" '^not_monitored '
+is "conditions that can be true" 0 "$(grep -c '^no_\|^not_' "$T/bytes/status")"
+rmdir "$T/misspelt"
 looks
 for t in share bytes less consumed; do hits $t 0 || fail "$t before the start"; done
 timeout 200 cat "$T/bytes/notifications" >"$work/lines" &
