@@ -205,8 +205,8 @@ size_t pipe_rest(const struct pipe_view *v, char *buf, size_t size)
 	return n;
 }
 
-/* Reads on until the text is found, and puts back what follows it. */
-static int skip_to(struct pipe_view *v, const char *text, size_t len)
+/* Reads on until the text is found, and puts back its last `rest` bytes and what follows it. */
+static int skip_to(struct pipe_view *v, const char *text, size_t len, size_t rest_len)
 {
 	struct md_buf all = MD_BUF_INIT, rest = MD_BUF_INIT;
 	const char *end = NULL;
@@ -228,6 +228,7 @@ static int skip_to(struct pipe_view *v, const char *text, size_t len)
 		end = resume_find(all.data, all.len, text, len);
 	}
 	if (end) {
+		end -= rest_len;
 		md_buf_put(&rest, end, all.len - (size_t)(end - all.data));
 		md_buf_put(&rest, v->out.data + v->taken, v->out.len - v->taken);
 		md_buf_deinit(&v->out);
@@ -262,11 +263,20 @@ static int begin_again(struct pipe_view *v, bool older)
 /* Looks for what the reader got, also in the archives. */
 static int find_reader(struct pipe_view *v, const struct view_place *place)
 {
-	int err = place->len >= RESUME_LEAST ? skip_to(v, place->bytes, place->len) : -ESTALE;
+	size_t skipped = resume_skipped(place->bytes, place->len, place->len == place->end);
+	const char *text = (const char *)place->bytes + skipped;
+	size_t len = place->len - skipped, rest = 0;
+	int err;
 
-	if (err == -ESTALE && place->len >= RESUME_LEAST && session_chunk(v->s)) {
+	/* In the hand-over, the rest of the line follows its beginning. */
+	if (len && len < RESUME_LEAST && place->rest)
+		rest = place->rest_len;
+	if (len + rest < RESUME_LEAST)
+		return -ESTALE;
+	err = skip_to(v, text, len + rest, rest);
+	if (err == -ESTALE && session_chunk(v->s)) {
 		err = begin_again(v, true);
-		err = err ? err : skip_to(v, place->bytes, place->len);
+		err = err ? err : skip_to(v, text, len + rest, rest);
 	}
 	return err;
 }
@@ -386,6 +396,10 @@ static int find_text_reader(struct text_view *v, const char *bytes, size_t len, 
 	if (!len)
 		return -ESTALE;
 	if (!is_at(v, bytes, len, offset)) {
+		size_t skipped = resume_skipped(bytes, len, len == offset);
+
+		bytes += skipped;
+		len -= skipped;
 		text_rewind(v);
 		err = len >= RESUME_LEAST ? look_for(v, bytes, len, &at) : -ESTALE;
 		/* A run that met a gap counts from another place. */

@@ -7,12 +7,24 @@
 #ifndef TRACER_VIEW_RESUME_H
 #define TRACER_VIEW_RESUME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #define RESUME_PIECE (256u << 10)       /* bytes that are looked at together */
 
 #define RESUME_LEAST 32         /* bytes: with fewer, there may be no time among them */
+
+/*
+ * How many of the bytes that a reader got last are not to be looked for, so that the others begin
+ * with a line: the ends of two lines may be the same. all: the reader got no others.
+ */
+static inline size_t resume_skipped(const char *text, size_t len, bool all)
+{
+	const char *end = memchr(text, '\n', len);
+
+	return all ? 0 : end ? (size_t)(end + 1 - text) : len;
+}
 
 /* Where the last whole line of the text begins, with the newline before it; 0: there is none. */
 static inline size_t resume_last_line(const char *text, size_t len)

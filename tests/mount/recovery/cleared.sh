@@ -94,4 +94,20 @@ mount_held
 is "pipe, read after the clear" "$(sed 1,3d "$s/text" | known)" "$(some 5)"
 is "pipe, before the kill" "$(head -n 3 "$s/text" | known)" "$old"
 exec 4<&- 5<&- 6<&- 7<&- 8<&-
+# A few bytes, of the first line and of the second one
+s=$S/few
+mkdir "$s" && put 'tick:*' "$s/user/events" && put start "$s/control" && "$ticker" 3 0 || fail "few"
+exec 4<"$s/pipe" 5<"$s/pipe" 6<"$s/text"
+for fd in 4 5 6; do dd bs=5 count=1 <&$fd >"$work/$fd" 2>/dev/null; done
+dd bs=90 count=1 <&5 >>"$work/5" 2>/dev/null
+kill_daemon
+mount_held
+dd bs=5 count=1 <&5 >>"$work/5" 2>/dev/null
+kill_daemon
+mount_held
+for fd in 4 5 6; do
+	dd bs=65536 count=1 <&$fd >>"$work/$fd" 2>/dev/null
+	cmp "$work/$fd" "$s/text" || fail "a few bytes ($fd): $(cat "$work/$fd")"
+done
+exec 4<&- 5<&- 6<&-
 echo "$checks checks"

@@ -90,6 +90,7 @@ inside sh -ec "mkdir $s; echo 'tick:*' >$s/user/events; echo start >$s/control; 
 	fail "no session"
 ticker 0 2000 >"$work/ticks" &
 ticks=$!
+: >"$work/tail"         # (The first look may come before the program below has started.)
 inside tail -c +1 -f ---disable-inotify -s 0.1 "$s/text" >"$work/tail" 2>"$work/tail.err" &
 goes_on start
 for i in 1 2 3; do
