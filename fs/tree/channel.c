@@ -207,6 +207,7 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 static const struct tree_row rows[] = {
 	ROWS_OF_BOTH_DOMAINS,
 #define SETTING(name, kind, ...) SETTING_FILE(name, kind, )
+#define KERNEL_SETTING(name, kind, ...)
 #include "tracer/session/channel_settings.def"
 	{ .name = "streams", .mode = S_IFDIR | 0555, .find = find_owner, .list = list_owners },
 	{ 0 }

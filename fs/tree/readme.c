@@ -109,8 +109,8 @@ static const char readme_domains[] =
 	"                          events, rules, contexts (pid tid ppid procname cpu_id;\n"
 	"                          with the module all of available/kernel/contexts),\n"
 	"                          track/pid (with children; with the module vpid uid\n"
-	"                          vuid gid vgid, too), channels/NAME with streams/cpuN,\n"
-	"                          maps/NAME\n"
+	"                          vuid gid vgid, too), channels/NAME with streams/cpuN\n"
+	"                          and backend (auto tracefs bpf module), maps/NAME\n"
 	"      text                every event held, by time; never blocks; tail -f\n"
 	"                          follows it; lines WARNING: say what was lost, and\n"
 	"                          where; all other forms say it, too\n"
@@ -230,6 +230,7 @@ static const struct { const char *name, *help; } settings[] = {
 
 static const char channel_settings[] =
 #define SETTING(name, kind, ...) name ", "
+#define KERNEL_SETTING(name, kind, ...)
 #include "tracer/session/channel_settings.def"
 	;
 

@@ -82,6 +82,7 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		.cpus = kc->tracer->cpus,
 		.overwrite = c->mode == TRAIL_MODE_OVERWRITE,
 		.tsc = kc->clock.mult != 0,
+		.by = (enum backend_choice)c->backend,
 	};
 
 	const struct backend_ops *ops = c->session->tracer->kernel->ops;

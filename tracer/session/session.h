@@ -282,6 +282,7 @@ struct channel {
 	uint64_t serial;                        /* unique among all channels of the daemon */
 	bool enabled;
 	bool started;                           /* geometry is fixed */
+	uint32_t backend;                       /* of the kernel domain: enum backend_choice */
 	bool per_process, preallocate;          /* preallocate: memory of its buffers, for good */
 	bool filtered;	/* some rule has had a filter since the last clear */
 	enum loss_mode loss;

@@ -62,6 +62,35 @@ has "$(tail -n 1 "$s/text")" 'dfd = -100, filename = "/none/file3999", flags = 0
 is "losses" 0 "$(key events_discarded "$s/status")"
 same_text "$s"
 
+# --- the channel's `backend`
+is "choices" "[auto] tracefs bpf module" "$(cat "$s/kernel/channels/channel0/backend")"
+for by in tracefs bpf module; do
+	b=$S/b$mark
+	mkdir "$b" "$b/kernel/channels/channel0"
+	put $by "$b/kernel/channels/channel0/backend"
+	put 'syscall:openat' "$b/kernel/events"
+	put 'syscall:renameat2' "$b/kernel/events"
+	put tid "$b/kernel/contexts"
+	if [ $by = module ]; then
+		is "no module" EOPNOTSUPP "$(tool open "$b/control" wt write 'start\n' close |
+			grep -o EOPNOTSUPP)"
+		has "$(cat "$b/error")" 'backend.* is module, but trail.ko was not loaded'
+		rmdir "$b"
+		continue
+	fi
+	printf '%s\n' syscall:openat syscall:renameat2 >"$work/events"
+	cat "$work/events" >"$b/kernel/events"
+	put start "$b/control"
+	"$work/opens" long
+	put stop "$b/control"
+	same_text "$b"
+	cp "$work/text" "$work/by_$by"
+	rmdir "$b"
+done
+has "$(cat "$work/by_tracefs")" 'filename = "0x[0-9a-f]*", flags = 0'
+has "$(cat "$work/by_tracefs")" 'oldname = "0x[0-9a-f]*", newdfd = -100, newname = "0x[0-9a-f]*", flags = 1'
+has "$(cat "$work/by_bpf")" 'oldname = "/none/a", newdfd = -100, newname = "", flags = 1'
+
 # --- the exit follows its entry; a text is cut; a text that cannot be read is empty
 put 'syscall:openat' "$s/kernel/events"
 put 'syscall:entry:renameat2' "$s/kernel/events"

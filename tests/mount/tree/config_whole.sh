@@ -119,6 +119,7 @@ if [ -n "$kernel" ]; then
 	set_lines $c/file_size 12M
 	set_lines $c/file_count 7
 	set_lines $c/memory_max_age consumed
+	set_lines $c/backend tracefs
 	m=kernel/maps/m
 	set_lines $m/rules 'sched_switch by next_tid count'
 	set_lines $m/buffer_size 1M

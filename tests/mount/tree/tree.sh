@@ -58,7 +58,7 @@ if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
-	is "a kernel channel" "contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
+	is "a kernel channel" "backend contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi

@@ -40,11 +40,15 @@ struct context;
 struct dynamic_event;
 struct track;
 
+/* What a channel is to be recorded by, as its file `backend` has it. */
+enum backend_choice { BACKEND_AUTO, BACKEND_TRACEFS, BACKEND_BPF, BACKEND_MODULE };
+
 struct backend_geometry {
 	uint64_t bytes;         /* per CPU */
 	uint32_t cpus;          /* number of possible CPUs */
 	bool overwrite;
 	bool tsc;               /* timestamps are TSC cycles; else CLOCK_MONOTONIC, ns */
+	enum backend_choice by;
 };
 
 /* Events of one CPU that no reader gets, since the channel was made. */
@@ -115,7 +119,7 @@ struct backend_ops {
 	int (*channels)(const struct backend *b, struct md_buf *names);
 	/*
 	 * adopt: opens an earlier daemon's channel with its records (-ENOENT: there is none). Else
-	 * makes a channel that does not record yet.
+	 * makes a channel that does not record yet; -EOPNOTSUPP: not by what the geometry says.
 	 */
 	int (*channel_open)(struct backend *b, const char *name, const struct backend_geometry *g,
 			    bool adopt, struct backend_channel **out, struct tr_err *err);

@@ -51,6 +51,7 @@ static int print_format(const struct backend *b, const char *system, const char 
 static int open_channel(struct backend *b, const char *name, const struct backend_geometry *g,
 			bool adopt, struct backend_channel **out, struct tr_err *err)
 {
+	struct md_buf enabled = MD_BUF_INIT;
 	struct bpf_channel *bpf;
 	int ret = bpf_channel_create(b, name, g, &bpf);
 
@@ -63,6 +64,9 @@ static int open_channel(struct backend *b, const char *name, const struct backen
 		bpf_channel_free(bpf, !adopt);
 		return ret;
 	}
+	if (adopt && !tracefs_enabled(*out, &enabled))
+		bpf_plain_adopt(bpf, md_buf_str(&enabled));
+	md_buf_deinit(&enabled);
 	pthread_mutex_lock(&b->lock);
 	(*out)->bpf = bpf;
 	pthread_mutex_unlock(&b->lock);
@@ -109,6 +113,7 @@ static int enable(struct backend_channel *c, const char *system, const char *eve
 {
 	struct bpf_event *e;
 	struct bpf_call call;
+	bool plain;
 	int ret;
 
 	if (!event && !strcmp(system, "syscalls")) {
@@ -123,12 +128,17 @@ static int enable(struct backend_channel *c, const char *system, const char *eve
 		return ret;
 	pthread_mutex_lock(&c->bpf->lock);
 	e = bpf_channel_find(c->bpf, event);
-	if (on && !e)
+	if (on && !e && c->bpf->geometry.by != BACKEND_TRACEFS)
 		ret = bpf_channel_enable(c->bpf, event, &call, NULL);
 	else if (!on && e)
 		bpf_channel_drop(c->bpf, e);
+	/* The kernel refuses the program: there is the instance. */
+	plain = on ? ret || c->bpf->geometry.by == BACKEND_TRACEFS
+		   : !e && bpf_plain_has(c->bpf, event);
+	if (on && plain)
+		ret = bpf_plain_add(c->bpf, event, &call);
 	pthread_mutex_unlock(&c->bpf->lock);
-	return ret;
+	return plain && !ret ? tracefs_enable(c, system, event, on) : ret;
 }
 
 static int list_enabled(struct backend_channel *c, struct md_buf *out)
@@ -248,6 +258,7 @@ static void merge_record(void *arg, uint64_t time, const uint8_t *record, size_t
 
 	read_ring(m, time);
 	pass_until(m, time);
+	record = bpf_plain_record(m->c->bpf, record, &len);
 	m->to->record(m->to->arg, time, record, len);
 }
 

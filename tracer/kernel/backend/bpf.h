@@ -11,6 +11,7 @@
  *	bpf.c           the table of functions; drains the instance and the ring in order of time
  *	bpf_channel.c   … the events of a channel: programs, their descriptors in the keeper
  *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
+ *	bpf_plain.c     … events that the instance records after all, without text
  *	bpf_track.c     … its set of threads
  *	bpf_program.c   the program of an event
  *	bpf_call.c      the formats of system calls
@@ -117,6 +118,11 @@ struct bpf_filters {
 	struct kformat *format;         /* of the event; a reference */
 };
 
+struct bpf_plain {                      /* see bpf_plain.c */
+	char name[BPF_EVENT_NAME];
+	struct bpf_call call;
+};
+
 struct bpf_channel {
 	struct backend *b;
 	char name[256];
@@ -129,6 +135,10 @@ struct bpf_channel {
 	int threads;                    /* map of tracked threads; -1: none yet */
 	struct bpf_event *events;
 	size_t count;
+	/* Only ever added to, by a holder of the lock; drains read the count with acquire. */
+	struct bpf_plain *plain[BPF_SLOTS];
+	uint32_t plain_count;
+	uint8_t *record;                /* of a drain */
 };
 
 int bpf_channel_create(struct backend *b, const char *name, const struct backend_geometry *g,
@@ -159,6 +169,17 @@ void bpf_channel_set(struct bpf_channel *c);
 void bpf_channel_keep(struct bpf_channel *c);
 /* Gives it one. Without a keeper, or if it does not answer, a killed daemon loses it. */
 void bpf_channel_keep_one(struct bpf_channel *c, const char *what, int fd);
+
+/* ---- bpf_plain.c; caller holds the lock, but for the last one, which a drain calls ---- */
+
+/* From now on the instance records the event. 0 or -errno. */
+int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_call *call);
+bool bpf_plain_has(const struct bpf_channel *c, const char *event);
+/* Adds the events of calls with text that an adopted instance records. */
+void bpf_plain_adopt(struct bpf_channel *c, const char *enabled);
+void bpf_plain_free(struct bpf_channel *c);
+/* The record in the form that programs give it, valid until the next call; NULL: it is no other. */
+const uint8_t *bpf_plain_record(struct bpf_channel *c, const uint8_t *record, size_t *len);
 
 /* ---- bpf_track.c ---- */
 

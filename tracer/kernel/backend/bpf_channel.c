@@ -229,6 +229,7 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 	if (c->threads >= 0)
 		close(c->threads);
 	bpf_ring_close(&c->ring);
+	bpf_plain_free(c);
 	pthread_mutex_destroy(&c->lock);
 	free(c->events);
 	free(c);

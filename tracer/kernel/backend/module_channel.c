@@ -66,6 +66,12 @@ int module_channel_open(struct backend *b, const char *name, const struct backen
 
 	if (!c)
 		return tr_fail(err, -ENOMEM, "out of memory");
+	if (g->by == BACKEND_TRACEFS || g->by == BACKEND_BPF) {
+		free(c);
+		return tr_fail(err, -EOPNOTSUPP,
+			       "the channel's `backend` is %s, but trail.ko records all channels",
+			       g->by == BACKEND_BPF ? "bpf" : "tracefs");
+	}
 	c->b = b;
 	c->cpus = g->cpus;
 	snprintf(c->name, sizeof(c->name), "%s", name);

@@ -51,14 +51,24 @@ static int set_options(struct backend_channel *c, const struct backend_geometry 
 	return 0;
 }
 
-int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g,
-			 bool adopt, struct backend_channel **out, struct tr_err *err)
+/* Whether the channel may be recorded here. */
+static int check_choice(const struct backend *b, const struct backend_geometry *g,
+			struct tr_err *err)
 {
-	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->per_cpu[0]));
-	int ret;
+	if (g->by == BACKEND_MODULE)
+		return tr_fail(err, -EOPNOTSUPP,
+			       "the channel's `backend` is module, but trail.ko was not loaded "
+			       "when the daemon started");
+	if (g->by == BACKEND_BPF && !b->bpf)
+		return tr_fail(err, -EOPNOTSUPP,
+			       "the channel's `backend` is bpf, but BPF records nothing here: "
+			       "see the line kernel in version");
+	return 0;
+}
 
-	if (!c)
-		return tr_fail(err, -ENOMEM, "out of memory");
+static void begin_channel(struct backend_channel *c, struct backend *b, const char *name,
+			  const struct backend_geometry *g)
+{
 	pthread_mutex_init(&c->lock, NULL);
 	CDS_INIT_LIST_HEAD(&c->node);
 	c->b = b;
@@ -71,6 +81,22 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 		c->per_cpu[i].raw = -1;
 	snprintf(c->path, sizeof(c->path), "instances/%s", name);
 	tracefs_text_group(b, name, c->group);
+}
+
+int tracefs_channel_open(struct backend *b, const char *name, const struct backend_geometry *g,
+			 bool adopt, struct backend_channel **out, struct tr_err *err)
+{
+	struct backend_channel *c = calloc(1, sizeof(*c) + g->cpus * sizeof(c->per_cpu[0]));
+	int ret;
+
+	if (!c)
+		return tr_fail(err, -ENOMEM, "out of memory");
+	ret = check_choice(b, g, err);
+	if (ret) {
+		free(c);
+		return ret;
+	}
+	begin_channel(c, b, name, g);
 	c->ids = calloc(UINT16_MAX + 1, sizeof(*c->ids));
 	if (!c->ids) {
 		free(c);
