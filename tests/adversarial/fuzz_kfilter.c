@@ -4,7 +4,8 @@
  * Filters as trail.ko runs them, on records, against the same filters on the payloads that the
  * daemon makes of those records. Random expressions, on records with random bytes: what the daemon
  * would take, the record's program must take; and where all that the expression names can be had
- * from the record, it must take nothing else. Programs that are spoilt, or random, are harmless.
+ * from the record, it must take nothing else. So with BPF programs, as far
+ * as these decide. Programs that are spoilt, or random, are harmless.
  * fuzz_kfilter SECONDS [ROUND]
  */
 #include <stdio.h>
@@ -13,13 +14,15 @@
 #include <time.h>
 
 #include "kmod/quick.h"
+#include "tests/lib/bpf_interp.h"
 #include "tests/lib/plain_filter.h"
 #include "tests/lib/kformats.h"
+#include "tracer/kernel/kevent/bpf_filter.h"
 #include "tracer/kernel/kevent/kernel_filter.h"
 #include "tracer/kernel/kevent/transcode.h"
 
 static uint64_t seed, round_now;
-static size_t compared, held, exact, weaker, quick;
+static size_t compared, held, exact, weaker, quick, by_bpf, by_bpf_whole;
 
 static uint32_t below(uint32_t n)
 {
@@ -259,6 +262,80 @@ static void spoil(const struct md_buf *program, const uint8_t *record, uint32_t 
 	free(p);
 }
 
+/* ---- BPF ---- */
+
+#define TEXT_BASE 64
+
+/* A record whose only text is as programs write it: it ends with its only NUL, or has no bytes. */
+static uint32_t written_record(uint8_t *r)
+{
+	uint32_t size = formats[1].size, n = below(7), place = size | n << 16;
+
+	random_record(1, r, size + 1);
+	for (uint32_t i = 0; i + 1 < n; i++)
+		r[size + i] = (uint8_t)"aab*x"[below(5)];
+	if (n)
+		r[size + n - 1] = '\0';
+	memcpy(r + formats[1].locs[0], &place, sizeof(place));
+	return size + n;
+}
+
+/* What a program takes that has this filter alone. */
+static bool taken_by_bpf(const struct bpf_code *c, const uint8_t *record, uint32_t len)
+{
+	static uint8_t memory[32768];
+	struct filter_value tid, pid;
+	struct bpf_interp m = { .cpu = 0 };
+
+	known_context(NULL, TRAIL_CONTEXT_TID, NULL, &tid);
+	known_context(NULL, TRAIL_CONTEXT_PID, NULL, &pid);
+	m.pid_tgid = (uint64_t)(uint32_t)pid.i << 32 | (uint32_t)tid.i;
+	memcpy(memory, record, len);
+	m.r[6] = (uintptr_t)memory;
+	m.r[8] = (uintptr_t)memory - TEXT_BASE;
+	return bpf_interp_run(c, &m);
+}
+
+static void compare_bpf(const struct kformat *f, const struct kcode *code, size_t which,
+			const struct filter *filter, const struct md_buf *program, int made,
+			const char *shown)
+{
+	static struct bpf_code c;
+	/* (The CPU is unknown to the reference, but a program always has it.) */
+	bool whole = bpf_filter_possible(filter, f) && !strstr(shown, "cpu_id"), want, got;
+	uint8_t record[400], payload[4096];
+	uint32_t len;
+	ssize_t n;
+	int no;
+
+	bpf_code_begin(&c);
+	no = bpf_label(&c);
+	if (bpf_filter(&c, &filter, 1, f, which == 1 ? TEXT_BASE : 0, no) < 0)
+		fail("no memory", shown);
+	bpf_set(&c, BPF_REG_0, 1);
+	bpf_exit(&c);
+	bpf_here(&c, no);
+	bpf_set(&c, BPF_REG_0, 0);
+	bpf_exit(&c);
+	if (bpf_code_end(&c))
+		return;         /* it is too long */
+	for (int i = 0; i < 20; i++) {
+		len = which == 1 ? written_record(record)
+				 : random_record(which, record, sizeof(record));
+		n = kcode_run(code, record, len, payload, sizeof(payload));
+		if (n < 0)
+			fail("no payload", shown);
+		want = decide(made, program, payload, (size_t)n, false);
+		got = taken_by_bpf(&c, record, len);
+		by_bpf += !got;
+		by_bpf_whole += whole;
+		if (want && !got)
+			fail("the BPF program is narrower", shown);
+		if (whole && got != want)
+			fail("the BPF program is wider", shown);
+	}
+}
+
 static void compare(const struct kformat *f, const struct kcode *code, size_t which,
 		    const struct filter *filter, const char *shown)
 {
@@ -299,6 +376,7 @@ static void compare(const struct kformat *f, const struct kcode *code, size_t wh
 	}
 	if (record_program.len)
 		spoil(&record_program, record, len);
+	compare_bpf(f, code, which, filter, &payload_program, made, shown);
 	md_buf_deinit(&payload_program);
 	md_buf_deinit(&record_program);
 }
@@ -342,7 +420,12 @@ int main(int argc, char **argv)
 		kcode_free(code[i]);
 		kformat_free(parsed[i]);
 	}
-	printf("%llu rounds: %zu compared, %zu held, %zu the same, %zu weaker, %zu quick\n",
-	       (unsigned long long)round_now, compared, held, exact, weaker, quick);
-	return compared > 1000 && held > compared / 20 && weaker && quick > 1000 ? 0 : 1;
+	printf("%llu rounds: %zu compared, %zu held, %zu the same, %zu weaker, %zu quick; BPF: %zu "
+	       "rejected, %zu whole\n",
+	       (unsigned long long)round_now, compared, held, exact, weaker, quick, by_bpf,
+	       by_bpf_whole);
+	return compared > 1000 && held > compared / 20 && weaker && quick > 1000 && by_bpf > 1000 &&
+			       by_bpf_whole > 1000
+		       ? 0
+		       : 1;
 }

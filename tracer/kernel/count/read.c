@@ -92,6 +92,17 @@ static void sum_numbers(struct reading *r, const struct count_event *e)
 
 /* ---- the event of a key ---- */
 
+/* The bytes of an item in a key: an integer of less than 8 bytes was stored as one of 8. */
+static const uint8_t *item_bytes(const struct counts *c, const uint8_t *key, size_t i)
+{
+	uint32_t size = c->item_size[i];
+	bool text = size > 8 || (c->item_is_context[i] &&
+				 c->items[i].context == TRAIL_CONTEXT_PROCNAME);
+
+	return key + c->item_at[i] +
+	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || text ? 0 : 8 - size);
+}
+
 static bool reserve(uint8_t **to, size_t *room, size_t size)
 {
 	uint8_t *more = size <= *room ? *to : realloc(*to, size);
@@ -113,7 +124,7 @@ static size_t put_contexts(const struct reading *r, const uint8_t *key)
 			continue;
 		size = kcontext_size(r->c->items[i].context);
 		memset(r->payload + at, 0, size);
-		memcpy(r->payload + at, key + r->c->item_at[i],
+		memcpy(r->payload + at, item_bytes(r->c, key, i),
 		       size < r->c->item_size[i] ? size : r->c->item_size[i]);
 		at += size;
 	}
@@ -133,7 +144,7 @@ static bool make_event(struct reading *r, const uint8_t *key, const struct count
 	memset(r->record, 0, size);
 	for (size_t i = 0; i < r->c->item_count; i++)
 		if (!r->c->item_is_context[i] && e->items[i].offset + e->items[i].size <= size)
-			memcpy(r->record + e->items[i].offset, key + r->c->item_at[i],
+			memcpy(r->record + e->items[i].offset, item_bytes(r->c, key, i),
 			       e->items[i].size);
 	front = put_contexts(r, key);
 	n = kcode_run(e->code, r->record, size, r->payload + front, r->payload_room - front);
