@@ -445,9 +445,9 @@ static int usage(FILE *out)
 		"\n"
 		"Makes CTF traces of the sessions in a state directory (/run/trailfs), without\n"
 		"a daemon: of the buffers that its keeper holds, and of those that are found in\n"
-		"the FILEs: copies of buffers, core dumps. OUTPUT is made; without -o it is\n"
-		"trail-recovered-DATE-TIME. Of a session with an output, what was not written\n"
-		"there; with -a all that the buffers hold. Snapshots: OUTPUT/SESSION~snapshots.\n"
+		"the FILEs: copies of buffers, core dumps, directories of `-o rings=`. OUTPUT is\n"
+		"made (trail-recovered-DATE-TIME). Of a session with an output, what was not\n"
+		"written there; with -a all that the buffers hold. Snapshots: SESSION~snapshots.\n"
 		"With -c, cuts the packets that a killed relay left unfinished in TRACEs.\n");
 	return out == stderr ? 2 : 0;
 }

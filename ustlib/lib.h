@@ -152,8 +152,9 @@ uint32_t TRAIL_HIDDEN each_field(const struct trail__event *e, bool named, field
 /* The descriptor is a memfd of at least `size` bytes with these seals. */
 bool TRAIL_HIDDEN memfd_is_sealed(int fd, uint64_t size, int seals);
 /*
- * NULL: not to be had. *error: 0, or the errno because of which no event can be recorded in the
- * region; a mapping is then counts_only.
+ * NULL: not to be had. fd: a sealed memfd, or a file that only this user and root may open, which
+ * the daemon makes for programs of its own user (`-o rings=`). *error: 0, or the errno because of
+ * which no event can be recorded in the region; a mapping is then counts_only.
  */
 struct mapped_region TRAIL_HIDDEN *mapping_get(const struct trail_plan_region *r, int fd,
 					       int *error);

@@ -35,6 +35,7 @@ struct options {
 	/* Everywhere. */
 	char *zone;             /* tz=; NULL: the daemon's own */
 	char *state;            /* state=; NULL: the default */
+	char *rings;            /* rings=; NULL: buffers are in memory */
 	bool allow_other;
 	bool keeper;            /* it starts a daemon in the place of one that was killed */
 	bool keep;              /* a signal leaves the sessions to the next daemon */

@@ -26,6 +26,8 @@ static const struct option options[] = {
 	{ "tz", STRING, AT(zone), "=ZONE         time zone of text (default: the daemon's own)" },
 	{ "state", STRING, AT(state),
 	  "=DIR       state directory (default: /run/trailfs or $XDG_RUNTIME_DIR/trailfs)" },
+	{ "rings", STRING, AT(rings),
+	  "=DIR       buffers are files of this directory, for trail-recover after a crash" },
 	{ "allow_other", SWITCH, AT(allow_other),
 	  "[=0]    other users see the mount (default for root)" },
 	{ "keep", SWITCH, AT(keep),
@@ -431,6 +433,7 @@ void options_deinit(struct options *o)
 	free(o->mount_options);
 	free(o->zone);
 	free(o->state);
+	free(o->rings);
 	free(o->user_limits);
 }
 

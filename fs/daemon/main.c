@@ -141,6 +141,7 @@ static int open_tracer(const struct options *o)
 		.max_sessions = o->max_sessions,
 		.wait_ms = o->wait_ms,
 		.relay_timeout_ms = o->relay_timeout_ms,
+		.rings = o->rings,
 		.ctf2 = o->ctf2,
 		.limit = o->limit,
 		.user_limits = o->user_limits,

@@ -3,6 +3,7 @@
 #include "tracer/face/face.h"
 #include "tracer/face/recover.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -255,7 +256,7 @@ static int64_t next_region(int fd, off_t *at, uint8_t *buf)
 	}
 }
 
-int recovery_scan(struct tracer *t, int fd)
+static int scan_file(struct tracer *t, int fd)
 {
 	uint8_t *buf = malloc(CHUNK);
 	int found = 0, ret = 0;
@@ -273,4 +274,33 @@ int recovery_scan(struct tracer *t, int fd)
 	ret = !ret && size < 0 ? (int)size : ret;
 	free(buf);
 	return ret ? ret : found;
+}
+
+/* All files of the directory. */
+static int scan_directory(struct tracer *t, int dir)
+{
+	int fd, n, copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), found = 0;
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+	struct stat st;
+
+	if (!d)
+		found = -errno;
+	while (d && found >= 0 && (e = readdir(d))) {
+		fd = openat(dir, e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		n = fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ? 0 : scan_file(t, fd);
+		found = n < 0 ? n : found + n;
+		if (fd >= 0)
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+int recovery_scan(struct tracer *t, int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISDIR(st.st_mode) ? scan_directory(t, fd) : scan_file(t, fd);
 }

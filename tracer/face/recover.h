@@ -26,8 +26,8 @@ int recovery_open(const char *state_dir,
 int recovery_keeper(struct tracer *t);
 /*
  * Finds the buffers in an open file: a buffer's memory, a copy of it, or an image (a core dump,
- * say) in which buffers begin at multiples of 4096. Returns their number, or -errno. Of two copies
- * of one buffer, the one with more events is used.
+ * say) in which buffers begin at multiples of 4096; or in all files of a directory. Returns their
+ * number, or -errno. Of two copies of one buffer, the one with more events is used.
  */
 int recovery_scan(struct tracer *t, int fd);
 /*

@@ -117,8 +117,11 @@ static int open_state(struct tracer *t, struct tr_err *err)
 {
 	bool root = t->lane == TRAIL_LANE_ROOT;
 	struct stat st;
-	int ret = state_file_mkdir(t->state_dir, root ? 0755 : 0700);
+	int ret = t->config.rings ? region_directory(t->config.rings, err) : 0;
 
+	if (ret)
+		return ret;
+	ret = state_file_mkdir(t->state_dir, root ? 0755 : 0700);
 	if (ret)
 		return tr_fail(err, ret, "the state directory cannot be made: %s%s",
 			       strerror(-ret),

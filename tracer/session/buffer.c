@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "tracer/base/ring/reader.h"
 #include "tracer/base/ring/stream_files.h"
@@ -227,6 +228,8 @@ int group_buffer(struct stream_group *group, enum trail_ring_kind kind, uint32_t
 		    !give_up(c, *out, &given_up))
 			return 0;
 	}
+	/* Only programs of this user may have a file, which they could truncate (region_file.h). */
+	geo.file = c->kernel || group->trace->uid == geteuid();
 	err = !fit_word_size(group->trace, &geo) ? -EDQUOT :
 	      quota_buffer(c->session, cost(c, region_size(&geo)));
 	if (err)

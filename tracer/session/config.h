@@ -28,6 +28,11 @@ struct tracer_config {
 	size_t user_limit_count;
 	uint32_t wait_ms;               /* for which a verb waits for files; 0: VERB_WAIT_MS */
 	uint32_t relay_timeout_ms;      /* without progress of a relay; 0: LINK_STALL_MS */
+	/*
+	 * A directory of this user's for the buffers of this user's programs and of the kernel, as
+	 * files; NULL: they are in memory that ends with the machine.
+	 */
+	const char *rings;
 	bool ctf2;                      /* new sessions have `ctf_version` 2 */
 	/*
 	 * Called from any thread, with tracer.lock held, when the status of a session changed (name

@@ -240,7 +240,7 @@ static void restore_region(struct restore *r, const char *line)
 	if (region && !r->t->reading)
 		region_drop_fences(region);
 	if (region && c)
-		region->preallocated = c->preallocate;
+		region->preallocated = c->preallocate || region->file;
 	group = region && c && t ? group_get(c, t, true) : NULL;
 	/* No other thread runs yet, but the parts expect the lock. */
 	pthread_mutex_lock(&r->s->tracer->lock);

@@ -13,6 +13,7 @@
 
 #include "tracer/abi/ring_write.h"
 #include "tracer/base/os/worker.h"
+#include "tracer/base/ring/region_file.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
@@ -158,6 +159,61 @@ static int map_region(struct region *r)
 	return 0;
 }
 
+static uint64_t retiring;               /* bytes that the worker has still to free; atomic */
+static struct worker retirer = WORKER_INIT;
+
+struct retirement {                     /* or a region that is to be synced */
+	struct work work;               /* first */
+	struct region *region;
+};
+
+static void run_sync(struct work *work)
+{
+	struct retirement *r = (struct retirement *)work;
+
+	/* Its memory is as it was if that fails; only a crash of the machine would show it. */
+	(void)!fsync(r->region->fd);
+	region_put(r->region);
+	free(r);
+}
+
+/* What the file system needs to find the file's bytes after a crash goes to the disk. */
+static void sync_later(struct region *r)
+{
+	struct retirement *later = calloc(1, sizeof(*later));
+
+	if (!later)
+		return;
+	*later = (struct retirement){ { .run = run_sync }, region_get(r) };
+	if (!worker_add(&retirer, &later->work, UINT_MAX))
+		run_sync(&later->work);
+}
+
+static int open_memfd(struct region *r)
+{
+	r->fd = memfd_create("trail-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return r->fd < 0 || ftruncate(r->fd, (off_t)r->size) || fcntl(r->fd, F_ADD_SEALS, SEALS)
+		       ? -errno
+		       : 0;
+}
+
+static int open_file(struct region *r)
+{
+	r->fd = region_file_create(r->key);
+	return r->fd < 0 ? r->fd : ftruncate(r->fd, (off_t)r->size) ? -errno : 0;
+}
+
+/* The memory that a new region has from its beginning. */
+static int allocate_all(const struct region *r)
+{
+	int err = allocate_memory(r, !r->populate || r->preallocated);
+
+	if (!err && r->populate && r->preallocated &&
+	    madvise(r->map, r->size, MADV_POPULATE_WRITE))
+		err = -ENOMEM;
+	return err;
+}
+
 int region_create(const struct region_geometry *geo, uint64_t key, struct region **out)
 {
 	struct region *r = calloc(1, sizeof(*r));
@@ -172,27 +228,27 @@ int region_create(const struct region_geometry *geo, uint64_t key, struct region
 	err = -EINVAL;
 	if (!set_layout(r))
 		goto fail;
-	r->fd = memfd_create("trail-region", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (r->fd < 0 || ftruncate(r->fd, (off_t)r->size) || fcntl(r->fd, F_ADD_SEALS, SEALS)) {
-		err = -errno;
+	r->file = geo->file && region_has_directory();
+	err = r->file ? open_file(r) : open_memfd(r);
+	if (err)
 		goto fail;
-	}
 	err = map_region(r);
 	if (err)
 		goto fail;
 	r->populate = can_populate(r->map);
-	r->preallocated = geo->preallocate;
-	err = allocate_memory(r, !r->populate || r->preallocated);
-	if (!err && r->populate && r->preallocated &&
-	    madvise(r->map, r->size, MADV_POPULATE_WRITE))
-		err = -ENOMEM;
+	r->preallocated = geo->preallocate || r->file;
+	err = r->file ? region_file_fill(r->fd, r->map, r->size) : allocate_all(r);
 	if (err)
 		goto fail;
 	region_repair(r);
+	if (r->file)
+		sync_later(r);
 	r->created = monotonic_ns();
 	*out = r;
 	return 0;
 fail:
+	if (r->file && r->fd >= 0)
+		region_file_remove(key);
 	region_put(r);
 	return err;
 }
@@ -250,14 +306,18 @@ static int adopt(int fd, bool spoiled, struct region **out)
 	struct region *r = calloc(1, sizeof(*r));
 	struct stat st;
 	int err, seals = fcntl(fd, F_GET_SEALS);
+	bool sealed;
 
 	if (!r)
 		return -ENOMEM;
 	r->refs = 1;
 	r->fd = fd;
 	err = -EBADMSG;
-	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) != (F_SEAL_SHRINK | F_SEAL_GROW) ||
-	    (seals & F_SEAL_WRITE))
+	sealed = seals >= 0 && !(seals & F_SEAL_WRITE) &&
+		 (seals & (F_SEAL_SHRINK | F_SEAL_GROW)) == (F_SEAL_SHRINK | F_SEAL_GROW);
+	/* (A memfd has the mode 0777, so one without seals is no such file.) */
+	r->file = !sealed && region_is_file(fd);
+	if (!sealed && !r->file)
 		goto fail;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < (off_t)(2 * TRAIL_PAGE) ||
 	    (uint64_t)st.st_size > REGION_SIZE_MAX + (1u << 20))
@@ -322,10 +382,12 @@ void region_put(struct region *r)
 	free(r);
 }
 
-static void punch_holes(struct region *r)
+static void free_memory(struct region *r)
 {
 	if (r->fd < 0)
 		return;
+	if (r->file)
+		region_file_remove(r->key);
 	for (uint32_t i = 0; i < r->geo.ring_count; i++) {
 		uint64_t at = r->ring_offset + i * r->ring_stride + r->data_offset;
 
@@ -335,20 +397,12 @@ static void punch_holes(struct region *r)
 	}
 }
 
-static uint64_t retiring;               /* bytes that the worker has still to free; atomic */
-static struct worker retirer = WORKER_INIT;
-
-struct retirement {
-	struct work work;               /* first */
-	struct region *region;
-};
-
 static void run_retirement(struct work *work)
 {
 	struct retirement *r = (struct retirement *)work;
 	uint64_t size = r->region->size;
 
-	punch_holes(r->region);
+	free_memory(r->region);
 	region_put(r->region);
 	__atomic_fetch_sub(&retiring, size, __ATOMIC_RELAXED);
 	free(r);
@@ -371,7 +425,7 @@ void region_retire(struct region *r)
 	}
 	free(later);
 	__atomic_fetch_sub(&retiring, r->size, __ATOMIC_RELAXED);
-	punch_holes(r);
+	free_memory(r);
 	region_put(r);
 }
 

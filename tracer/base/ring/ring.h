@@ -6,6 +6,7 @@
  *   ring.h          (this file) regions: sealed memfds with the rings of one channel and one owner;
  *                   the writers' barrier
  *   region.c        creates, adopts and removes regions
+ *   region_file.h   … that are files of a directory
  *   barrier.c       the writers' barrier
  *   reclaim.c       gives the memory of sub-buffers back
  *   counters.c      the counters of regions that count hits
@@ -41,6 +42,7 @@ struct region_geometry {
 	uint32_t switch_count;          /* number of event ids */
 	uint64_t clock_mult, clock_base;
 	bool preallocate;               /* for region_create: all memory at once, for good */
+	bool file;                      /* … a file of the directory of rings, if there is one */
 };
 
 struct region {
@@ -50,13 +52,14 @@ struct region {
 	 * rings looks after each copy (ring_holds). Set with tracer.lock held.
 	 */
 	bool retired;
-	int fd;                         /* the memfd; -1 in tests */
+	int fd;                         /* the memfd or file; -1 in tests */
 	uint8_t *map;                   /* whole region, shared, writable */
 	size_t size;
 	uint64_t key;
 	struct region_geometry geo;     /* the daemon's own copy; constant */
 	bool populate;                  /* writers populate sub-buffers */
 	bool preallocated;              /* memory is not given back */
+	bool file;                      /* it has a name in a directory (region_file.h) */
 	uint32_t reclaims;              /* as in the header; under the lock of reclaim.c */
 	uint64_t created;               /* CLOCK_MONOTONIC, ns; 0: not known */
 	uint64_t switch_offset, ring_offset, ring_stride, data_offset;
@@ -95,6 +98,12 @@ int region_assume(struct region *r, const struct region_geometry *geo, uint64_t 
  * belongs there.
  */
 bool region_repair(struct region *r);
+struct tr_err;
+/*
+ * Before there are other threads: regions whose geometry says `file` are made as files of this
+ * directory. 0 or -errno with a sentence.
+ */
+int region_directory(const char *path, struct tr_err *err);
 struct region *region_get(struct region *r);
 /* NULL is allowed; the last one unmaps and closes */
 void region_put(struct region *r);
