@@ -10,6 +10,7 @@
  *	announce.c      who has the state directory
  *	state_version.c the version of what is in it
  *	keeper_guard.c  another keeper when the first one ended
+ *	last_boot.c     a session with what the kernel keeps of the last boot
  *	recover.c       sessions of a state directory without a daemon
  */
 #ifndef TRACER_FACE_H
@@ -23,6 +24,12 @@ struct tracer *tracer_new(const struct tracer_config *config);
 void tracer_free(struct tracer *t);
 /* Restores all sessions of the state directory. Returns the number of unclaimed buffers. */
 size_t sessions_restore(struct tracer *t);
+
+/*
+ * last_boot.c: makes the session `last-boot`, if the kernel keeps events of the last boot or an
+ * earlier daemon has taken them. Before requests are served; says itself what fails.
+ */
+void last_boot_open(struct tracer *t);
 
 /* state_version.c */
 

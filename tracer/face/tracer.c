@@ -351,6 +351,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	start_sessions(t);
 	kernel_probes_gc(t);
 	kernel_watch_pending(t);
+	last_boot_open(t);
 	keeper_guard_start(t);
 	ret = triggers_open(t);
 	if (ret)        /* not fatal */

@@ -263,6 +263,34 @@ static void adopt_channel(struct channel *c, const char *name)
 	kernel_follow(t, true);
 }
 
+int kchannel_take_boot(struct channel *c, const struct backend_boot *boot, struct tr_err *err)
+{
+	struct tracer *t = c->session->tracer;
+	struct kchannel *kc;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = create_kchannel(c, &kc);
+	pthread_mutex_unlock(&t->lock);
+	if (ret)
+		return tr_fail(err, ret, "no buffer for kernel events: %s", strerror(-ret));
+	kc->boot = true;
+	kc->clock = (struct clock){ 0 };        /* ns since that boot began */
+	snprintf(kc->name, sizeof(kc->name), "%s", boot->name);
+	ret = open_channel(kc, true, err);
+	if (!ret) {
+		read_enabled_events(kc, t->kernel);
+		pthread_mutex_lock(&t->lock);
+		kchannel_note_enabled(kc);
+		pthread_mutex_unlock(&t->lock);
+		kchannel_drain(kc, 0);
+		t->kernel->ops->channel_close(kc->bc, false);
+		kc->bc = NULL;
+	}
+	kchannel_put(kc);
+	return ret;
+}
+
 void kernel_adopt(struct tracer *t)
 {
 	struct session *s;

@@ -185,7 +185,8 @@ static struct coder *new_coder(struct kchannel *kc, uint32_t id)
 	e = find_event(kc, id);
 	co = calloc(1, sizeof(*co));
 	if (co && e)
-		co->format = kernel_format(kc->tracer->kernel, e);
+		co->format = kc->boot ? kernel_boot_format(kc->tracer->kernel, e)
+				      : kernel_format(kc->tracer->kernel, e);
 	if (co && co->format) {
 		co->key = e->key;
 		co->code = kcode_make(co->format);
@@ -321,7 +322,9 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 		ring_lost(to->ring, 1);
 		return;
 	}
-	put_processes(to, co->code, kc->payload + head);
+	/* (The threads of the last boot are not known.) */
+	if (!kc->boot)
+		put_processes(to, co->code, kc->payload + head);
 	in.payload = kc->payload + head;
 	in.len = (size_t)n;
 	if (co->program && !filter_run(co->program, co->program_size, &in))

@@ -58,6 +58,17 @@ bool kevent_is_syscall(const struct kevent *e)
 	return !strncmp(e->key->place, "syscall:", 8);
 }
 
+bool kevent_has_data(const struct kevent *e)
+{
+	return !strcmp(e->system, BACKEND_DATA_SYSTEM) && !strncmp(e->name, "sys_enter_", 10);
+}
+
+/* Entries with data have the names and fields of entries without. */
+static const char *system_of_names(const struct kevent *e)
+{
+	return kevent_has_data(e) ? "syscalls" : e->system;
+}
+
 bool kevent_is_tracepoint(const struct kevent *e)
 {
 	return !kevent_is_syscall(e) && !event_key_is_probe(e->key) &&
@@ -79,6 +90,8 @@ static struct event_key *make_key(const struct kevent *e)
 
 	if (is_function(e->system, e->name))
 		md_buf_puts(&key, KRULE_FUNCTION);
+	else if (kevent_has_data(e))
+		md_buf_printf(&key, KRULE_DATA "%s", call + 10);
 	else if (!strcmp(e->system, "syscalls") && !strncmp(call, "sys_enter_", 10))
 		md_buf_printf(&key, "syscall:entry:%s", call + 10);
 	else if (!strcmp(e->system, "syscalls") && !strncmp(call, "sys_exit_", 9))
@@ -104,8 +117,9 @@ static int set_names(struct kevent *e, bool prefixed)
 	if (e->dump >= 0)
 		e->event = strdup(kdump_event_name((enum kdump_type)e->dump));
 	else
-		e->event = kformat_event_name(e->system, e->name, prefixed, name) ? NULL
-										 : strdup(name);
+		e->event = kformat_event_name(system_of_names(e), e->name, prefixed, name)
+				   ? NULL
+				   : strdup(name);
 	if (e->event)
 		e->key = make_key(e);
 	return e->key ? 0 : -ENOMEM;
@@ -204,7 +218,8 @@ static int resolve_duplicates(struct kernel *k)
 	for (size_t i = k->event_count; i-- > 1 && !ret;)
 		if (!strcmp(sorted[i]->event, sorted[i - 1]->event) && !sorted[i]->format &&
 		    !event_key_is_probe(sorted[i]->key) && sorted[i]->dump < 0 &&
-		    !event_key_is_probe(sorted[i - 1]->key))
+		    !event_key_is_probe(sorted[i - 1]->key) && !kevent_has_data(sorted[i]) &&
+		    !kevent_has_data(sorted[i - 1]))
 			ret = set_names(sorted[i], true);
 	free(sorted);
 	return ret;
@@ -394,18 +409,35 @@ static int register_id(struct kernel *k, struct kevent *e)
 	return 0;
 }
 
+static int parse_format(const struct kevent *e, int ret, struct md_buf text, struct kformat **out)
+{
+	*out = NULL;
+	if (!ret)
+		ret = kformat_parse(system_of_names(e), md_buf_str(&text), text.len, out);
+	md_buf_deinit(&text);
+	if (!ret && strcmp(kformat_name(*out), e->event) != 0)
+		ret = kformat_rename(*out, e->event);
+	return ret;
+}
+
 int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out)
 {
 	struct md_buf text = MD_BUF_INIT;
 	int ret = k->ops->format(k->backend, e->system, e->name, &text);
 
-	*out = NULL;
-	if (!ret)
-		ret = kformat_parse(e->system, md_buf_str(&text), text.len, out);
-	md_buf_deinit(&text);
-	if (!ret && strcmp(kformat_name(*out), e->event) != 0)
-		ret = kformat_rename(*out, e->event);
-	return ret;
+	return parse_format(e, ret, text, out);
+}
+
+struct kformat *kernel_boot_format(struct kernel *k, const struct kevent *e)
+{
+	struct md_buf text = MD_BUF_INIT;
+	struct kformat *f;
+	int ret = k->ops->boot_format(k->backend, e->system, e->name, &text);
+
+	if (!parse_format(e, ret, text, &f))
+		return f;
+	kformat_free(f);
+	return NULL;
 }
 
 void kevent_load_format(struct kernel *k, struct kevent *e)

@@ -115,7 +115,8 @@ void kernel_describe(struct tracer *t, struct md_buf *out)
 /* Whether the event has a file with its fields. */
 static bool is_shown(const struct kevent *e)
 {
-	return kevent_is_tracepoint(e) || kevent_is_syscall(e) || sample_is_rule(e->key->place);
+	return kevent_is_tracepoint(e) || sample_is_rule(e->key->place) ||
+	       (kevent_is_syscall(e) && !kevent_has_data(e));
 }
 
 void available_kernel_systems(struct tracer *t, struct md_buf *names)

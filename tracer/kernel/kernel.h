@@ -12,6 +12,7 @@
  *	channel_rules.c       … what the kernel records for their rules
  *	channel_tracking.c    … and for the session's inclusion sets
  *	instance_check.c      … whether other programs changed that
+ *	last_boot.c           what the kernel keeps of the last boot
  *	drain.c               records of the kernel become events in the rings
  *	prompt_drain.c        a thread that drains channels at once, if they need /proc
  *	event_origin.c        contexts: what the thread of an event was
@@ -153,6 +154,7 @@ struct kchannel {
 	uint8_t *ever;	/* by index of an event: it was enabled since the channel was made */
 	size_t ever_count;
 	bool recording, adopted;
+	bool boot;      /* constant: its records are of the last boot (last_boot.c) */
 	bool applying;                  /* kchannel_apply is under way, without tracer.lock */
 	bool prompt;    /* it records, and prompt_drain.c drains it */
 	int error;	/* of the last attempt to configure or read the kernel, or 0 */
@@ -222,9 +224,12 @@ struct kformat *kernel_format(struct kernel *k, struct kevent *e);
 struct kformat *kernel_format_of(struct kernel *k, const char *system, const char *event);
 /* Reads the format and does not keep it: keeping those of all 2300 events needs much memory. */
 int kernel_read_format(struct kernel *k, const struct kevent *e, struct kformat **out);
+/* The format of records of the last boot; the caller's reference. NULL: not readable. */
+struct kformat *kernel_boot_format(struct kernel *k, const struct kevent *e);
 void kernel_forget(struct kernel *k, const char *system, const char *name); /* it was removed */
 bool kevent_is_tracepoint(const struct kevent *e);      /* no system call, no event of a rule */
 bool kevent_is_syscall(const struct kevent *e);
+bool kevent_has_data(const struct kevent *e);   /* of a rule `with data` */
 /* Caller holds kernel.lock. name NULL: any event of the system. */
 struct kevent *kevent_find(struct kernel *k, const char *system, const char *name, size_t len);
 void kevent_load_format(struct kernel *k, struct kevent *e);    /* caller holds kernel.lock */
@@ -303,6 +308,20 @@ void kernel_leftovers_gc(struct tracer *t);
 /* Closes dead channels and removes them from the kernel. Caller does not hold tracer.lock. */
 void kernel_channels_gc(struct tracer *t);
 void kchannel_put(struct kchannel *kc);         /* any thread */
+/*
+ * Moves what the kernel holds of the last boot into the buffers of a channel that was not started.
+ * Caller holds session.lock, not tracer.lock.
+ */
+int kchannel_take_boot(struct channel *c, const struct backend_boot *boot, struct tr_err *err);
+
+/* ---- last_boot.c: caller does not hold tracer.lock ---- */
+
+/* -ENOENT: there is nothing. */
+int kernel_boot_find(struct tracer *t, struct backend_boot *out);
+/* kchannel_take_boot for the kernel channel of a session, which no other thread knows yet. */
+int kernel_boot_take(struct session *s, const struct backend_boot *boot, struct tr_err *err);
+/* Empties the kernel's memory, and has it record this boot. */
+int kernel_boot_record(struct tracer *t, const struct backend_boot *boot);
 
 /* ---- channel_rules.c: caller holds tracer.lock ---- */
 

@@ -367,10 +367,39 @@ void kernel_each_match(struct kernel *k, const struct rule_list *rules,
 	pthread_mutex_unlock(&k->lock);
 }
 
+/* -EOPNOTSUPP if the rule asks for bytes that the kernel does not record. */
+static int check_data(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	static const char trail_ko[] = "trail.ko does not record the bytes that a system call is "
+				       "given; without it, Linux 6.19 and later do";
+	static const char this_kernel[] = "this kernel does not record the bytes that a system "
+					  "call is given; Linux 6.19 and later do, with event "
+					  "probes";
+	const char *name = krule_syscall_name(r->pattern);
+	bool some = false;
+
+	for (size_t i = 0; i < k->event_count; i++) {
+		const struct kevent *e = k->events[i];
+
+		if (e->present && krule_match(&r->keys[0], e->key))
+			return 0;
+		some |= e->present && kevent_has_data(e);
+	}
+	if (err)
+		err->line = r->line;
+	if (some)
+		return tr_fail_at(err, -EOPNOTSUPP, r->text, 0,
+				  "the kernel records no bytes that '%.60s' is given", name);
+	return tr_fail_at(err, -EOPNOTSUPP, r->text, 0,
+			  k->ops->programs ? trail_ko : this_kernel);
+}
+
 static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	int ret = check_types(k, r, err);
 
+	if (!ret && r->data)
+		ret = check_data(k, r, err);
 	return ret || !r->filter ? ret : check_fields(k, r, err);
 }
 

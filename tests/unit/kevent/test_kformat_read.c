@@ -70,9 +70,30 @@ static void bytes_are_left_out(void)
 	kformat_free(f);
 }
 
+/* As the backend describes the same record for a rule that asks for them */
+static void bytes_are_asked_for(void)
+{
+	static const char format_data[] =
+		HEAD("sys_enter_write", "802")
+		"\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n"
+		POINTER("buf", "24")
+		"\tfield:__data_loc bytes[] data;\toffset:40;\tsize:4;\tsigned:0;\n"
+		"\nprint fmt: \"\"\n";
+	struct kformat *f = parse(format_data);
+	uint8_t r[64] = { 0 };
+
+	put32(r + 16, 2);
+	put32(r + 24, 0xabc);
+	put32(r + 40, 6 << 16 | 44);
+	memcpy(r + 44, "no\nNUL", 6);
+	check_payload(f, r, 50, "{ fd = 2, buf = 0xABC, _data_length = 6, data = \"no\\nNUL\" }\n");
+	kformat_free(f);
+}
+
 int main(void)
 {
 	CASE(text);
+	CASE(bytes_are_asked_for);
 	CASE(bytes_are_left_out);
 	return test_summary();
 }

@@ -170,6 +170,33 @@ static void calls(void)
 	CHECK(events_name_files("ucall:/a:b") && !events_name_files("kcall:b"));
 }
 
+/* The entry with the bytes that the call is given, and the exit. */
+static void data(void)
+{
+	struct rule_list l = { 0 };
+
+	CHECK_STR(keys("syscall:write with data"), "syscall:data:write|syscall:exit:write");
+	CHECK_STR(keys("syscall:entry:write with data"), "syscall:data:write|");
+	CHECK_STR(apply("syscall:write  with   data if fd == 1\nsyscall:write"),
+		  "syscall:write with data if fd == 1\nsyscall:write\n");
+	CHECK_STR(apply("syscall:write with data\n!syscall:write with data"), "");
+	CHECK_STR(apply("syscall:write with fd") + 4, "14");
+	CHECK_STR(apply("syscall:write with") + 4, "14");
+	CHECK_STR(apply("syscall:wri* with data") + 4, "13");
+	CHECK_STR(apply("syscall:exit:write with data") + 4, "19");
+	CHECK_STR(apply("syscall:write with data with data") + 4, "24");
+	CHECK_STR(apply("syscall:data:write") + 4, "8");
+	CHECK(!rule_list_apply(NULL, DOMAIN_KERNEL, "syscall:*\n*\n", true, &l, NULL));
+	CHECK(!rule_list_match(&l, EVENT_KEY("syscall:data:write"), 0));
+	rule_list_deinit(&l);
+	CHECK(!rule_list_apply(NULL, DOMAIN_KERNEL, "syscall:write with data\n", true, &l, NULL));
+	CHECK(rule_list_match(&l, EVENT_KEY("syscall:data:write"), 0));
+	CHECK(rule_list_match(&l, EVENT_KEY("syscall:exit:write"), 0));
+	CHECK(!rule_list_match(&l, EVENT_KEY("syscall:entry:write"), 0));
+	CHECK(!rule_list_match(&l, EVENT_KEY("syscall:data:writev"), 0));
+	rule_list_deinit(&l);
+}
+
 /* Names of functions are decided on by the filter. */
 static void functions(void)
 {
@@ -243,6 +270,7 @@ int main(void)
 	CASE(patterns);
 	CASE(lists);
 	CASE(calls);
+	CASE(data);
 	CASE(functions);
 	CASE(files);
 	CASE(contexts);

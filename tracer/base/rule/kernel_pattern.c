@@ -68,6 +68,8 @@ bool krule_match(const struct event_key *rule, const struct event_key *key)
 		return dynamic_event_match(rule, key);
 	if (krule_is_function(pattern) || krule_is_function(name))
 		return krule_is_function(pattern) && krule_is_function(name);
+	if (begins_with(name, KRULE_DATA) || begins_with(pattern, KRULE_DATA))
+		return !strcmp(pattern, name);
 	if (begins_with(name, SYSCALL)) {
 		if (!begins_with(pattern, SYSCALL))
 			return false;
@@ -204,11 +206,6 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 	if (r->kind == RULE_HOOK)
 		return scan_fail(s, word_column(with, 0), "a hook has no extra data; its "
 				 "tracepoint has, which available/kernel/groups names");
-	if (r->kind == RULE_SYSCALLS)
-		return scan_fail(s, word_column(with, 0), "only tracepoints and probes have extra "
-				 "data; a system call has its arguments as fields; text that it "
-				 "takes is also at a program's function: uprobe:PATH:FUNCTION with "
-				 "$arg1:string");
 	if (r->kind == RULE_SAMPLES)
 		return scan_fail(s, word_column(with, 0), "samples have no extra data");
 	if (r->kind == RULE_FUNCTIONS)
@@ -222,6 +219,51 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r)
 		return scan_fail(s, word_column(with, 0),
 				 "extra data is for one event: leave 'except' out of this rule");
 	return 0;
+}
+
+int krule_parse_data(struct scan *s, struct word *w, struct rule *r)
+{
+	int column = word_column(w, 0), ret;
+
+	scan_blanks(s);
+	ret = scan_done(s) ? 0 : scan_word(s, false, w);
+	if (ret)
+		return ret;
+	if (!word_is(w, "data"))
+		return scan_fail(s, column, "only tracepoints and probes have extra "
+				 "data; a system call has its arguments as fields, and 'with data' "
+				 "the bytes that it is given; text that it "
+				 "takes is also at a program's function: uprobe:PATH:FUNCTION with "
+				 "$arg1:string");
+	if (strchr(r->pattern, '*') || r->except_count)
+		return scan_fail(s, column, "the data are of one system call: write its name, "
+				 "without '*' and 'except'");
+	if (begins_with(r->pattern, SYSCALL "exit:"))
+		return scan_fail(s, column, "the entry of a system call has its data: write "
+				 "syscall:NAME or syscall:entry:NAME");
+	r->data = true;
+	return 0;
+}
+
+static char *join(const char *before, const char *name)
+{
+	char *text;
+
+	return asprintf(&text, "%s%s", before, name) < 0 ? NULL : text;
+}
+
+int krule_split_data(struct rule *r)
+{
+	const char *name = krule_syscall_name(r->pattern);
+	bool both = name == r->pattern + strlen(SYSCALL);
+
+	free(r->keys[0].place);
+	r->keys[0].place = join(KRULE_DATA, name);
+	if (both) {
+		r->keys[1].place = join(SYSCALL "exit:", name);
+		r->key_count = RULE_KEYS;
+	}
+	return r->keys[0].place && (!both || r->keys[1].place) ? 0 : -ENOMEM;
 }
 
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"

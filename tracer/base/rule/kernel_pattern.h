@@ -6,6 +6,7 @@
  *	      every tracepoint
  *	syscall:NAME                    entry and exit of system calls
  *	syscall:entry:NAME  syscall:exit:NAME
+ *	syscall:NAME with data          … with the bytes that the call is given: KRULE_DATA
  *	kprobe:…  uprobe:…  usdt:…      the rules of probe/probe.h, each of one event
  *	uprobe:PATH:NAME  uretprobe:PATH:NAME  ucall:PATH:NAME  functions of a file, an event each
  *	kcall:SYMBOL  ucall:PATH:SYMBOL         entry and return of a function, two probes
@@ -31,6 +32,8 @@
 #include "tracer/base/lexer.h"
 
 #define KRULE_FUNCTION "function:"
+/* Before the name of a system call: the key of its entries with data. No pattern matches it. */
+#define KRULE_DATA "syscall:data:"
 
 bool krule_match(const struct event_key *rule, const struct event_key *key);
 /* The part after `syscall:`, `syscall:entry:` or `syscall:exit:`. */
@@ -49,6 +52,10 @@ int krule_check_with(struct scan *s, struct word *with, const struct rule *r);
 int krule_parse_name(struct scan *s, struct word *w, struct rule *r);
 /* For a rule on calls: makes the keys of its two events. 0 or -ENOMEM. */
 int krule_split_call(struct rule *r);
+/* `data` of `PATTERN with data`. 0, -EINVAL, -ENOMEM. w: `with`. */
+int krule_parse_data(struct scan *s, struct word *w, struct rule *r);
+/* For a rule with data: makes the keys of its entry and its exit. 0 or -ENOMEM. */
+int krule_split_data(struct rule *r);
 bool krule_is_function(const char *pattern);
 /* For a rule on functions: adds their names to its filter. 0, -EINVAL, -ENOMEM. */
 int krule_add_names(const struct scan *s, struct rule *r);

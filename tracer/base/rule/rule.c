@@ -248,9 +248,11 @@ static int parse_with(struct scan *s, struct word *w, struct rule *r)
 	if (!r->kernel)
 		return scan_fail(s, word_column(w, 0),
 				 "only rules of the kernel domain have 'with'");
-	if (r->keys[0].extra.count)
+	if (r->keys[0].extra.count || r->data)
 		return scan_fail(s, word_column(w, 0),
 				 "'with' comes once; separate its expressions with commas");
+	if (r->kind == RULE_SYSCALLS)
+		return krule_parse_data(s, w, r);
 	ret = krule_check_with(s, w, r);
 	return ret ? ret : extra_parse(s, &r->keys[0].extra);
 }
@@ -307,7 +309,7 @@ static int print_rule(struct rule *r, struct md_buf *spec)
 		md_buf_puts(&text, i ? "," : " except ");
 		word_print(r->except[i], &text);
 	}
-	md_buf_puts(&text, r->keys[0].extra.count ? " with " : "");
+	md_buf_puts(&text, r->data ? " with data" : r->keys[0].extra.count ? " with " : "");
 	extra_print(&r->keys[0].extra, &text);
 	if (spec->len) {
 		md_buf_puts(&text, " loglevel ");
@@ -373,6 +375,8 @@ static int parse(struct scan *s, enum domain domain, struct rule *out)
 		ret = krule_add_names(s, &r);
 	if (!ret && r.kind == RULE_CALL)
 		ret = krule_split_call(&r);
+	if (!ret && r.data)
+		ret = krule_split_data(&r);
 	word_deinit(&w);
 	md_buf_deinit(&spec);
 	if (ret) {

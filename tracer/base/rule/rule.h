@@ -58,7 +58,7 @@ struct rule {
 	char *file;             /* in which its probes are: a path; NULL: they are in no file */
 	/*
 	 * What the rule records, with its name and extra data. A call has two, of its entry and its
-	 * return; key_count is 1 for others.
+	 * return, and so has a system call with data; key_count is 1 for others.
 	 */
 	struct event_key keys[RULE_KEYS];
 	size_t key_count;
@@ -67,6 +67,7 @@ struct rule {
 	size_t except_count;
 	int level_min, level_max;       /* inclusive, 0 (emerg) … 14 (debug) */
 	bool disabled;          /* the line was ~RULE */
+	bool data;              /* of a system call: with the bytes that it is given */
 	bool optional;          /* the line was ?RULE: its event need not exist yet */
 	bool kernel;            /* of the kernel domain: rule/kernel_pattern.h */
 	struct filter *filter;  /* NULL: none */

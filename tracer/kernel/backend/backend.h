@@ -5,9 +5,12 @@
  * layout that the kernel's `format` files describe. It knows no sessions.
  *
  *	tracefs.c           the kernel's own tracer, by its files: events, formats, probes
+ *	tracefs_file.c      … small files of it
  *	tracefs_channel.c   … one channel, an instance: its settings and events
  *	tracefs_buffers.c   … the channel's per-CPU buffers
  *	tracefs_strings.c   … strings of system calls, by event probes
+ *	tracefs_data.c      … bytes that system calls are given
+ *	tracefs_boot.c      … an instance with the events of the last boot
  *	event_probe.c       defines and makes event probes
  *	bpf.c               tracefs, and BPF programs for system calls with text (bpf.h)
  *	kring_reader.c      rings of trail.ko, and of BPF programs
@@ -69,6 +72,14 @@ struct backend_sink {
 	/* Events were overwritten at this place. 0: their number is unknown; `lost` counts them. */
 	void (*missed)(void *arg, uint64_t events);
 	void *arg;
+};
+
+/* A channel of the kernel's own, whose memory outlives a boot. */
+struct backend_boot {
+	char name[256];
+	uint64_t bytes;         /* per CPU */
+	uint64_t events;        /* that it holds */
+	bool recording;         /* since this boot began: what it holds is of both boots */
 };
 
 struct backend_ops {
@@ -184,6 +195,13 @@ struct backend_ops {
 	 * Same locking as drain(). Returns the number of files or -errno. NULL: no file wakes.
 	 */
 	int (*watch)(struct backend_channel *c, int epoll);
+	/* The first one by name. -ENOENT: there is none. NULL: the backend has no such channels. */
+	int (*boot_find)(const struct backend *b, struct backend_boot *out);
+	/* The formats of its records, which may differ from those of `format`. */
+	int (*boot_format)(const struct backend *b, const char *system, const char *event,
+			   struct md_buf *out);
+	/* Empties it, and has it record from now on, with CLOCK_MONOTONIC. */
+	int (*boot_record)(const struct backend *b, const char *name);
 };
 
 /*
@@ -192,6 +210,13 @@ struct backend_ops {
  */
 #define BACKEND_FUNCTION_SYSTEM "ftrace"
 #define BACKEND_FUNCTION_EVENT "function"
+
+/*
+ * The system of entries of system calls with the bytes that these are given, as write(2) is: events
+ * with the names of the entries in the system `syscalls`, and the field `data`. They are listed if
+ * the backend can record them.
+ */
+#define BACKEND_DATA_SYSTEM "syscalls_data"
 
 extern const struct backend_ops tracefs_backend, bpf_backend, module_backend;
 

@@ -39,11 +39,8 @@ static const char *choose_number_type(const char *type)
 	return "u64";
 }
 
-/*
- * Whether the kernel records the bytes that an argument leads to, such as those that write(2) is
- * given (Linux 6.19). It records text in the same way; only the print format tells them apart.
- */
-static bool records_bytes(const char *format)
+/* It records text in the same way; only the print format tells them apart. */
+bool event_probe_reads_bytes(const char *format)
 {
 	const char *print = strstr(format, "\nprint fmt:");
 
@@ -60,7 +57,7 @@ int event_probe_define(const char *format, const char *event, const char *group,
 {
 	struct md_buf b = MD_BUF_INIT;
 	struct event_field f;
-	bool has_text = false, bytes = records_bytes(format);
+	bool has_text = false, bytes = event_probe_reads_bytes(format);
 	int strings = 0, fields = 0, ret;
 
 	if (strncmp(event, "sys_enter_", 10))

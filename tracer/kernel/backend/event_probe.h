@@ -20,6 +20,12 @@
 int event_probe_supported(int tracefs_fd);
 
 /*
+ * Whether a format is of a system call whose tracepoint records bytes that it is given (Linux
+ * 6.19).
+ */
+bool event_probe_reads_bytes(const char *format);
+
+/*
  * Prints the definition of an event probe on syscalls/EVENT (`sys_enter_openat`) that has its first
  * 13 arguments under their own names. format is the text of the event's format file. Strings become
  * `ustring`; numbers have the sizes of their C types. Returns the number of strings (0: no probe is

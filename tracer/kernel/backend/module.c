@@ -50,6 +50,8 @@ static int probe_module(const char *owner, struct backend **out, struct tr_err *
 	}
 	(*out)->device = fd;
 	(*out)->functions = false;
+	tracefs_data_destroy((*out)->data);     /* the module does not record such events */
+	(*out)->data = NULL;
 	(*out)->calls = modcalls_create(*out);
 	if ((*out)->calls)
 		return 0;

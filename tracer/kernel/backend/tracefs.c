@@ -21,38 +21,6 @@
 
 #define TRACEFS_MAGIC 0x74726163
 #define WHERE "/sys/kernel/tracing"
-#define FILE_MAX (4u << 20)
-
-ssize_t tracefs_read(int dir, const char *path, size_t max, struct md_buf *out)
-{
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char piece[16384];
-	size_t all = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, piece, sizeof(piece))) > 0 && all < max) {
-		md_buf_put(out, piece, (size_t)n);
-		all += (size_t)n;
-	}
-	n = n < 0 ? -errno : out->failed ? -ENOMEM : (ssize_t)all;
-	close(fd);
-	return n;
-}
-
-int tracefs_write(int dir, const char *path, const char *text, bool truncate)
-{
-	int fd = openat(dir, path, O_WRONLY | O_CLOEXEC | (truncate ? O_TRUNC : 0)), err = 0;
-	size_t len = strlen(text);
-
-	if (fd < 0)
-		return -errno;
-	if (len && write(fd, text, len) != (ssize_t)len)
-		err = errno ? -errno : -EIO;
-	close(fd);
-	return err;
-}
 
 static bool is_tracefs(const char *path)
 {
@@ -83,8 +51,8 @@ static int open_tracefs(struct tr_err *err)
 static bool has_word(int dir, const char *path, const char *word)
 {
 	struct md_buf text = MD_BUF_INIT;
-	bool found =
-		tracefs_read(dir, path, FILE_MAX, &text) > 0 && strstr(md_buf_str(&text), word);
+	bool found = tracefs_read(dir, path, TRACEFS_FILE_MAX, &text) > 0 &&
+		     strstr(md_buf_str(&text), word);
 
 	md_buf_deinit(&text);
 	return found;
@@ -122,8 +90,8 @@ static int check_tracefs(struct backend *b, struct tr_err *err)
 	if (faccessat(b->dir, "instances", R_OK | W_OK | X_OK, AT_EACCESS))
 		ret = tr_fail(err, -EACCES, "instances of tracefs cannot be made: %s",
 			      strerror(errno));
-	else if (tracefs_read(b->dir, "events/header_page", FILE_MAX, &page) < 0 ||
-		 tracefs_read(b->dir, "events/header_event", FILE_MAX, &event) < 0)
+	else if (tracefs_read(b->dir, "events/header_page", TRACEFS_FILE_MAX, &page) < 0 ||
+		 tracefs_read(b->dir, "events/header_event", TRACEFS_FILE_MAX, &event) < 0)
 		ret = tr_fail(err, -EACCES, "the events of tracefs cannot be read");
 	else if (kpage_layout_parse(page.data, page.len, &b->layout) ||
 		 kpage_check_header_event(event.data, event.len))
@@ -142,6 +110,7 @@ void tracefs_destroy(struct backend *b)
 	if (!b)
 		return;
 	tracefs_texts_destroy(b);
+	tracefs_data_destroy(b->data);
 	if (b->dir >= 0)
 		close(b->dir);
 	pthread_mutex_destroy(&b->lock);
@@ -159,8 +128,9 @@ static int probe_tracefs(const char *owner, struct backend **out, struct tr_err 
 	CDS_INIT_LIST_HEAD(&b->channels);
 	b->dir = open_tracefs(err);
 	b->texts = tracefs_texts_create(owner);
+	b->data = tracefs_data_create();
 	ret = b->dir < 0 ? b->dir
-	      : b->texts ? check_tracefs(b, err)
+	      : b->texts && b->data ? check_tracefs(b, err)
 			 : tr_fail(err, -ENOMEM, "out of memory");
 	if (ret) {
 		tracefs_destroy(b);
@@ -199,7 +169,7 @@ void tracefs_describe(const struct backend *b, struct md_buf *out)
 int tracefs_list(const struct backend *b, struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT;
-	ssize_t n = tracefs_read(b->dir, "available_events", FILE_MAX, &text);
+	ssize_t n = tracefs_read(b->dir, "available_events", TRACEFS_FILE_MAX, &text);
 	const char *line, *end;
 
 	for (line = md_buf_str(&text); n >= 0 && *line; line = end) {
@@ -208,22 +178,11 @@ int tracefs_list(const struct backend *b, struct md_buf *out)
 		if (!tracefs_is_text(line))
 			md_buf_put(out, line, (size_t)(end - line));
 	}
+	if (n > 0)
+		tracefs_data_list(b, md_buf_str(&text), out);
 	md_buf_deinit(&text);
 	if (n > 0 && b->functions)
 		md_buf_puts(out, BACKEND_FUNCTION_SYSTEM ":" BACKEND_FUNCTION_EVENT "\n");
-	return n < 0 ? (int)n : 0;
-}
-
-int tracefs_read_format(const struct backend *b, const char *system, const char *event,
-			struct md_buf *out)
-{
-	char path[600];
-	ssize_t n;
-
-	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/format", system, event) >=
-	    sizeof(path))
-		return -ENAMETOOLONG;
-	n = tracefs_read(b->dir, path, FILE_MAX, out);
 	return n < 0 ? (int)n : 0;
 }
 
@@ -235,6 +194,8 @@ static int print_format(const struct backend *b, const char *system, const char 
 	char tracepoint[TRACEFS_TRACEPOINT_MAX];
 	int ret;
 
+	if (!strcmp(system, BACKEND_DATA_SYSTEM))
+		return tracefs_data_format(b, event, out);
 	if (!tracefs_has_text(b, system, event))
 		return tracefs_read_format(b, system, event, out);
 	ret = tracefs_read_format(b, model ? system : tracefs_text_model(b), event, &text);
@@ -386,4 +347,7 @@ const struct backend_ops tracefs_backend = {
 	.drain = tracefs_drain,
 	.lost = tracefs_lost,
 	.watch = tracefs_watch,
+	.boot_find = tracefs_boot_find,
+	.boot_format = tracefs_read_format,
+	.boot_record = tracefs_boot_record,
 };

@@ -22,6 +22,7 @@ struct backend {
 	bool bpf;                       /* programs record the text of system calls (bpf.h) */
 	struct keeper *keeper;          /* holds their descriptors; NULL: none; guarded by lock */
 	struct tracefs_texts *texts;    /* tracefs_strings.c; constant */
+	struct tracefs_data *data;      /* tracefs_data.c; NULL: no such events; constant */
 };
 
 /* As in struct backend_ops. */
@@ -36,9 +37,10 @@ int tracefs_event_id(const struct backend *b, const char *system, const char *ev
 int tracefs_read_format(const struct backend *b, const char *system, const char *event,
 			struct md_buf *out);
 
+#define TRACEFS_FILE_MAX (4u << 20)     /* bytes of a format, or of a list of events */
 /*
- * Read or write a whole small file below a directory. read: at most max bytes; returns their number
- * or -errno.
+ * tracefs_file.c: read or write a whole small file below a directory. read: at most max bytes;
+ * returns their number or -errno.
  */
 ssize_t tracefs_read(int dir, const char *path, size_t max, struct md_buf *out);
 int tracefs_write(int dir, const char *path, const char *text, bool truncate);
@@ -84,6 +86,25 @@ void tracefs_text_format(const char *tracepoint, const char *probe, bool own_id,
  */
 int tracefs_model_of(const struct backend *b, const char *system, const char *event,
 		     char tracepoint[TRACEFS_TRACEPOINT_MAX]);
+
+/* ---- tracefs_data.c: events of BACKEND_DATA_SYSTEM; struct tracefs_data has its own lock ---- */
+struct tracefs_data *tracefs_data_create(void);
+void tracefs_data_destroy(struct tracefs_data *d);      /* NULL is allowed */
+/* Appends their lines, if the backend can record them. events: the text of available_events */
+void tracefs_data_list(const struct backend *b, const char *events, struct md_buf *out);
+/* If *system is theirs, sets it to that of the tracepoints. */
+bool tracefs_takes_data(const char **system);
+/* Whether an enabled event, a line of set_event up to `end`, is such an event of the instance. */
+bool tracefs_is_data(const struct backend *b, const char *line, const char *end);
+/* Sets ids[id of the tracepoint] to the id of the event with data. 0 or -ENOENT. */
+int tracefs_data_make(const struct backend *b, const char *event, uint16_t *ids);
+/* … for all that the instance has enabled */
+void tracefs_data_adopt(const struct backend *b, int instance, uint16_t *ids);
+int tracefs_data_format(const struct backend *b, const char *event, struct md_buf *out);
+
+/* ---- tracefs_boot.c ---- */
+int tracefs_boot_find(const struct backend *b, struct backend_boot *out);
+int tracefs_boot_record(const struct backend *b, const char *name);
 
 int tracefs_probe_create(struct backend *b, const char *group, const struct dynamic_event *d,
 			 struct md_buf *names, struct tr_err *err);

@@ -51,6 +51,12 @@ static int set_options(struct backend_channel *c, const struct backend_geometry 
 	return 0;
 }
 
+static void adopt_ids(struct backend_channel *c)
+{
+	tracefs_text_adopt(c->b, c->group, c->ids);
+	tracefs_data_adopt(c->b, c->dir, c->ids);
+}
+
 /* Whether the channel may be recorded here. */
 static int check_choice(const struct backend *b, const struct backend_geometry *g,
 			struct tr_err *err)
@@ -116,7 +122,7 @@ int tracefs_channel_open(struct backend *b, const char *name, const struct backe
 	if (!ret && !adopt)
 		ret = set_options(c, g, err);
 	if (!ret && adopt)
-		tracefs_text_adopt(b, c->group, c->ids);
+		adopt_ids(c);
 	if (!ret) {
 		ret = tracefs_read_sizes(c);
 		if (!ret)
@@ -211,6 +217,22 @@ int tracefs_record(struct backend_channel *c, bool on)
 	return tracefs_write(c->dir, "tracing_on", on ? "1" : "0", false);
 }
 
+/* Whether events with data are enabled, which are of the same system in tracefs. */
+static bool has_data(struct backend_channel *c)
+{
+	struct md_buf text = MD_BUF_INIT;
+	const char *line, *end;
+	bool some = false;
+
+	if (tracefs_read(c->dir, "set_event", 1u << 20, &text) > 0)
+		for (line = md_buf_str(&text); *line && !some; line = end + (*end == '\n')) {
+			end = strchrnul(line, '\n');
+			some = tracefs_is_data(c->b, line, end);
+		}
+	md_buf_deinit(&text);
+	return some;
+}
+
 /*
  * Enables all system calls. Entries with strings are recorded by probes, which one write cannot
  * enable.
@@ -223,6 +245,8 @@ static int enable_syscalls(struct backend_channel *c, bool on)
 		return tracefs_texts_supported(c->b)
 			       ? -EOPNOTSUPP
 			       : tracefs_write(c->dir, "events/syscalls/enable", "1", false);
+	if (has_data(c))
+		return -EOPNOTSUPP;
 	snprintf(path, sizeof(path), "events/%s/enable", c->group);
 	if (faccessat(c->dir, path, F_OK, 0) == 0)
 		tracefs_write(c->dir, path, "0", false);
@@ -239,13 +263,28 @@ int tracefs_recording(struct backend_channel *c)
 	return n < 0 ? (int)n : on;
 }
 
-int tracefs_enable(struct backend_channel *c, const char *system, const char *event, bool on)
+static int enable_path(struct backend_channel *c, const char *system, const char *event, bool on)
 {
 	char path[600];
+
+	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s%senable", system, event ? event : "",
+			     event ? "/" : "") >= sizeof(path))
+		return -ENAMETOOLONG;
+	return tracefs_write(c->dir, path, on ? "1" : "0", false);
+}
+
+int tracefs_enable(struct backend_channel *c, const char *system, const char *event, bool on)
+{
 	int ret;
 
 	if (!event && !strcmp(system, "syscalls"))
 		return enable_syscalls(c, on);
+	if (!event && !strcmp(system, BACKEND_DATA_SYSTEM))
+		return -EOPNOTSUPP;
+	if (tracefs_takes_data(&system)) {
+		ret = on ? tracefs_data_make(c->b, event, c->ids) : 0;
+		return ret ? ret : enable_path(c, system, event, on);
+	}
 	/* Models are not enabled, only their copies. */
 	if (!event && tracefs_is_model(system, DYN_EVENT_NAME "_"))
 		return -EOPNOTSUPP;
@@ -255,10 +294,7 @@ int tracefs_enable(struct backend_channel *c, const char *system, const char *ev
 			return ret;
 		system = c->group;
 	}
-	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s%senable", system, event ? event : "",
-			     event ? "/" : "") >= sizeof(path))
-		return -ENAMETOOLONG;
-	ret = tracefs_write(c->dir, path, on ? "1" : "0", false);
+	ret = enable_path(c, system, event, on);
 	return ret == -ENOENT && !on && system == c->group ? 0 : ret;
 }
 
@@ -270,7 +306,7 @@ int tracefs_filter(struct backend_channel *c, const char *system, const char *ev
 
 	(void)len;
 
-	if (tracefs_has_text(c->b, system, event)) {
+	if (!tracefs_takes_data(&system) && tracefs_has_text(c->b, system, event)) {
 		ret = *text ? tracefs_text_make(c->b, c->group, system, event, c->ids) : 0;
 		if (ret)
 			return ret;
@@ -292,7 +328,7 @@ int tracefs_filter_text(struct backend_channel *c, const char *system, const cha
 	char path[600];
 	ssize_t n;
 
-	if (tracefs_has_text(c->b, system, event))
+	if (!tracefs_takes_data(&system) && tracefs_has_text(c->b, system, event))
 		system = c->group;
 	if ((size_t)snprintf(path, sizeof(path), "events/%s/%s/filter", system, event) >=
 	    sizeof(path))
@@ -327,6 +363,9 @@ int tracefs_enabled(struct backend_channel *c, struct md_buf *out)
 		end += *end == '\n';
 		if (tracefs_is_text(line))
 			put_enabled(c, strchrnul(line, ':'), end, out);
+		else if (tracefs_is_data(c->b, line, end))
+			md_buf_printf(out, BACKEND_DATA_SYSTEM "%.*s",
+				      (int)(end - strchrnul(line, ':')), strchrnul(line, ':'));
 		else
 			md_buf_put(out, line, (size_t)(end - line));
 	}

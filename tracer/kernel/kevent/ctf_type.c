@@ -22,7 +22,8 @@ static bool set_elements(const struct kformat_field *f, struct md_type *t)
 {
 	bool is_array =
 		f->kind == KFORMAT_TEXT || f->kind == KFORMAT_ARRAY || f->kind == KFORMAT_LOC_ARRAY;
-	struct md_type element = f->kind == KFORMAT_TEXT ? text_element : make_integer(f);
+	struct md_type element =
+		f->kind == KFORMAT_TEXT || f->text ? text_element : make_integer(f);
 
 	if (is_array)
 		*t = (struct md_type){ .kind = MD_ARRAY, .count = f->count };
@@ -136,6 +137,8 @@ static struct trail_reg_field make_filter_field(const struct kformat_field *f)
 	case KFORMAT_V4:
 	case KFORMAT_V6:
 		r.length = 4;
+		if (f->text)
+			r.flags = TRAIL_FIELD_TEXT;
 		break;
 	case KFORMAT_STRING:
 	case KFORMAT_ADDRESS:

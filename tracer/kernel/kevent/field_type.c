@@ -74,6 +74,7 @@ static void set_dynamic(struct kformat_field *f, struct line *l)
 		return;
 	}
 	set_sequence(f, type, l->is_signed);
+	f->text = span_is(type, "bytes");
 	if (span_is(type, "unsigned long"))
 		f->hex = true;
 }

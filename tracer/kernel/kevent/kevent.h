@@ -30,6 +30,7 @@
  *     char NAME[16] where NAME ends in `comm`        16 bytes of text, all NUL after the first NUL
  *     char NAME[N]                                   a string
  *     __data_loc char[] NAME, __rel_loc char[] NAME  a string
+ *     __data_loc bytes[] NAME                        a sequence of bytes, shown as text
  *     T NAME[N], __data_loc T[] NAME                 an array, a sequence of integers; of bytes:
  *                                                    hexadecimal
  *     T NAME[] of size 0                             a sequence: the rest of the record
@@ -89,6 +90,7 @@ struct kformat_field {
 	bool is_signed;         /* in the trace */
 	bool extend;            /* sign-extended when it is widened */
 	bool hex, big_endian;
+	bool text;              /* KFORMAT_SEQUENCE: bytes that are shown as text */
 	bool process;           /* a thread that kcode_process replaces by its process */
 	uint8_t place;          /* enum kformat_place */
 	uint8_t structure;      /* KFORMAT_STRUCT, _STRUCTS: which structure */
