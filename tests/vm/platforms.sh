@@ -22,7 +22,7 @@ if [ -z "${VM-}${VM_PLATFORMS-}" ]; then
 	BUILD=${BUILD:-$here/../../build}
 	OUT=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-platforms.XXXXXX") || exit 2
 	trap 'rm -rf "$OUT"' EXIT
-	VM_KERNEL=${VM_KERNEL:-${SOAK:+5.10 6.1 6.12 6.19 backports}}
+	VM_KERNEL=${VM_KERNEL:-${SOAK:+5.10 6.1 6.12 6.12-rt sid backports}}
 	[ -n "$VM_KERNEL" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
 	VM_PLATFORMS=1
 	export BUILD OUT VM_KERNEL VM_PLATFORMS
@@ -39,6 +39,8 @@ if [ -z "${VM-}${VM_PLATFORMS-}" ]; then
 	diff "$doc" "$OUT/page" || { echo "docs/platforms.md says otherwise"; exit 1; }
 	exit 0
 fi
+VM_APPEND="${VM_APPEND-} reserve_mem=2M:4096:trace trace_instance=kept^traceoff@trace"
+export VM_APPEND
 . "$(dirname "$0")/lib.sh"
 
 out=$OUT/$VM
@@ -83,8 +85,8 @@ cat=/bin/cat
 
 by_module() {
 	modules=$BUILD/vm/modules-$VM/kmod
-	[ -e "$modules/trail.ko" ] && busybox insmod "$modules/trail.ko" &&
-		busybox insmod "$modules/trail_events.ko"
+	[ -e "$modules/trail.ko" ] && busybox insmod "$modules/trail.ko" || return
+	[ ! -e "$modules/trail_events.ko" ] || busybox insmod "$modules/trail_events.ko"
 }
 
 mount_tree
@@ -95,6 +97,8 @@ try "text of system calls, in filters too" \
 	records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' $cat /etc/hosts
 try "… of execve" records syscall:entry:execve 'filename = "/bin/cat"' env -i $cat /etc/hosts
 try "contents of write(2) are left out" leaves_out
+try "… recorded by a rule with data" records 'syscall:entry:write with data' 'data = "password' \
+	/bin/echo password
 try "extra data of tracepoints: with" accepts 'sched:sched_switch with prev_pid as pid'
 try "… with arguments that the record lacks" accepts 'sched:sched_switch with next->pid'
 try "kprobe:" records kprobe:vfs_read 'vfs_read: ' $cat /etc/hosts
@@ -103,21 +107,27 @@ try "… with members of structures" \
 	'name = "hosts"' $cat /etc/hosts
 try "kretprobe: with \$retval" records 'kretprobe:vfs_read with $retval:s64 as got' 'got = ' \
 	$cat /etc/hosts
+try "… with arguments of the entry" \
+	records 'kretprobe:vfs_read with count, $retval:s64 as got' 'count = [1-9][0-9]*, got = ' \
+	$cat /etc/hosts
 try "uprobe:" records "uprobe:$libc:read" ':read: ' $cat /etc/hosts
 try "function:" records function:vfs_read 'func = "vfs_read"' $cat /etc/hosts
 try "rules that wait for their event: ?" waits
+try "memory for the last boot" test -e $T/instances/kept/last_boot_info
 try "user_events" test -e /sys/kernel/tracing/user_events_data
-row "rseq(2): bytes of the kernel's fields" \
-	"$(LD_SHOW_AUXV=1 /bin/true | sed -n 's/^AT_RSEQ_FEATURE_SIZE: *//p; s/^AT_??? (0x1b): *//p' | head -n 1)"
+size="$(LD_SHOW_AUXV=1 /bin/true | sed -n 's/^AT_RSEQ_FEATURE_SIZE: *//p; s/^AT_??? (0x1b): *//p' | head -n 1)"
+# (A kernel that does not say it has the first version.)
+row "rseq(2): bytes of the kernel's fields" "${size:--}"
 fusermount3 -u "$MNT"
 within 20 daemon_ended
 if by_module; then
 	mount_tree
-	try "trail.ko, compiled probes" grep -q : /dev/trail
+	row "trail.ko" yes
+	try "… compiled probes" grep -q : /dev/trail
 	try "… text of system calls" \
 		records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' \
 		$cat /etc/hosts
 else
-	row "trail.ko, compiled probes" -
+	row "trail.ko" -
 fi
 echo "$(wc -l <"$out") rows"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An instance whose memory outlives a boot: the kernel's command line makes it
- * (`reserve_mem=…:NAME trace_instance=INSTANCE^traceoff@NAME,EVENTS`, Linux 6.12).
+ * (`reserve_mem=…:NAME trace_instance=INSTANCE^traceoff@NAME`, Linux 6.12). The kernel
+ * empties it when an event is enabled, or the clock changes, for the first time in a boot.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -73,37 +74,11 @@ int tracefs_boot_find(const struct backend *b, struct backend_boot *out)
 	return 0;
 }
 
-/*
- * The kernel enables the events of its command line before system calls can be traced, and does it
- * again for the main instance only: these are listed as enabled, and do not record.
- */
-static void enable_calls_again(const struct backend *b, const char *name)
-{
-	struct md_buf text = MD_BUF_INIT;
-	char path[800], *line, *save = NULL;
-
-	snprintf(path, sizeof(path), "instances/%s/set_event", name);
-	if (tracefs_read(b->dir, path, 1u << 20, &text) <= 0 || text.failed)
-		goto out;
-	md_buf_str(&text);
-	for (line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (strncmp(line, "syscalls:", 9))
-			continue;
-		snprintf(path, sizeof(path), "instances/%s/events/syscalls/%.300s/enable", name,
-			 line + 9);
-		if (!tracefs_write(b->dir, path, "0", false))
-			tracefs_write(b->dir, path, "1", false);
-	}
-out:
-	md_buf_deinit(&text);
-}
-
 int tracefs_boot_record(const struct backend *b, const char *name)
 {
 	char path[400];
 	int ret;
 
-	enable_calls_again(b, name);
 	/* This empties the buffers. */
 	snprintf(path, sizeof(path), "instances/%s/trace_clock", name);
 	ret = tracefs_write(b->dir, path, "mono", false);
