@@ -2,7 +2,7 @@
 /*
  * The kernel domain: sessions record kernel events through a backend (backend/backend.h).
  *
- *	kernel.c              chooses the backend; what can be traced
+ *	kernel.c              chooses the backend; what can be traced; the last boot
  *	kernel_domain.c       the domain as the model calls it (session/domain.h)
  *	events.c              the kernel's events and their formats
  *	rule_check.c          who may trace; checks new rules against the events
@@ -12,7 +12,6 @@
  *	channel_rules.c       … what the kernel records for their rules
  *	channel_tracking.c    … and for the session's inclusion sets
  *	instance_check.c      … whether other programs changed that
- *	last_boot.c           what the kernel keeps of the last boot
  *	drain.c               records of the kernel become events in the rings
  *	prompt_drain.c        a thread that drains channels at once, if they need /proc
  *	event_origin.c        contexts: what the thread of an event was
@@ -154,7 +153,7 @@ struct kchannel {
 	uint8_t *ever;	/* by index of an event: it was enabled since the channel was made */
 	size_t ever_count;
 	bool recording, adopted;
-	bool boot;      /* constant: its records are of the last boot (last_boot.c) */
+	bool boot;      /* constant: its records are of the last boot (kernel.c) */
 	bool applying;                  /* kchannel_apply is under way, without tracer.lock */
 	bool prompt;    /* it records, and prompt_drain.c drains it */
 	int error;	/* of the last attempt to configure or read the kernel, or 0 */
@@ -314,7 +313,7 @@ void kchannel_put(struct kchannel *kc);         /* any thread */
  */
 int kchannel_take_boot(struct channel *c, const struct backend_boot *boot, struct tr_err *err);
 
-/* ---- last_boot.c: caller does not hold tracer.lock ---- */
+/* The last boot, in kernel.c. Caller does not hold tracer.lock. */
 
 /* -ENOENT: there is nothing. */
 int kernel_boot_find(struct tracer *t, struct backend_boot *out);
