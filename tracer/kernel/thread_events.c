@@ -450,11 +450,12 @@ static int start_following(struct follower *f, struct tr_err *err)
 		[ENDED] = { "sched", "sched_process_exit", "comm", NULL, 0 },
 		[EXECUTED] = { "sched", "sched_process_exec", NULL, "old_pid", 4 },
 	};
-	struct backend_geometry g = { .bytes = BYTES,
-				      .cpus = f->tracer->cpus,
-				      .overwrite = true,
-				      .tsc = f->tracer->clock.mult != 0 };
 	struct kernel *k = f->tracer->kernel;
+	/* By tracefs, whose files wake who waits for them: the follower needs no text. */
+	bool has_bpf = k->ops == &bpf_backend;
+	struct backend_geometry g = { .bytes = BYTES, .cpus = f->tracer->cpus, .overwrite = true,
+				      .tsc = f->tracer->clock.mult != 0,
+				      .by = has_bpf ? BACKEND_TRACEFS : BACKEND_AUTO };
 	char name[64];
 	int ret = 0;
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/lib/test.h"
@@ -167,8 +168,29 @@ static void refused(void)
 	CHECK(strstr(err.sentence, "refuses the BPF program") && strstr(err.sentence, "stack"));
 }
 
+/* Without the rights, a sentence says which. */
+static void rights(void)
+{
+	struct tr_err err = TR_ERR_INIT;
+	int status = 0;
+	pid_t child;
+
+	if (geteuid())
+		SKIP("root alone can give up rights");
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		if (setgid(65534) || setuid(65534))
+			_exit(2);
+		_exit(bpf_supported(&err) != -EACCES ||
+		      (!strstr(err.sentence, "CAP_BPF") && !strstr(err.sentence, "locked down")));
+	}
+	CHECK(child > 0 && waitpid(child, &status, 0) == child && !status);
+}
+
 int main(void)
 {
+	CASE(rights);
 	CASE(jumps);
 	CASE(memory);
 	CASE(mistakes);
