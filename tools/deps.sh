@@ -4,11 +4,12 @@
 # tools/deps.sh [--try | --say | --announce] GROUP…: sees to the packages that building and testing need.
 #
 # Groups: build, test, multilib, vm (guests with other kernels), analyses (readers of kernel
-# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases), cross (QEMU and a
-# compiler for another processor), programs (a JDK, Rust, Go, programs that were compiled against
-# LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing else, installed, and
-# nothing is removed; elsewhere it is said what to install, and the exit status is 1. --try: failing
-# is no error; --say: install nothing; --announce: print what would be installed, in one line.
+# traces), bench (beside LTTng-UST, perf, trace-cmd, bpftrace), soak (databases, strace), cross
+# (QEMU and a compiler for another processor), programs (a JDK, Rust, Go, programs that were
+# compiled against LTTng-UST), clang. On Debian and Ubuntu root gets what is missing, and nothing
+# else, installed, and nothing is removed; elsewhere it is said what to install, and the exit
+# status is 1. --try: failing is no error; --say: install nothing; --announce: print what would be
+# installed, in one line.
 mode=install
 case ${1-} in
 --try) mode=try && shift ;;
@@ -85,6 +86,7 @@ for group in "$@"; do
 		need kmod kmod kmod kmod has depmod
 		;;
 	soak)
+		need strace strace strace strace has strace
 		need mariadb-server mariadb-server mariadb mariadb has mariadbd
 		need sqlite3 sqlite sqlite sqlite has sqlite3
 		# (tests/vm/board.sh)
