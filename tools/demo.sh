@@ -84,8 +84,12 @@ show "echo 'demo:* except demo:idle' > user/events"
 show 'cat user/events'
 if [ -d kernel ]; then
 	say "The running kernel too: each program that this demo starts, and no other. (What a tracked process starts is tracked, too.)"
-	show 'echo sched_process_exec > kernel/events'
-	show "echo $$ > kernel/track/pid"
+	# A kernel may have neither event probes nor BPF, or no clock to sample by.
+	names='' samples=''
+	grep -q '^kernel.*no strings of system calls' ../../version || names=syscall:entry:openat
+	! echo sample:cpu 999hz >kernel/events 2>/dev/null || samples="'sample:cpu 999hz'"
+	show "printf '%s\\n' sched_process_exec $names $samples > kernel/events"
+	show "printf '%s\\n' $$ $app > kernel/track/pid"
 else
 	say "Without events of the kernel. It cannot be traced here: $(sed -n 's/^kernel none //p' \
 		../../version)"
@@ -98,7 +102,9 @@ if [ -d kernel ]; then
 	# The shell of each command above was started by this one.
 	show "grep sched_process_exec text | head -n 3"
 	grep -q sched_process_exec text || die "no event of the kernel"
-	missing=$(sed -n 's/^kernel [a-z]* (\(.*\))$/\1/p' ../../version)
+	[ -z "$names" ] || show "grep syscall_entry_openat text | tail -n 2"
+	missing=$(sed -n 's/,* *strings of system calls by BPF//
+		s/^kernel [a-z ]* (\(..*\))$/\1/p' ../../version)
 	[ -z "$missing" ] ||
 		say "Left out here, because this kernel does not have what it needs: $missing"
 fi
@@ -109,6 +115,10 @@ say "babeltrace2 reads the trace from the mount, while the program runs:"
 show 'babeltrace2 trace/ | tail -n 3'
 
 show 'echo stop > control'
+if [ -n "${samples-}" ] && grep -q ' trail:sample: ' text; then
+	say "Where the CPU time went; export/flame.svg is the picture:"
+	show 'sort -k 2 -n -r -t " " export/flame.folded | head -n 3 | cut -c 1-150'
+fi
 show 'find trace -name metadata'
 text=$(wc -l <text)
 bt=$(babeltrace2 trace/ | wc -l)
@@ -117,8 +127,18 @@ babeltrace2 trace/ >"$work/babeltrace2.txt" || die "babeltrace2 does not read th
 cat text >"$work/text.txt"
 [ "$text" -gt 0 ] || die "nothing was recorded"
 [ "$text" = "$bt" ] || die "they do not agree"
-cmp "$work/text.txt" "$work/babeltrace2.txt" || die "the text is not what babeltrace2 prints"
-say "They agree, byte for byte."
+# (After a string, babeltrace2 2.0.4 prints an empty one of the same field as that string.)
+for f in text babeltrace2; do
+	awk 'NR == FNR { skip[FNR] = /= ""/; next } !skip[FNR]' "$work/text.txt" "$work/$f.txt" \
+		>"$work/$f.full"
+done
+cmp "$work/text.full" "$work/babeltrace2.full" || die "the text is not what babeltrace2 prints"
+empty=$(grep -c '= ""' "$work/text.txt")
+if [ "$empty" = 0 ]; then
+	say "They agree, byte for byte."
+else
+	say "They agree, byte for byte; $empty lines that have an empty string are left out, which babeltrace2 2.0.4 misprints."
+fi
 lost=$(awk '/^events_(discarded|overwritten) / { n += $2 } END { print n + 0 }' status)
 [ "$lost" = 0 ] || die "$lost events were lost"
 say "No event was lost."
