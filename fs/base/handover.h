@@ -115,7 +115,7 @@ struct handover_text {
 		uint32_t half;          /* index in `bytes` */
 		uint32_t len, more;     /* bytes of the text, then of what earlier writes had */
 	} parts[2];
-	_Alignas(65536) uint8_t bytes[2][HANDOVER_TEXT];
+	_Alignas(4096) uint8_t bytes[2][HANDOVER_TEXT]; /* as mmap(2) aligns the table */
 };
 
 /* A request that a thread has. */

@@ -109,7 +109,7 @@ void handover_drop_text(struct handover_file *f)
 
 	if (!t)
 		return;
-	/* The memory goes back to the system. */
+	/* The memory goes back to the system, unless a page is larger. */
 	madvise(t->bytes, sizeof(t->bytes), MADV_REMOVE);
 	f->text = 0;
 	/* Pairs with the exchange in take_text. */
