@@ -83,6 +83,7 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		.overwrite = c->mode == TRAIL_MODE_OVERWRITE,
 		.tsc = kc->clock.mult != 0,
 		.by = (enum backend_choice)c->backend,
+		.boot = kc->boot,
 	};
 
 	const struct backend_ops *ops = c->session->tracer->kernel->ops;

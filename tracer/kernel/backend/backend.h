@@ -52,6 +52,7 @@ struct backend_geometry {
 	bool overwrite;
 	bool tsc;               /* timestamps are TSC cycles; else CLOCK_MONOTONIC, ns */
 	enum backend_choice by;
+	bool boot;              /* of struct backend_boot: records are as boot_format says */
 };
 
 /* Events of one CPU that no reader gets, since the channel was made. */

@@ -64,7 +64,7 @@ static int open_channel(struct backend *b, const char *name, const struct backen
 		bpf_channel_free(bpf, !adopt);
 		return ret;
 	}
-	if (adopt && !tracefs_enabled(*out, &enabled))
+	if (adopt && !g->boot && !tracefs_enabled(*out, &enabled))
 		bpf_plain_adopt(bpf, md_buf_str(&enabled));
 	md_buf_deinit(&enabled);
 	pthread_mutex_lock(&b->lock);
@@ -350,4 +350,7 @@ const struct backend_ops bpf_backend = {
 	.drain = drain,
 	.lost = count_lost,
 	.watch = watch,
+	.boot_find = tracefs_boot_find,
+	.boot_format = tracefs_read_format,
+	.boot_record = tracefs_boot_record,
 };
