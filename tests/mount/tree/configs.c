@@ -229,7 +229,7 @@ static void say_kernel_channel(uint32_t number)
 	say("contexts =%s\nenabled = %u\nsubbuf_size = %u\nsubbuf_count = %u\nloss_mode = "
 	    "%s\nswitch_period = %u\nread_period = 0\n"
 	    "monitor_period = 1000000\nfile_size = 0\nfile_count = %u\n"
-	    "memory_max_age = off\n",
+	    "memory_max_age = off\nbackend = auto\n",
 	    rnd(2) ? " tid" : "", rnd(2), 4096u << rnd(10), 2u << rnd(5),
 	    rnd(2) ? "discard" : "overwrite", rnd(1000), rnd(1000));
 }
