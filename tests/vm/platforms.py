@@ -44,6 +44,8 @@ def main():
     print('| | ' + ' | '.join(kernels) + ' |')
     print('|---' * (len(kernels) + 1) + '|')
     for row in rows:
+        if not any(row in columns[k] and columns[k][row] != '?' for k in kernels):
+            continue            # of an earlier version
         print('| ' + ' | '.join([row] + [columns[k].get(row, '?') for k in kernels]) + ' |')
 
 
