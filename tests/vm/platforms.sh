@@ -122,12 +122,11 @@ fusermount3 -u "$MNT"
 within 20 daemon_ended
 if by_module; then
 	mount_tree
-	row "trail.ko" yes
-	try "… compiled probes" grep -q : /dev/trail
+	try "trail.ko, compiled probes" grep -q : /dev/trail
 	try "… text of system calls" \
 		records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' \
 		$cat /etc/hosts
 else
-	row "trail.ko" -
+	row "trail.ko, compiled probes" -
 fi
 echo "$(wc -l <"$out") rows"
