@@ -60,12 +60,21 @@ static bool has_known_places(const struct kformat *f)
 	return true;
 }
 
+static bool names_fields(const struct count_spec *s)
+{
+	bool some = s->filter || s->number_count;
+
+	for (size_t i = 0; i < s->item_count; i++)
+		some |= s->items[i].field != NULL;
+	return some;
+}
+
 static bool place_event(struct counts *c, struct count_event *e)
 {
 	const struct count_spec *s = c->spec;
 	const struct kformat_field *f;
 
-	if (!has_known_places(e->format) ||
+	if ((names_fields(s) && !has_known_places(e->format)) ||
 	    (s->filter && !bpf_filter_possible(s->filter, e->format)))
 		return false;
 	for (size_t i = 0; i < s->item_count; i++) {

@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 1000
+#
+# BPF programs, and maps that the kernel counts by them, on Debian's kernels. SOAK: on each of them.
+kernel_in_check=6.1
+. "$(dirname "$0")/lib.sh"
+
+"$BUILD/tests/unit/bpf/test_bpf" || fail "BPF programs"
+"$top/tests/mount/views/map_in_kernel.sh" || fail "map_in_kernel.sh"
