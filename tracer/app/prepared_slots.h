@@ -33,8 +33,8 @@ struct prepared_slots {
 };
 
 /*
- * The slots of the events that the application's selection has in the channel. Describes events
- * that the group does not know yet. NULL: no memory. Events that cannot be recorded are reported,
+ * The slots of the events that the application's selection has in the channel. Gives ids to
+ * events that are new to the group. NULL: no memory. Events that cannot be recorded are reported,
  * and left out.
  */
 struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c,

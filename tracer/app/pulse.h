@@ -3,8 +3,8 @@
  * Signs of life for applications that wait for an answer (tracer/abi/app.h). An application gives
  * up after 10 ms of silence; while the thread that answers is busy for longer, a thread of the
  * pulse's own accepts connections and sends a sign to each every few milliseconds. It starts when
- * there is the first application to answer, sleeps while the other is idle, and takes no lock of
- * the tracer.
+ * there is the first application to answer, sleeps while the answering thread is idle, and takes
+ * no lock of the tracer.
  */
 #ifndef TRACER_APP_PULSE_H
 #define TRACER_APP_PULSE_H
@@ -34,7 +34,7 @@ void pulse_remove(struct pulse *p, int fd);
 int pulse_accept(struct pulse *p);
 /* One more listener, which stays the caller's; unlisten before closing it. 0 or -ENOMEM. */
 int pulse_listen(struct pulse *p, int listener);
-/* Closes the connections that pulse_accept() did not return. What is not listened to is ignored. */
+/* Closes the connections that pulse_accept() did not return. An unknown listener is ignored. */
 void pulse_unlisten(struct pulse *p, int listener);
 
 #endif

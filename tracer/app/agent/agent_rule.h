@@ -35,8 +35,8 @@ struct agent_rule {
 int agent_rule_parse(struct scan *s, const struct agent_kind *k, const char *const *stops,
 		     struct rule *out);
 /*
- * Reads a rule of the channel; *out is valid as long as the rule. False: it is none on this
- * domain's event alone.
+ * Reads a rule of the channel; *out is valid as long as the rule. False: the
+ * rule names other events than this domain's.
  */
 bool agent_rule_read(const struct agent_kind *k, const struct rule *r, struct agent_rule *out);
 /* Appends the line that the user sees, without `~` and newline. */

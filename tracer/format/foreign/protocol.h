@@ -3,6 +3,8 @@
  * What the daemon and a process that reads a foreign trace tell each other. Both are one
  * executable, so structures are sent as they are.
  *
+ * A line is a socket and a memory for one thread of the daemon.
+ *
  * The process begins with one descriptor, FOREIGN_SOCKET, of the first line. The first message on
  * it is a greeting, with the memories and the other sockets of all lines; messages with the files
  * follow. After that each message is an ask, which the process answers before it takes the next one
@@ -54,7 +56,7 @@ struct ask {
 
 /*
  * ASK_OPEN: the bytes are the model (model.h). ASK_READ: events. ASK_PACKETS: an array of struct
- * input_packet; ret 1: all of them, 0: it ends at one that does not say its times. ASK_LOSSES: an
+ * input_packet; ret 1: all of them; 0: the list stops before a packet without times. ASK_LOSSES: an
  * array of `count` struct input_loss, and the lines.
  */
 struct answer {

@@ -35,8 +35,8 @@ struct step {
 	bool is_signed, big_endian;
 	bool reversed;          /* STEP_INT, _FLOAT: its bits are in the other order */
 	bool boolean;           /* STEP_INT: 1 if a bit is set, else 0 */
-	bool tracked;           /* STEP_INT, _LEB128: note that its slot has a value now, … */
-	bool checked;           /* STEP_LOOP, _BYTES, _TEXT, _VARIANT: … its slot may have none */
+	bool tracked;           /* STEP_INT, _LEB128: note that its slot has a value now */
+	bool checked;           /* STEP_LOOP, _BYTES, _TEXT, _VARIANT: its slot may have no value */
 	bool empty;             /* STEP_LOOP: its elements may have no bits */
 	uint8_t encoding;       /* STEP_STRING, _TEXT: enum tsdl_encoding */
 	uint32_t roles;         /* STEP_INT, _LEB128, _BYTES: bit ROLE_… */
@@ -71,8 +71,8 @@ struct trace_layout {                 /* of one trace */
 };
 
 /*
- * What is in an option of a variant, or in an element, has no value if no such option or element
- * was read: only the other fields in it may refer to it.
+ * A field in an option of a variant, or in an element, has no value if no such option or element
+ * was read. So only other fields of this option or element may refer to it.
  */
 struct block { const struct block *up; uint32_t id; bool is_loop; };
 
@@ -99,7 +99,7 @@ struct compiler {
 	const struct clock_class *clock;        /* of CTF 2: of the stream class; NULL: none */
 	bool sealed;            /* of CTF 2: the packet context has the names of a checksum, … */
 	bool missing;           /* headers of the stream class say which fields are missing */
-	uint32_t field;         /* 1 + the field of the event that is compiled, if it may lack; 0 */
+	uint32_t field;         /* 1 + the field being compiled, if it may be missing; else 0 */
 	uint32_t checksums;     /* members of this name in the packet context so far */
 	struct md_buf path;     /* of the structure that is compiled, with its scope */
 	uint64_t used;          /* about the bytes of all traces of the import so far */

@@ -55,7 +55,7 @@ int ltt_open(const struct ltt_file *files, size_t count, struct ltt_trace **out,
 void ltt_close(struct ltt_trace *t);                    /* NULL is allowed */
 /* The event classes; clock_offset is 0: times are ns since the epoch. Lives as long as t. */
 const struct md_trace *ltt_model(const struct ltt_trace *t);
-/* The same; the caller destroys it, after the last use of t but ltt_close. */
+/* The same; the caller destroys it. After that, only ltt_close(t) may be called. */
 struct md_trace *ltt_take_model(struct ltt_trace *t);
 size_t ltt_streams(const struct ltt_trace *t, const struct ltt_stream **streams);
 /*

@@ -28,7 +28,7 @@ struct parser {
 	char prefix[VALUE_MAX];
 };
 
-/* Both set x->ret and the sentence, unless there is one, and return false. */
+/* Both set x->ret, and the sentence if it is still empty, and return false. */
 bool ltt_tag_fail(struct parser *x, const char *what);
 bool ltt_tag_fail_memory(struct parser *x);
 /* The next tag. False: the end, or a mistake. */

@@ -40,8 +40,9 @@ ssize_t image_read(struct trace_image *image, size_t i, uint64_t offset, void *b
 struct trace_image *image_get(struct trace_image *image);
 void image_put(struct trace_image *image);
 /*
- * Describes the image in a memfd, image_held(), from which another daemon makes the same image. Of
- * trace/ without an output; else -ENOTSUP. Before any thread reads the image.
+ * Describes the image in a memfd, image_held(), from which another daemon makes the same image.
+ * Only for an image of trace/ of a session without an output; else -ENOTSUP. The caller calls it
+ * before any thread reads the image.
  */
 int image_hold(struct trace_image *image);
 int image_held(const struct trace_image *image);        /* the image's own; -1: none */
