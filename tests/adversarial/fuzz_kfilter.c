@@ -302,7 +302,7 @@ static void compare_bpf(const struct kformat *f, const struct kcode *code, size_
 {
 	static struct bpf_code c;
 	/* (The CPU is unknown to the reference, but a program always has it.) */
-	bool whole = bpf_filter_possible(filter, f) && !strstr(shown, "cpu_id"), want, got;
+	bool whole = bpf_filter_possible(filter, f, false) && !strstr(shown, "cpu_id"), want, got;
 	uint8_t record[400], payload[4096];
 	uint32_t len;
 	ssize_t n;

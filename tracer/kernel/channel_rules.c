@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tracer/kernel/kernel.h"
+#include "tracer/kernel/kevent/bpf_filter.h"
 #include "tracer/kernel/kevent/kernel_filter.h"
 #include "tracer/base/rule/kernel_pattern.h"
 
@@ -61,6 +62,16 @@ static void print_filters(const struct filter *const *filters, size_t n, struct 
 	}
 }
 
+/* Whether the event's program decides all of them. */
+static bool can_decide(const struct filter *const *filters, size_t n, const struct kformat *f)
+{
+	size_t i = 0;
+
+	while (i < n && bpf_filter_possible(filters[i], f, true))
+		i++;
+	return i == n;
+}
+
 /*
  * Makes a filter for the kernel from the rules' filters on an event. Returns whether it is exact.
  */
@@ -79,15 +90,15 @@ static bool build_filter(struct kchannel *kc, struct kernel *k, struct kevent *e
 	if (n > FILTERS_MAX || (!e->format && (*read)++ > FORMATS_MAX && !k->ops->programs))
 		return false;
 	rule_list_filters(rules, e->key, 0, filters, n);
+	f = kernel_format(k, e);
 	if (k->ops->filters_rules && k->ops->filters_rules(kc->bc, e->system, e->name)) {
 		print_filters(filters, n, out);
-		return false;
-	}
-	f = kernel_format(k, e);
-	if (f && k->ops->programs)
+		exact = f && can_decide(filters, n, f);
+	} else if (f && k->ops->programs) {
 		exact = kfilter_compile(filters, n, f, out);
-	else if (f)
+	} else if (f) {
 		exact = kfilter_print(filters, n, f, out);
+	}
 	kformat_free(f);
 	return exact;
 }

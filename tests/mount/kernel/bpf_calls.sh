@@ -109,13 +109,13 @@ is "in order" "" "$(awk '{ if ($1 < last) print; last = $1 }' "$work/text")"
 rmdir "$s"
 
 # --- filters: what the program decides is not recorded; the daemon decides the rest
-# filtered EVENTS RECORDED FILTER: of the 300 calls of one process
+# filtered EVENTS RECORDED FILTER [PATTERN]: of the 300 calls of one process
 filtered() {
 	mkdir "$S/f$mark"
 	sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 300 &
 	child=$!
 	within 20 stands $child || fail "the program does not stop"
-	put "syscall:entry:openat if $3" "$S/f$mark/kernel/events"
+	put "${4-syscall:entry:openat} if $3" "$S/f$mark/kernel/events"
 	put $child "$S/f$mark/kernel/track/pid"
 	put start "$S/f$mark/control"
 	kill -CONT $child
@@ -134,6 +134,31 @@ filtered 189 189 'filename == "/none/*" && filename != "/none/file2*"'
 filtered 111 300 'filename == "/none/*" && filename == "*file2*"'
 filtered 2 2 'flags == 7 || filename == "/none/file8" || filename == "/none/file9"'
 filtered 0 0 'filename == "/none/*" && (flags != 0 || mode > 5)'
+# What is never true: no `int` has that value; an exit lacks the arguments, an entry `ret`.
+filtered 0 0 'flags == 4294967295'
+filtered 300 300 'filename == "/none/*"' syscall:openat
+filtered 300 300 'ret == -2' syscall:openat
+filtered 300 300 'flags == 4294967295 || filename == "/none/*" || ret == -2' syscall:openat
+# As the program decides alone, the filter wanted all that is lost.
+s=$S/x$mark
+mkdir "$s" "$s/kernel/channels/channel0"
+put 64k "$s/kernel/channels/channel0/subbuf_size"
+put 4 "$s/kernel/channels/channel0/subbuf_count"
+put discard "$s/kernel/channels/channel0/loss_mode"
+sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20000 &
+child=$!
+within 20 stands $child || fail "the program does not stop"
+put "syscall:openat if filename == \"/none/*\" && \$ctx.tid == $(kernel_pid $child)" \
+	"$s/kernel/events"
+put start "$s/control"
+kill -CONT $child
+wait $child
+put stop "$s/control"
+lost=$(key events_discarded "$s/status")
+is "held and lost" 20000 $((lost + $(names "$s/text" | wc -l)))
+is "of these unfiltered" 0 "$(key events_unfiltered "$s/status")"
+[ "$lost" -gt 5000 ] || fail "only $lost are lost"
+rmdir "$s"
 # Another filter takes the place of the first one while calls are made.
 s=$S/r$mark
 mkdir "$s"

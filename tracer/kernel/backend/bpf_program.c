@@ -263,7 +263,7 @@ static void put_filters(const struct program *p, const struct bpf_filters *f, in
 static bool is_decided_early(const struct bpf_filters *f)
 {
 	for (size_t i = 0; i < f->count; i++)
-		if (!bpf_filter_possible(f->filters[i], f->format))
+		if (!bpf_filter_possible(f->filters[i], f->format, false))
 			return false;
 	return true;
 }

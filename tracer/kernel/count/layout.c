@@ -75,7 +75,7 @@ static bool place_event(struct counts *c, struct count_event *e)
 	const struct kformat_field *f;
 
 	if ((names_fields(s) && !has_known_places(e->format)) ||
-	    (s->filter && !bpf_filter_possible(s->filter, e->format)))
+	    (s->filter && !bpf_filter_possible(s->filter, e->format, false)))
 		return false;
 	for (size_t i = 0; i < s->item_count; i++) {
 		if (!s->items[i].field)

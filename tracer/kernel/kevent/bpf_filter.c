@@ -57,6 +57,7 @@ struct condition {
 	struct filter_event event;
 	struct filter_info *info;       /* owned */
 	int text_base;
+	int fail;                       /* label: where a filter continues that lacks a value */
 };
 
 /* A comparison of a context with a constant. */
@@ -160,6 +161,9 @@ static bool mark_node(struct condition *b, const struct filter_node *n)
 {
 	bool all = true;
 
+	/* The filter fails there. */
+	if (b->info[n->id].missing)
+		return true;
 	if (n->kind == NODE_LOGIC && !b->info[n->id].constant) {
 		for (const struct filter_node *o = n->first; o; o = o->next)
 			all &= mark_node(b, o);
@@ -168,7 +172,6 @@ static bool mark_node(struct condition *b, const struct filter_node *n)
 	all = can_decide(b, n);
 	/* Its operands do not matter any more. */
 	b->info[n->id].opaque = !all;
-	b->info[n->id].missing &= !all;
 	for (const struct filter_node *o = n->first; o; o = o->next)
 		b->info[o->id].opaque = false;
 	return all;
@@ -190,17 +193,28 @@ static int bind_filter(struct condition *b, const struct filter *f, const struct
 	return ret;
 }
 
-bool bpf_filter_possible(const struct filter *f, const struct kformat *format)
+bool bpf_filter_possible(const struct filter *f, const struct kformat *format, bool texts)
 {
 	struct condition b;
 	bool whole = false;
-	int ret = bind_filter(&b, f, format, 0, &whole);
+	int ret = bind_filter(&b, f, format, texts, &whole);
 
 	free(b.info);
-	return !ret && whole;
+	/* A filter whose types clash is never true. */
+	return ret == -EINVAL || (!ret && whole);
 }
 
 /* ---- instructions ---- */
+
+/*
+ * The kernel refuses a program with instructions that no jump leads to, so this one can be passed,
+ * as far as it sees without looking at values.
+ */
+static void jump_always(struct bpf_code *c, int label)
+{
+	bpf_set(c, BPF_REG_1, 0);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, label);
+}
 
 static void put_range(struct bpf_code *c, const struct condition *b, const struct filter_node *n,
 		      int yes, int no)
@@ -276,7 +290,7 @@ static void put_leaf(struct bpf_code *c, const struct condition *b, const struct
 	struct match match;
 
 	if (i->constant)
-		bpf_jump(c, filter_truth(&i->value) == FILTER_HOLDS ? yes : no);
+		jump_always(c, filter_truth(&i->value) == FILTER_HOLDS ? yes : no);
 	else if (find_range(b, n, &integer))
 		put_range(c, b, n, yes, no);
 	else if (find_comparison(b, n, &comparison))
@@ -288,6 +302,10 @@ static void put_leaf(struct bpf_code *c, const struct condition *b, const struct
 static void put_node(struct bpf_code *c, const struct condition *b, const struct filter_node *n,
 		     int yes, int no)
 {
+	if (b->info[n->id].missing) {
+		jump_always(c, b->fail);
+		return;
+	}
 	if (n->kind != NODE_LOGIC || b->info[n->id].constant) {
 		put_leaf(c, b, n, yes, no);
 		return;
@@ -314,7 +332,8 @@ static int put_filter(struct bpf_code *c, const struct filter *f, const struct k
 
 	/* A filter whose types clash is never true. */
 	if (ret == -EINVAL)
-		bpf_jump(c, no);
+		jump_always(c, no);
+	b.fail = no;
 	if (!ret && (whole || filter_weaken(f, b.info))) {
 		put_node(c, &b, f->root, yes, no);
 		ret = 1;

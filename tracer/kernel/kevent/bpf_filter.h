@@ -29,8 +29,8 @@ void bpf_load_context(struct bpf_code *code, uint32_t context);
 #define BPF_TEXT_OFFSET_MAX 12288u
 #define BPF_LITERAL_MAX 200u            /* bytes of a literal */
 
-/* Whether a program without texts can decide the whole filter for this event. */
-bool bpf_filter_possible(const struct filter *f, const struct kformat *format);
+/* Whether a program, which has the texts or not, can decide the whole filter for this event. */
+bool bpf_filter_possible(const struct filter *f, const struct kformat *format, bool texts);
 /*
  * Jumps to `no` if none of the filters is true. Conditions that a program cannot decide are left
  * out. 1: done; 0: nothing is left to decide, and nothing was added; -ENOMEM.
