@@ -95,7 +95,8 @@ static const char readme_files[] =
 	"      user/contexts       what each event of channel0 has besides its fields:\n"
 	"                          vpid vtid procname perf:thread:NAME\n"
 	"                          $app.provider:name … Other channels have their own\n"
-	"      user/track/         vpid, vuid, vgid: only these processes are recorded;\n"
+	"      user/track/         vpid, vuid, vgid, cgroup (paths as /proc/PID/cgroup\n"
+	"                          has them): only these processes are recorded;\n"
 	"                          `*` is all, empty is none\n";
 
 static const char readme_domains[] =
@@ -108,9 +109,10 @@ static const char readme_domains[] =
 	"      kernel/             the same for the kernel (root and group `tracing`):\n"
 	"                          events, rules, contexts (pid tid ppid procname cpu_id;\n"
 	"                          with the module all of available/kernel/contexts),\n"
-	"                          track/pid (with children; with the module vpid uid\n"
-	"                          vuid gid vgid, too), channels/NAME with streams/cpuN\n"
-	"                          and backend (auto tracefs bpf module), maps/NAME\n"
+	"                          track/pid and track/cgroup (with children; with the\n"
+	"                          module vpid uid vuid gid vgid, too), channels/NAME\n"
+	"                          with streams/cpuN and backend (auto tracefs bpf\n"
+	"                          module), maps/NAME\n"
 	"      text                every event held, by time; never blocks; tail -f\n"
 	"                          follows it; lines WARNING: say what was lost, and\n"
 	"                          where; all other forms say it, too\n"

@@ -297,6 +297,7 @@ static const struct tree_row track_rows[] = {
 	TRACK_ROW("vpid", TRACK_VPID),
 	TRACK_ROW("vuid", TRACK_VUID),
 	TRACK_ROW("vgid", TRACK_VGID),
+	TRACK_ROW("cgroup", TRACK_CGROUP),
 	{ 0 }
 };
 
@@ -311,6 +312,7 @@ static const struct tree_row kernel_track_rows[] = {
 	TRACK_ROW("vuid", TRACK_KERNEL_VUID),
 	TRACK_ROW("gid", TRACK_KERNEL_GID),
 	TRACK_ROW("vgid", TRACK_KERNEL_VGID),
+	TRACK_ROW("cgroup", TRACK_KERNEL_CGROUP),
 	{ 0 }
 };
 

@@ -31,6 +31,7 @@ static void app_free(struct app *a)
 	selection_put(a->selection);
 	registration_close(a->file);
 	free(a->words);
+	free(a->cgroups);
 	free(a);
 }
 
@@ -184,7 +185,7 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
  * What a process that is gone had counted but not moved to its rings: hits while it was attaching.
  * too_many: it claims more than n, which is not possible.
  */
-static void settle_missed(struct tracer *t, const struct app *a, uint32_t event, uint64_t n,
+static void settle_missed(struct tracer *t, struct app *a, uint32_t event, uint64_t n,
 			  bool too_many)
 {
 	struct stream_group *group;
@@ -219,7 +220,7 @@ static void settle_missed(struct tracer *t, const struct app *a, uint32_t event,
 }
 
 /* The file is the application's: its counters may say anything. */
-static void settle_all(struct tracer *t, const struct app *a)
+static void settle_all(struct tracer *t, struct app *a)
 {
 	uint64_t missed[2048], left = 0;
 	bool known = false, told = false;

@@ -49,6 +49,8 @@ struct app {
 	struct cds_list_head retry; /* in tracer.retries: change the generations at retry_at */
 	int64_t retry_at;                       /* wall clock */
 	gid_t gid;                              /* of the process when it registered */
+	/* Its /proc/PID/cgroup when a session first needed it; NULL: not read. */
+	char *cgroups;
 	uint64_t statedump;                     /* number of the last request sent to it */
 	struct cds_list_head closed; /* in tracer.closed: apps_check_closed() looks at it again */
 	uint64_t closed_at;     /* monotonic: for a while from then on */
@@ -64,9 +66,10 @@ bool apps_are_few(const struct tracer *t, size_t most);
 /* selection.c: caller holds tracer.lock */
 /*
  * The session is active, serves the user and has the clock of the process, and the inclusion sets
- * have the process.
+ * have the process. If the number of the process is not known, track/cgroup is taken to have it: it
+ * asks then, which tells the number.
  */
-bool session_wants(const struct session *s, const struct app *a);
+bool session_wants(const struct session *s, struct app *a);
 /* The process's name, as a part of a path; empty: not known. Without a lock. */
 void app_comm(uint32_t pid, char *out, size_t size);
 /* The group of the application's owner, made if there is none; NULL: no memory, or an I/O error. */

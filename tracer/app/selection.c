@@ -14,10 +14,11 @@
 #include "tracer/session/session.h"
 #include "tracer/session/trace_form.h"
 
-bool session_wants(const struct session *s, const struct app *a)
+bool session_wants(const struct session *s, struct app *a)
 {
 	return session_serves(s, a->file->uid) && session_has_clock(s, a->file->clock) &&
-	       session_tracks(s, a->file->pid, a->file->uid, a->gid);
+	       session_tracks(s, a->file->pid, a->file->uid, a->gid) &&
+	       (!a->pid || session_tracks_cgroup(s, a->pid, &a->cgroups));
 }
 
 void app_comm(uint32_t pid, char *out, size_t size)
@@ -132,7 +133,7 @@ static void drop_idle(struct layout *layout)
 }
 
 static bool has_sessions_of(const struct selection *selection, struct tracer *t,
-			    const struct app *a)
+			    struct app *a)
 {
 	struct session *s;
 	uint32_t n = 0;
@@ -226,7 +227,7 @@ static bool collect(struct selection *selection, const struct app *a)
 	return ok;
 }
 
-static struct selection *selection_create(struct tracer *t, const struct app *a)
+static struct selection *selection_create(struct tracer *t, struct app *a)
 {
 	struct selection *selection = calloc(1, sizeof(*selection));
 	struct session *s;
@@ -262,7 +263,7 @@ static bool is_equal(const struct selection *a, const struct selection *b)
 	return true;
 }
 
-struct selection *selection_get(struct tracer *t, const struct app *a)
+struct selection *selection_get(struct tracer *t, struct app *a)
 {
 	struct layout *layout = a->file->layout;
 	struct selection *s, *new;

@@ -40,7 +40,7 @@ struct selection {
 };
 
 /* What the rules of now select, with a reference; NULL: no memory. */
-struct selection *selection_get(struct tracer *t, const struct app *a);
+struct selection *selection_get(struct tracer *t, struct app *a);
 void selection_put(struct selection *s);        /* NULL is allowed */
 bool selection_has_channel(const struct selection *s, uint64_t serial);
 /* The layout goes; no application uses it. */

@@ -134,6 +134,8 @@ void app_set_pid(struct tracer *t, struct app *a, uint32_t pid)
 	if (a->pid == pid)
 		return;
 	cds_list_del_init(&a->by_pid);
+	free(a->cgroups);
+	a->cgroups = NULL;
 	a->pid = pid;
 	if (pid)
 		cds_list_add_tail(&a->by_pid, bucket_of(t->apptable->pids, pid));

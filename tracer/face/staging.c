@@ -126,6 +126,7 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 	}
 	session_unlock(s);
 	session_follow_parts(s);
+	kernel_watch_pending(s->tracer);
 	if (!ret && start) {
 		kernel_scan(s->tracer);
 		kernel_statedump(s);

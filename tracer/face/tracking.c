@@ -4,6 +4,7 @@
  * sets themselves.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tracer/app/app.h"
@@ -70,6 +71,11 @@ static void put_set(struct session *s, enum track_attr attr, struct track *new)
 	cds_list_for_each_entry(a, &t->apps, node) {
 		bool before = session_wants(s, a);
 
+		/* It may have been moved to another control group. */
+		if (attr == TRACK_CGROUP) {
+			free(a->cgroups);
+			a->cgroups = NULL;
+		}
 		s->track[attr] = *new;
 		excluded = excluded || (before && !session_wants(s, a));
 		s->track[attr] = old;
@@ -89,7 +95,7 @@ static int check_numbers(const struct track *set, enum track_attr attr, struct t
 	struct tasks all;
 	int ret;
 
-	if (attr != TRACK_PID || !set->count || tasks_global())
+	if ((attr != TRACK_PID && attr != TRACK_KERNEL_CGROUP) || !set->count || tasks_global())
 		return 0;
 	ret = tasks_read(&all, err);
 	tasks_deinit(&all);
@@ -104,7 +110,7 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 	int ret = -EAGAIN;
 
 	if ((attr == TRACK_KERNEL_VUID || attr == TRACK_KERNEL_VGID || !t->kernel) &&
-	    attr > TRACK_PID && !(t->kernel && t->kernel->ops->track_by))
+	    attr > TRACK_PID && attr < TRACK_IDS && !(t->kernel && t->kernel->ops->track_by))
 		return store_all(attr, text, replace, err);
 	/*
 	 * Names are looked up without the lock, which may take a while. Look up again if another
@@ -132,6 +138,8 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 				track_deinit(&new);
 			else
 				session_follow_parts(s);
+			if (!ret && attr == TRACK_KERNEL_CGROUP)
+				kernel_watch_pending(t);
 		}
 		track_deinit(&old);
 	}

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -164,17 +165,20 @@ static int log_to_all(struct tracer *t, const struct log_writer *who,
 {
 	struct session *s;
 	struct channel *c;
+	char *cgroups = NULL;
 	int ret = 0;
 
 	cds_list_for_each_entry(s, &t->sessions, node) {
 		if (s->wakes != triggers || !session_serves(s, who->uid) ||
 		    s->times == TIMES_PLUGIN ||
-		    !session_tracks(s, who->pid, who->uid, who->gid))
+		    !session_tracks(s, who->pid, who->uid, who->gid) ||
+		    !session_tracks_cgroup(s, who->tid, &cgroups))
 			continue;
 		cds_list_for_each_entry(c, &s->channels, node)
 			if (!ret && log_wanted(c, values, line, len))
 				ret = log_to(c, values, line, len);
 	}
+	free(cgroups);
 	return ret;
 }
 

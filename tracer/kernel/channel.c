@@ -21,7 +21,10 @@ void kchannel_put(struct kchannel *kc)
 	coders_free(kc);
 	region_put(kc->region);
 	for (int i = 0; i < TRACK_ATTRS; i++)
-		track_deinit(&kc->tracked[i]), track_deinit(&kc->only[i]);
+		track_deinit(&kc->tracked[i]);
+	for (int i = 0; i < TRACK_IDS; i++)
+		track_deinit(&kc->only[i]);
+	free(kc->members);
 	pthread_mutex_destroy(&kc->lock);
 	for (size_t i = 0; i < kc->on_count; i++)
 		free(kc->filters[i].data);
@@ -257,7 +260,8 @@ static void adopt_channel(struct channel *c, const char *name)
 	kc->recording = c->session->active && c->enabled;
 	kc->adopted = true;
 	track_copy(&c->session->track[TRACK_PID], &kc->tracked[TRACK_PID]);
-	for (int i = TRACK_PID + 1; k->ops->track_by && i < TRACK_ATTRS; i++)
+	track_copy(&c->session->track[TRACK_KERNEL_CGROUP], &kc->tracked[TRACK_KERNEL_CGROUP]);
+	for (int i = TRACK_PID + 1; k->ops->track_by && i < TRACK_IDS; i++)
 		track_copy(&c->session->track[i], &kc->tracked[i]);
 	read_enabled_events(kc, k);
 	set_kchannel(c, kc);

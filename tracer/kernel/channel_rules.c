@@ -144,7 +144,7 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 	bool exact, unfiltered = false;
 	size_t read = 0;
 
-	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !k->ops->track_by; i++)
+	for (int i = TRACK_PID + 1; i < TRACK_IDS && !k->ops->track_by; i++)
 		unfiltered |= kc->tracked[i].some;
 	for (size_t i = 0; i < kc->on_count; i++) {
 		struct kevent *e = kernel_event(k, i);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Passes the session's inclusion sets to the kernel: it records only the processes in them. tracefs
- * knows processes alone: users and groups are looked up when an event is read.
+ * knows processes alone: users and groups are looked up when an event is read. A control group
+ * becomes the threads in it. The kernel adds what these start; pending.c looks for those that join.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include "tracer/base/array.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/kernel/task/task.h"
+#include "tracer/kernel/task/thread_table.h"
 
 /* In a PID namespace, where /proc has other numbers than the kernel's records. */
 static int list_translated(const struct track *t, uint32_t **out, size_t *count)
@@ -38,7 +40,7 @@ static int list_translated(const struct track *t, uint32_t **out, size_t *count)
 }
 
 /* Lists the threads of the tracked processes. The kernel adds their descendants itself. */
-static int list_threads(const struct track *t, uint32_t **out, size_t *count)
+static int list_processes(const struct track *t, uint32_t **out, size_t *count)
 {
 	uint32_t *tids = NULL;
 	size_t n = 0;
@@ -71,39 +73,151 @@ static int list_threads(const struct track *t, uint32_t **out, size_t *count)
 	return 0;
 }
 
+/* The threads of control groups; if there is a set of processes, of these alone. */
+struct members {
+	const struct track *pids, *cgroups;
+	struct tasks all;               /* empty if /proc has the kernel's numbers */
+	uint32_t *tids;
+	size_t count;
+	int err;
+};
+
+static void add_member(void *arg, int32_t number)
+{
+	struct members *m = arg;
+	struct kthread process;
+	char *cgroups;
+	bool in;
+
+	if (m->pids->some && !(kthread_read_ids(number, &process) &&
+			       track_has(m->pids, (uint32_t)process.pid)))
+		return;
+	cgroups = track_read_cgroups((uint32_t)number);
+	in = cgroups && track_has_cgroup(m->cgroups, cgroups);
+	free(cgroups);
+	if (in && array_double(m->tids, m->count))
+		m->tids[m->count++] = (uint32_t)tasks_translate(&m->all, number);
+	else if (in || !cgroups)
+		m->err = -ENOMEM;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorted by number, each once. Caller frees *out. */
+static int list_members(const struct track *sets, uint32_t **out, size_t *count)
+{
+	struct members m = { .pids = &sets[TRACK_PID], .cgroups = &sets[TRACK_KERNEL_CGROUP] };
+
+	if (m.cgroups->count && !tasks_global())
+		m.err = tasks_read(&m.all, NULL);
+	if (!m.err && m.cgroups->count)
+		kthread_each(add_member, &m);
+	tasks_deinit(&m.all);
+	if (m.err) {
+		free(m.tids);
+		return m.err;
+	}
+	if (m.count)
+		qsort(m.tids, m.count, sizeof(*m.tids), compare_tids);
+	*out = m.tids;
+	*count = m.count;
+	return 0;
+}
+
+static void set_members(struct kchannel *kc, uint32_t *tids, size_t count)
+{
+	free(kc->members);
+	kc->members = tids;
+	kc->member_count = count;
+}
+
+static bool copy_set(struct kchannel *kc, int attr)
+{
+	struct track copy;
+
+	if (track_copy(&kc->channel->session->track[attr], &copy))
+		return false;
+	track_deinit(&kc->tracked[attr]);
+	kc->tracked[attr] = copy;
+	return true;
+}
+
 bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
 {
-	const struct track *t = &kc->channel->session->track[TRACK_PID];
-	struct track copy;
+	const struct track *sets = kc->channel->session->track;
+	const struct track *pids = &sets[TRACK_PID], *cgroups = &sets[TRACK_KERNEL_CGROUP];
+	bool some = pids->some || cgroups->some;
 	uint32_t *tids = NULL;
 	size_t count = 0;
 	int ret = 0;
 
-	if (track_equal(t, &kc->tracked[TRACK_PID]) && !kc->track_again)
-		return !t->some || t->count;
+	if (track_equal(pids, &kc->tracked[TRACK_PID]) &&
+	    track_equal(cgroups, &kc->tracked[TRACK_KERNEL_CGROUP]) && !kc->track_again &&
+	    (!cgroups->some || kc->recording))
+		return (!pids->some || pids->count) && (!cgroups->some || cgroups->count);
 	/*
 	 * While the set is replaced, the kernel has no set and would record all threads: stop
 	 * recording meanwhile.
 	 */
 	if (kc->recording)
 		k->ops->record(kc->bc, false);
-	ret = list_threads(t, &tids, &count);
-	if (!ret && (!t->some || count))
+	ret = cgroups->some ? list_members(sets, &tids, &count)
+			    : list_processes(pids, &tids, &count);
+	if (!ret && (!some || count))
 		ret = k->ops->track(kc->bc, tids, count);
-	free(tids);
-	if (!ret && t->some && !count)
+	if (ret || !cgroups->some) {
+		free(tids);
+		tids = NULL;
+	}
+	set_members(kc, tids, ret ? 0 : count);
+	if (!ret && some && !count)
 		/*
 		 * None of the processes exists. An empty set would mean all threads to the kernel.
 		 */
 		return false;
 	kc->track_again = ret != 0;
-	if (!ret && track_copy(t, &copy) == 0) {
-		track_deinit(&kc->tracked[TRACK_PID]);
-		kc->tracked[TRACK_PID] = copy;
-	}
+	if (!ret && (!copy_set(kc, TRACK_PID) || !copy_set(kc, TRACK_KERNEL_CGROUP)))
+		kc->track_again = true;
 	if (ret)
 		kc->refused = ret;
-	return !ret && (!t->some || t->count);
+	return !ret;
+}
+
+bool kchannel_follow_cgroups(struct kchannel *kc, struct kernel *k)
+{
+	const struct track *sets = kc->channel->session->track;
+	uint32_t *tids, *more;
+	size_t count, n = 0;
+	int ret;
+
+	if (!sets[TRACK_KERNEL_CGROUP].some || list_members(sets, &tids, &count))
+		return false;
+	if (!kc->recording || !k->ops->track_more) {
+		/* An apply finds the same, unless the kernel has them. */
+		for (size_t i = 0; i < count; i++)
+			n += !bsearch(&tids[i], kc->members, kc->member_count, sizeof(*tids),
+				      compare_tids);
+		kc->track_again |= n > 0;
+		free(tids);
+		return n > 0;
+	}
+	more = calloc(count + 1, sizeof(*more));
+	for (size_t i = 0; more && i < count; i++)
+		if (!bsearch(&tids[i], kc->members, kc->member_count, sizeof(*tids),
+			     compare_tids))
+			more[n++] = tids[i];
+	ret = !more ? -ENOMEM : n ? k->ops->track_more(kc->bc, more, n) : 0;
+	free(more);
+	if (ret)
+		free(tids);     /* the next call tries again */
+	else
+		set_members(kc, tids, count);
+	return false;
 }
 
 /* For a kernel that has no such set. */
@@ -129,7 +243,7 @@ static uint32_t find_need(const struct kchannel *kc)
 	uint64_t named = 0;
 	uint32_t need = 0;
 
-	for (int i = TRACK_PID + 1; i < TRACK_ATTRS; i++)
+	for (int i = TRACK_PID + 1; i < TRACK_IDS; i++)
 		need |= t[i].some ? kstatus_need(TRAIL_CONTEXT_UID) : 0;
 	for (uint32_t i = 0; i < kc->context_count; i++)
 		need |= kstatus_need(kc->contexts[i]);
@@ -150,7 +264,7 @@ bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k)
 	kc->need = find_need(kc);
 	if (!k->ops->track_by)
 		kernel_note_need(k, kc->need);
-	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
+	for (int i = TRACK_PID + 1; i < TRACK_IDS && !ret; i++) {
 		if (track_equal(&t[i], &kc->tracked[i]))
 			continue;
 		ret = k->ops->track_by ? k->ops->track_by(kc->bc, i, &t[i])

@@ -33,15 +33,17 @@ static void append_change(struct md_buf *out, const char *fmt, ...)
 		md_buf_printf(out, "%s%s", out->len ? ", " : "", name);
 }
 
-/* Whether the kernel tracks processes of which one is alive. */
-static bool tracks_live_process(const struct kchannel *kc)
+/* Whether the kernel tracks threads, as backend_ops.changed wants it. */
+static int tracks_threads(const struct kchannel *kc)
 {
 	const struct track *t = &kc->tracked[TRACK_PID];
 
+	if (kc->tracked[TRACK_KERNEL_CGROUP].some)
+		return -1;      /* they may have ended */
 	for (size_t i = 0; t->some && i < t->count; i++)
 		if (kill((pid_t)t->ids[i], 0) == 0 || errno == EPERM)
-			return true;
-	return false;
+			return 1;
+	return t->some ? -1 : 0;
 }
 
 static void check_events(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
@@ -118,8 +120,7 @@ void kchannel_check(struct kchannel *kc, bool repair)
 
 	if (!kc->recording || !kc->bc || !k->ops->changed || !kc->channel)
 		return;
-	k->ops->changed(kc->bc, kc->tracked[TRACK_PID].some ? tracks_live_process(kc) ? 1 : -1 : 0,
-			&what, &threads);
+	k->ops->changed(kc->bc, tracks_threads(kc), &what, &threads);
 	kc->track_again |= threads;
 	check_events(kc, k, repair, &what);
 	kc->filters_changed = check_filters(kc, k, repair, &what);

@@ -166,6 +166,9 @@ struct kchannel {
 	struct kchannel_filter *filters;        /* by index of an event: its filter in the kernel */
 	size_t on_count;
 	struct track tracked[TRACK_ATTRS];      /* the sets that the kernel has */
+	/* Threads of TRACK_KERNEL_CGROUP when they were last listed; sorted */
+	uint32_t *members;
+	size_t member_count;
 	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
 	bool track_again;               /* another program changed the set of threads */
 	bool filters_changed;           /* … and filters, the last check says */
@@ -187,7 +190,7 @@ struct kchannel {
 	 */
 	struct sampling *sampling;
 	/* Sets that the kernel cannot have: the daemon leaves the events of others out. */
-	struct track only[TRACK_ATTRS];
+	struct track only[TRACK_IDS];
 	struct region *region;          /* referenced, constant */
 	struct coder **coders;          /* by the kernel's event id */
 	size_t coder_count;
@@ -337,6 +340,11 @@ void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
 
 /* Passes the set of processes to the kernel. False: no process is to be recorded. */
 bool kchannel_apply_track(struct kchannel *kc, struct kernel *k);
+/*
+ * Passes threads that have joined the control groups since the last call to the kernel. True: the
+ * rules have to be applied again for that.
+ */
+bool kchannel_follow_cgroups(struct kchannel *kc, struct kernel *k);
 /* Passes the other sets. False: one of them is not in force. */
 bool kchannel_apply_track_attrs(struct kchannel *kc, struct kernel *k);
 
@@ -398,7 +406,7 @@ struct event_origin {
 	struct kstatus status;
 };
 /*
- * Whether the inclusion sets (TRACK_ATTRS of them) have the thread, by what /proc and records say
+ * Whether the inclusion sets (TRACK_IDS of them) have the thread, by what /proc and records say
  * of it. ORIGIN_UNKNOWN: no set is known to be without it, and one may have it or not.
  */
 enum origin_in { ORIGIN_OUT, ORIGIN_IN, ORIGIN_UNKNOWN };
@@ -411,8 +419,8 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 /* ---- pending.c ---- */
 
 /*
- * Starts the thread that looks for events for which rules wait, if there are such rules. Caller
- * does not hold tracer.lock.
+ * Starts the thread that looks for events for which rules wait, and for threads that join control
+ * groups, if there are such rules or sets. Caller does not hold tracer.lock.
  */
 void kernel_watch_pending(struct tracer *t);
 

@@ -3,7 +3,8 @@
  * Rules that wait for their events (`?PATTERN`): of a module that is not loaded, of another
  * program, or in a file that is not installed yet. While there is such a rule, a thread looks each
  * second at what such events come from: the kernel's list of events, its list of modules, and the
- * files that the rules name. When one of these has changed, the rules are applied again.
+ * files that the rules name. When one of these has changed, the rules are applied again. The same
+ * thread looks for threads that have joined the control groups of an active session's track/cgroup.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -47,12 +48,17 @@ static bool look_at(const struct session *s, struct md_buf *files)
 	return some;
 }
 
+static bool has_cgroups(const struct session *s)
+{
+	return s->track[TRACK_KERNEL_CGROUP].count;
+}
+
 static bool any_waits(const struct tracer *t)
 {
 	const struct session *s;
 
 	cds_list_for_each_entry(s, &t->sessions, node)
-		if (look_at(s, NULL))
+		if (look_at(s, NULL) || has_cgroups(s))
 			return true;
 	return false;
 }
@@ -132,7 +138,8 @@ static void look(struct tracer *t, uint64_t *last)
 	uint64_t now;
 
 	collect(t, &w);
-	now = hash_world(t->kernel, &w.files);
+	/* Only for rules that wait: it reads the list of all events. */
+	now = w.count ? hash_world(t->kernel, &w.files) : *last;
 	for (size_t i = 0; i < w.count; i++) {
 		if (now != *last)
 			apply_again(w.sessions[i]);
@@ -141,6 +148,37 @@ static void look(struct tracer *t, uint64_t *last)
 	*last = now;
 	free(w.sessions);
 	md_buf_deinit(&w.files);
+}
+
+/* Whether the rules have to be applied again for threads that joined. */
+static bool follow_session(struct tracer *t, struct session *s)
+{
+	struct channel *c;
+	bool again = false;
+
+	/* Another thread changes the session: the next look is soon. */
+	if (pthread_mutex_trylock(&s->lock))
+		return false;
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (s->active && has_cgroups(s) && c->kchannel && c->kchannel->bc)
+			again |= kchannel_follow_cgroups(c->kchannel, t->kernel);
+	pthread_mutex_unlock(&s->lock);
+	return again;
+}
+
+static void follow_cgroups(struct tracer *t)
+{
+	struct session **all, *s;
+	size_t count;
+
+	all = sessions_take(t, &count);
+	for (size_t i = 0; i < count; i++) {
+		s = all[i];
+		if (follow_session(t, s))
+			apply_again(s);
+		session_put(s);
+	}
+	free(all);
 }
 
 /* Waits a second, or until the daemon ends. Caller holds tracer.lock. */
@@ -168,6 +206,7 @@ static void *run(void *arg)
 			break;
 		pthread_mutex_unlock(&t->lock);
 		look(t, &last);
+		follow_cgroups(t);
 		pthread_mutex_lock(&t->lock);
 	}
 	k->watching = false;

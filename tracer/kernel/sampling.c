@@ -41,7 +41,7 @@ struct sampling {
 	struct track tracked;
 	/* Guarded by kc->lock: */
 	struct sampler *sampler;
-	struct track only[TRACK_ATTRS]; /* sets of others than processes */
+	struct track only[TRACK_IDS]; /* sets of others than processes */
 	struct {
 		bool wanted;
 		uint32_t id;
@@ -322,7 +322,7 @@ static void free_sampling(struct sampling *p)
 		close(p->nudge);
 	if (p->epoll >= 0)
 		close(p->epoll);
-	for (int i = 0; i < TRACK_ATTRS; i++)
+	for (int i = 0; i < TRACK_IDS; i++)
 		track_deinit(&p->only[i]);
 	track_deinit(&p->tracked);
 	for (int i = 0; i < SAMPLE_KINDS; i++)
@@ -427,7 +427,7 @@ static int take_sets(struct sampling *p)
 	struct track copy;
 	int ret = 0;
 
-	for (int i = TRACK_PID + 1; i < TRACK_ATTRS && !ret; i++) {
+	for (int i = TRACK_PID + 1; i < TRACK_IDS && !ret; i++) {
 		ret = track_copy(&sets[i], &copy);
 		if (ret)
 			break;
@@ -459,6 +459,8 @@ int ksampling_apply(struct kchannel *kc, bool active, struct tr_err *err)
 		ksampling_close(kc);
 		return 0;
 	}
+	if (kc->channel->session->track[TRACK_KERNEL_CGROUP].some)
+		return tr_fail(err, -EOPNOTSUPP, "samples cannot be chosen by track/cgroup");
 	if (!kc->sampling)
 		ret = open_sampling(kc, err);
 	if (ret)

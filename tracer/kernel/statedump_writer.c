@@ -96,11 +96,21 @@ static int write_to_channel(struct channel *c, enum kdump_type type, struct even
  * Whether the session records this process. An event without a process is recorded unless the set
  * is empty.
  */
-static bool is_tracked(const struct track *t, const struct event_origin *who,
+static bool is_tracked(const struct track *sets, const struct event_origin *who,
 		       const struct tasks *tasks)
 {
-	return who->tid ? track_has(t, (uint32_t)tasks_number(tasks, who->is.pid))
-			: !t->some || t->count;
+	const struct track *pids = &sets[TRACK_PID], *cgroups = &sets[TRACK_KERNEL_CGROUP];
+	char *text;
+	bool in;
+
+	if (!who->tid)
+		return (!pids->some || pids->count) && (!cgroups->some || cgroups->count);
+	if (!track_has(pids, (uint32_t)tasks_number(tasks, who->is.pid)) || !cgroups->some)
+		return track_has(pids, (uint32_t)tasks_number(tasks, who->is.pid));
+	text = track_read_cgroups((uint32_t)tasks_number(tasks, who->tid));
+	in = text && track_has_cgroup(cgroups, text);
+	free(text);
+	return in;
 }
 
 static int write_event(struct kdump_sink *sink, enum kdump_type type, int32_t tid,
@@ -123,7 +133,7 @@ static int write_event(struct kdump_sink *sink, enum kdump_type type, int32_t ti
 	pthread_mutex_lock(&t->lock);
 	if (t->kernel->ending || s->gone || !s->active || s->statedump != d->number)
 		ret = -ECANCELED;
-	for_us = is_tracked(&s->track[TRACK_PID], &who, &d->tasks);
+	for_us = is_tracked(s->track, &who, &d->tasks);
 	who.tid = tid ? tid : own;
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (for_us && !ret && wants_type(c, type, &in))
@@ -239,7 +249,7 @@ struct logger {
 static bool is_writer_tracked(const struct session *s, const struct logger *l,
 			   const struct event_origin *who)
 {
-	return is_tracked(&s->track[TRACK_PID], who, &l->tasks) &&
+	return is_tracked(s->track, who, &l->tasks) &&
 	       track_has(&s->track[TRACK_KERNEL_UID], l->uid) &&
 	       track_has(&s->track[TRACK_KERNEL_GID], l->gid);
 }

@@ -383,8 +383,13 @@ struct session **sessions_take(struct tracer *t, size_t *count);
 void session_changed(struct session *s);
 /* The session is active and records events of this user: its owner's, or all users' for root. */
 bool session_serves(const struct session *s, uid_t uid);
-/* The inclusion sets of the user domain have the process. */
+/* The inclusion sets of the user domain have the process, but for track/cgroup. */
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
+/*
+ * The same of its control groups, by pid in the daemon's PID namespace. *cgroups: what
+ * track_read_cgroups() says of it, or NULL; it is read here if the session needs it.
+ */
+bool session_tracks_cgroup(const struct session *s, uint32_t pid, char **cgroups);
 /* The inclusion sets of the kernel domain leave threads out. Takes tracer.lock. */
 bool session_leaves_threads_out(struct session *s);
 /*

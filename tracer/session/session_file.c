@@ -173,6 +173,9 @@ static void save_channel(const struct channel *c, struct md_buf *out)
 static void save_tracks(const struct session *s, struct md_buf *out)
 {
 	for (int i = 0; i < TRACK_ATTRS; i++) {
+		/* Older versions do not know these. */
+		if (i >= TRACK_IDS && !s->track[i].some)
+			continue;
 		md_buf_printf(out, "track %d ", i);
 		track_print(&s->track[i], out, ' ');
 		md_buf_putc(out, '\n');

@@ -295,13 +295,24 @@ int owner_streams(struct session *s, const char *channel, const char *owner, str
 	return list_names(s, channel, owner, names);
 }
 
+bool session_tracks_cgroup(const struct session *s, uint32_t pid, char **cgroups)
+{
+	const struct track *t = &s->track[TRACK_CGROUP];
+
+	if (!t->some || !t->count)
+		return !t->some;
+	if (!*cgroups)
+		*cgroups = track_read_cgroups(pid);
+	return *cgroups && track_has_cgroup(t, *cgroups);
+}
+
 bool session_leaves_threads_out(struct session *s)
 {
 	bool some = false;
 
 	pthread_mutex_lock(&s->tracer->lock);
 	for (int i = TRACK_PID; i < TRACK_ATTRS; i++)
-		some = some || s->track[i].some;
+		some = some || (i != TRACK_CGROUP && s->track[i].some);
 	pthread_mutex_unlock(&s->tracer->lock);
 	return some;
 }

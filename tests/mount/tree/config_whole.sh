@@ -70,6 +70,7 @@ set_lines metadata packets
 set_lines user/track/vpid 1 22 333
 set_lines user/track/vuid root 54321
 set_lines user/track/vgid ''
+set_lines user/track/cgroup /a.slice '"/b c/d"'
 c=user/channels/c
 set_lines $c/events 'my_app:* except my_app:debug*, my_app:x loglevel <= warning' \
 	'other:x if s == "a ; b # c\"\\é" && n != 3 || f > 1.5e-3' 'tp:one loglevel = 13' '~off:*' \
@@ -100,6 +101,7 @@ for d in jul log4j log4j2 python; do
 done
 if [ -n "$kernel" ]; then
 	set_lines kernel/track/pid 1 2
+	set_lines kernel/track/cgroup /x.slice/y.scope
 	for t in vpid uid vuid gid vgid; do
 		! by_module || set_lines kernel/track/$t 1 2
 	done

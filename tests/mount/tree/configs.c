@@ -253,13 +253,15 @@ static void say_session(int kernel)
 	say_ids("track/vpid");
 	say_ids("track/vuid");
 	say_ids("track/vgid");
+	say("track/cgroup =%s\n", rnd(2) ? " *" : rnd(2) ? "" : " /a\ntrack/cgroup = \"/c d\"");
 	for (uint32_t i = 0; i < n; i++)
 		say_channel(i);
 	if (!kernel)
 		return;
 	say("\n[kernel]\n");
 	say_ids("track/pid");
-	say("track/vpid = *\ntrack/uid = *\ntrack/vuid = *\ntrack/gid = *\ntrack/vgid = *\n");
+	say("track/vpid = *\ntrack/uid = *\ntrack/vuid = *\ntrack/gid = *\ntrack/vgid = *\n"
+	    "track/cgroup = *\n");
 	for (n = rnd(3); n; n--)
 		say_kernel_channel(n);
 }

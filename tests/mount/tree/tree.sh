@@ -56,14 +56,14 @@ mkdir "$S/web" || fail "mkdir"
 is "the session" "archives checksum clock compress config control counts counts.json ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics metrics.prom output pipe pipe.json pipe.otlp pipe.symbols python rotate_period rotate_size rules.json snapshot_max_size snapshot_outputs snapshots stats stats.json status status.json text text.symbols top trace user wait " "$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
-	is "kernel track" "gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
+	is "kernel track" "cgroup gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
 	is "a kernel channel" "backend contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
 is "user" "channels contexts error events maps rules track " "$(names "$S/web/user")"
-is "track" "vgid vpid vuid " "$(names "$S/web/user/track")"
+is "track" "cgroup vgid vpid vuid " "$(names "$S/web/user/track")"
 is "all are tracked" "*" "$(cat "$S/web/user/track/vpid")"
 is "no channels yet" "" "$(names "$S/web/user/channels")"
 is "trace before the start" "" "$(names "$S/web/trace")"

@@ -41,6 +41,10 @@ static void sets(void)
 	CHECK_STR(apply("*", "root 4294967294", true, TRACK_VUID), "0 4294967294 ");
 	CHECK_STR(apply("0 1", "!root", false, TRACK_VGID), "1 ");
 	CHECK_STR(apply("1", "# 2\n2147483647", true, TRACK_VPID), "2147483647 ");
+	CHECK_STR(apply("*", "/b /a /b", false, TRACK_CGROUP), "/a /b ");
+	CHECK_STR(apply("/a /b", "!/a \"/c d\"", false, TRACK_KERNEL_CGROUP), "/b \"/c d\" ");
+	CHECK_STR(apply("/a", "*", false, TRACK_CGROUP), "* ");
+	CHECK_STR(apply("/a", "/sys/fs/cgroup/x/ /sys/fs/cgroup //", true, TRACK_CGROUP), "/ /x ");
 }
 
 static void mistakes(void)
@@ -55,6 +59,37 @@ static void mistakes(void)
 	CHECK_STR(apply("4", "2147483648", false, TRACK_VPID), "-22 1 0");
 	CHECK_STR(apply("4", "5 no-such-user-here", false, TRACK_VUID), "-2 1 2");
 	CHECK_STR(apply("4", "99999999999999999999999", false, TRACK_VGID), "-22 1 0");
+	CHECK_STR(apply("/a", "!/b", false, TRACK_CGROUP), "-2 1 0");
+	CHECK_STR(apply("/a", "/c b", false, TRACK_CGROUP), "-22 1 3");
+	CHECK_STR(apply("/a", "\"\"", false, TRACK_CGROUP), "-22 1 0");
+}
+
+static bool has_cgroup(const char *set, const char *cgroups)
+{
+	struct track none = { 0 }, t;
+	bool in;
+
+	CHECK(!track_apply(&none, TRACK_CGROUP, set, true, &t, NULL));
+	in = track_has_cgroup(&t, cgroups);
+	track_deinit(&t);
+	return in;
+}
+
+static void cgroups(void)
+{
+	const char *text = "4:memory:/docker/ab\n1:name=systemd:/\n0::/a.slice/b c";
+
+	CHECK(has_cgroup("*", text));
+	CHECK(has_cgroup("*", ""));
+	CHECK(!has_cgroup("", text));
+	CHECK(has_cgroup("/", text));
+	CHECK(!has_cgroup("/", ""));
+	CHECK(has_cgroup("/a.slice", text));
+	CHECK(has_cgroup("\"/a.slice/b c\"", text));
+	CHECK(has_cgroup("/x /docker/ab", text));
+	CHECK(!has_cgroup("/a.slice/b", text));
+	CHECK(!has_cgroup("/docker/a /docker/abc /a.slic", text));
+	CHECK(!has_cgroup("/a", "nonsense\n::\n:\n/a\n0:/a\n"));
 }
 
 static void has(void)
@@ -73,5 +108,6 @@ int main(void)
 	CASE(sets);
 	CASE(mistakes);
 	CASE(has);
+	CASE(cgroups);
 	return test_summary();
 }

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/base/array.h"
 #include "tracer/base/lexer.h"
 #include "tracer/base/context/inclusion_set.h"
 
 #define TRACK_MAX 65536u
+#define CGROUPS_MAX 256u        /* paths of a set */
+#define CGROUP_ROOT "/sys/fs/cgroup"
 #define LOOKUP_MAX (1u << 20)   /* bytes of an entry in the group database */
 
 static bool is_pid(int attr)
@@ -22,20 +27,44 @@ static bool is_user(int attr)
 	return attr == TRACK_VUID || attr == TRACK_KERNEL_UID || attr == TRACK_KERNEL_VUID;
 }
 
+static void free_paths(struct track *t)
+{
+	for (size_t i = 0; t->paths && i < t->count; i++)
+		free(t->paths[i]);
+	free(t->paths);
+	t->paths = NULL;
+}
+
 void track_deinit(struct track *t)
 {
+	free_paths(t);
 	free(t->ids);
 	*t = (struct track){ 0 };
 }
 
+static int copy_paths(const struct track *from, struct track *to)
+{
+	to->paths = calloc(from->count + 1, sizeof(*to->paths));
+	for (; to->paths && to->count < from->count; to->count++)
+		if (!(to->paths[to->count] = strdup(from->paths[to->count])))
+			break;
+	if (to->paths && to->count == from->count)
+		return 0;
+	track_deinit(to);
+	return -ENOMEM;
+}
+
 int track_copy(const struct track *from, struct track *to)
 {
-	*to = (struct track){ .some = from->some, .count = from->count };
+	*to = (struct track){ .some = from->some };
+	if (from->paths)
+		return copy_paths(from, to);
 	to->ids = malloc((from->count + 1) * sizeof(*to->ids));
 	if (!to->ids)
 		return -ENOMEM;
 	if (from->count)
 		memcpy(to->ids, from->ids, from->count * sizeof(*to->ids));
+	to->count = from->count;
 	return 0;
 }
 
@@ -69,16 +98,72 @@ bool track_has(const struct track *t, uint32_t id)
 
 bool track_equal(const struct track *a, const struct track *b)
 {
-	return a->some == b->some && a->count == b->count &&
-	       (!a->count || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids)));
+	if (a->some != b->some || a->count != b->count)
+		return false;
+	for (size_t i = 0; a->paths && i < a->count; i++)
+		if (strcmp(a->paths[i], b->paths[i]))
+			return false;
+	return !a->count || a->paths || !memcmp(a->ids, b->ids, a->count * sizeof(*a->ids));
+}
+
+char *track_read_cgroups(uint32_t pid)
+{
+	struct md_buf text = MD_BUF_INIT;
+	char path[32];
+	ssize_t n = 1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && n > 0 && md_buf_room(&text, 4096)) {
+		n = read(fd, text.data + text.len, 4096);
+		text.len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	md_buf_putc(&text, '\0');
+	if (!text.failed)
+		return text.data;
+	md_buf_deinit(&text);
+	return NULL;
+}
+
+/* A line is `NUMBER:CONTROLLERS:PATH`. */
+static bool is_below(const char *line, size_t len, const char *path)
+{
+	const char *end = line + len, *p = memchr(line, ':', len);
+	size_t n = strcmp(path, "/") ? strlen(path) : 0;
+
+	p = p ? memchr(p + 1, ':', (size_t)(end - p - 1)) : NULL;
+	if (!p++ || (size_t)(end - p) < n || memcmp(p, path, n) != 0)
+		return false;
+	return p + n == end || p[n] == '/';
+}
+
+bool track_has_cgroup(const struct track *t, const char *cgroups)
+{
+	size_t len;
+
+	for (; t->some && *cgroups; cgroups += len + (cgroups[len] == '\n')) {
+		len = strcspn(cgroups, "\n");
+		for (size_t i = 0; i < t->count; i++)
+			if (is_below(cgroups, len, t->paths[i]))
+				return true;
+	}
+	return !t->some;
 }
 
 void track_print(const struct track *t, struct md_buf *out, char separator)
 {
 	if (!t->some)
 		md_buf_printf(out, "*%c", separator);
-	for (size_t i = 0; i < t->count; i++)
-		md_buf_printf(out, "%u%c", t->ids[i], separator);
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->paths)
+			word_print(t->paths[i], out);
+		else
+			md_buf_printf(out, "%u", t->ids[i]);
+		md_buf_putc(out, separator);
+	}
 }
 
 static int look_up(int attr, const char *name, char *space, size_t size, uint32_t *id)
@@ -168,6 +253,71 @@ static int remove_id(struct track *t, uint32_t id)
 	return 0;
 }
 
+/* The path as the kernel writes it, in `path`; a path below the mount point is taken, too. */
+static int parse_path(struct scan *s, struct word *w, size_t skip, char path[4096])
+{
+	const char *text = word_text(w) + skip;
+	size_t root = strlen(CGROUP_ROOT), len;
+
+	if (!strncmp(text, CGROUP_ROOT, root) && (!text[root] || text[root] == '/'))
+		text += root;
+	len = strlen(text);
+	while (len && text[len - 1] == '/')
+		len--;
+	if ((text[0] != '/' && (text[0] || text == word_text(w) + skip)) || len >= 4096 ||
+	    strpbrk(text, "\n\r"))
+		return tr_fail_at(s->err, -EINVAL, s->line, word_column(w, skip),
+				  "a path of a control group begins with '/', as in "
+				  "/proc/PID/cgroup; or '*'");
+	if (!len)
+		strcpy(path, "/");
+	else {
+		memcpy(path, text, len);
+		path[len] = '\0';
+	}
+	return 0;
+}
+
+static int insert_path(struct track *t, const char *path)
+{
+	size_t at = 0;
+	char *copy;
+
+	t->some = true;
+	while (at < t->count && strcmp(t->paths[at], path) < 0)
+		at++;
+	if (at < t->count && !strcmp(t->paths[at], path))
+		return 0;
+	if (t->count >= CGROUPS_MAX)
+		return -ENOSPC;
+	if (!array_room(t->paths, t->count + 2) || !(copy = strdup(path)))
+		return -ENOMEM;
+	memmove(t->paths + at + 1, t->paths + at, (t->count - at) * sizeof(*t->paths));
+	t->paths[at] = copy;
+	t->count++;
+	return 0;
+}
+
+static int remove_path(struct track *t, const char *path)
+{
+	for (size_t at = 0; at < t->count; at++) {
+		if (strcmp(t->paths[at], path))
+			continue;
+		free(t->paths[at]);
+		t->count--;
+		memmove(t->paths + at, t->paths + at + 1, (t->count - at) * sizeof(*t->paths));
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static void remove_all(struct track *t)
+{
+	for (size_t i = 0; t->paths && i < t->count; i++)
+		free(t->paths[i]);
+	t->count = 0;
+}
+
 struct change {
 	struct track *track;
 	int attr;
@@ -177,7 +327,8 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 {
 	const struct change *change = arg;
 	struct track *t = change->track;
-	bool remove = word_text(w)[0] == '!' && !w->quoted;
+	bool remove = word_text(w)[0] == '!' && !w->quoted, by_id = change->attr < TRACK_IDS;
+	char path[4096];
 	uint32_t id = 0;
 	int ret;
 
@@ -185,22 +336,25 @@ static int apply_word(void *arg, struct scan *s, struct word *w)
 		if (remove && t->some)
 			return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0),
 					  "the set is not '*'");
-		t->count = 0;
+		remove_all(t);
 		t->some = remove;
 		return 0;
 	}
-	ret = parse_id(s, w, remove, change->attr, &id);
+	ret = by_id ? parse_id(s, w, remove, change->attr, &id) : parse_path(s, w, remove, path);
 	if (ret)
 		return ret;
 	if (remove && !t->some)
 		return tr_fail_at(s->err, -ENOENT, s->line, word_column(w, 0),
 				  "one value cannot be removed from '*'; write the values to keep");
-	ret = remove ? remove_id(t, id) : insert_id(t, id);
+	if (by_id)
+		ret = remove ? remove_id(t, id) : insert_id(t, id);
+	else
+		ret = remove ? remove_path(t, path) : insert_path(t, path);
 	if (ret == -ENOENT)
 		return tr_fail_at(s->err, ret, s->line, word_column(w, 0), "not in the set");
 	if (ret == -ENOSPC)
 		return tr_fail_at(s->err, ret, s->line, word_column(w, 0),
-				  "a set has at most %u values", TRACK_MAX);
+				  "a set has at most %u values", by_id ? TRACK_MAX : CGROUPS_MAX);
 	return ret ? tr_fail(s->err, ret, "out of memory") : 0;
 }
 

@@ -22,9 +22,9 @@
  * All functions return 0 or -errno; those with `err` set a sentence.
  *
  * Locks: the caller of a channel's configuring functions (record, enable, filter, functions, track,
- * track_by), probe_create and probe_remove holds tracer.lock. The caller of drain, lost and watch
- * holds the channel's own lock (kernel/kernel.h). The caller of function_check holds no lock,
- * because it may take long.
+ * track_more, track_by), probe_create and probe_remove holds tracer.lock. The caller of drain, lost
+ * and watch holds the channel's own lock (kernel/kernel.h). The caller of function_check holds no
+ * lock, because it may take long.
  */
 #ifndef TRACER_BACKEND_BACKEND_H
 #define TRACER_BACKEND_BACKEND_H
@@ -183,6 +183,8 @@ struct backend_ops {
 	int (*functions)(struct backend_channel *c, const char *names);
 	/* Records only these threads and their descendants; NULL: all threads. */
 	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
+	/* Adds threads to the set, while it records. NULL: only track() can. */
+	int (*track_more)(struct backend_channel *c, const uint32_t *tids, size_t count);
 	/*
 	 * Records only threads whose attribute (enum track_attr, above TRACK_PID) is in the set.
 	 * NULL: not supported.

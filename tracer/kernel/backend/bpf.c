@@ -205,6 +205,18 @@ static int track(struct backend_channel *c, const uint32_t *tids, size_t count)
 	return ret;
 }
 
+static int track_more(struct backend_channel *c, const uint32_t *tids, size_t count)
+{
+	int ret = tracefs_track_more(c, tids, count);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&c->bpf->lock);
+	ret = bpf_track_more(c->bpf, tids, count);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return ret;
+}
+
 /* ---- read ---- */
 
 struct merging {                        /* of the instance's buffer and of the ring of a CPU */
@@ -347,6 +359,7 @@ const struct backend_ops bpf_backend = {
 	.filters_rules = has_program,
 	.functions = tracefs_functions,
 	.track = track,
+	.track_more = track_more,
 	.drain = drain,
 	.lost = count_lost,
 	.watch = watch,

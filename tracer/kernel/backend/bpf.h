@@ -185,6 +185,7 @@ const uint8_t *bpf_plain_record(struct bpf_channel *c, const uint8_t *record, si
 
 /* As backend_ops.track. Caller holds the lock. */
 int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count);
+int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count);
 
 /* ---- bpf_program.c ---- */
 

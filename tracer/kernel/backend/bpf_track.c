@@ -129,12 +129,11 @@ static void empty_map(int map)
 		;
 }
 
-static int fill_map(struct bpf_channel *c, const uint32_t *tids, size_t count)
+int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count)
 {
 	const uint32_t one = 1;
 	int ret = 0;
 
-	empty_map(c->threads);
 	for (size_t i = 0; i < count && !ret; i++)
 		ret = bpf_map_set(c->threads, &tids[i], &one);
 	return ret;
@@ -166,8 +165,10 @@ int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count)
 	/* A thread that is born meanwhile is in the list, or is added by the program. */
 	if (!ret)
 		ret = follow_threads(c, code);
-	if (!ret)
-		ret = fill_map(c, tids, count);
+	if (!ret) {
+		empty_map(c->threads);
+		ret = bpf_track_more(c, tids, count);
+	}
 	free(code);
 	bpf_channel_set(c);
 	return ret;

@@ -224,7 +224,7 @@ int module_track(struct backend_channel *c, const uint32_t *tids, size_t count)
 
 int module_track_by(struct backend_channel *c, int attr, const struct track *set)
 {
-	static const uint32_t by[TRACK_ATTRS] = {
+	static const uint32_t by[TRACK_IDS] = {
 		[TRACK_KERNEL_VPID] = MODABI_TRACK_VPID, [TRACK_KERNEL_UID] = MODABI_TRACK_UID,
 		[TRACK_KERNEL_VUID] = MODABI_TRACK_VUID, [TRACK_KERNEL_GID] = MODABI_TRACK_GID,
 		[TRACK_KERNEL_VGID] = MODABI_TRACK_VGID,

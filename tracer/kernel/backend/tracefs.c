@@ -344,6 +344,7 @@ const struct backend_ops tracefs_backend = {
 	.filter = tracefs_filter,
 	.functions = tracefs_functions,
 	.track = tracefs_track,
+	.track_more = tracefs_track_more,
 	.drain = tracefs_drain,
 	.lost = tracefs_lost,
 	.watch = tracefs_watch,

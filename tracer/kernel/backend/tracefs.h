@@ -133,6 +133,7 @@ int tracefs_filter(struct backend_channel *c, const char *system, const char *ev
 		   const char *text, size_t len);
 int tracefs_functions(struct backend_channel *c, const char *names);
 int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count);
+int tracefs_track_more(struct backend_channel *c, const uint32_t *tids, size_t count);
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
 int tracefs_watch(struct backend_channel *c, int epoll);

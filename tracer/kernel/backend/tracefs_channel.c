@@ -452,7 +452,7 @@ static int track_file(struct backend_channel *c, const char *file, const uint32_
 		      size_t count)
 {
 	char number[16];
-	int ret = tracefs_write(c->dir, file, "", true), one;
+	int ret = 0, one;
 
 	for (size_t i = 0; i < count && !ret; i++) {
 		snprintf(number, sizeof(number), "%u", tids[i]);
@@ -463,10 +463,19 @@ static int track_file(struct backend_channel *c, const char *file, const uint32_
 	return ret;
 }
 
-int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count)
+int tracefs_track_more(struct backend_channel *c, const uint32_t *tids, size_t count)
 {
 	int ret = track_file(c, "set_event_pid", tids, count);
 
 	/* The function tracer has its own set of threads. */
 	return !ret && c->b->functions ? track_file(c, "set_ftrace_pid", tids, count) : ret;
+}
+
+int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count)
+{
+	int ret = tracefs_write(c->dir, "set_event_pid", "", true);
+
+	if (!ret && c->b->functions)
+		ret = tracefs_write(c->dir, "set_ftrace_pid", "", true);
+	return ret ? ret : tracefs_track_more(c, tids, count);
 }

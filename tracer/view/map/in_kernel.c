@@ -152,7 +152,7 @@ static bool has_sets(const struct session *s)
 
 	pthread_mutex_lock(&s->tracer->lock);
 	for (int i = TRACK_PID; i < TRACK_ATTRS; i++)
-		some |= s->track[i].some;
+		some |= i != TRACK_CGROUP && s->track[i].some;
 	pthread_mutex_unlock(&s->tracer->lock);
 	return some;
 }
