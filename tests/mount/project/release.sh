@@ -27,6 +27,7 @@ mk() { make CC="$CC" CXX="$CXX" SAN= "$@"; }
 version=$(sed -n 's/^VERSION = //p' Makefile)
 is "fs/base/base.h" "$version" "$(sed -n 's/^#define TRAILFS_VERSION "\(.*\)"/\1/p' fs/base/base.h)"
 is "the crate" "$version" "$(sed -n 's/^version = "\(.*\)"/\1/p' ustlib/rust/Cargo.toml)"
+is "the Python package" "$version" "$(sed -n 's/^version = "\(.*\)"/\1/p' ustlib/python/pyproject.toml)"
 day=$(sed -n "s/^$version (\(.*\))\$/\1/p" docs/CHANGES)
 is "the day in docs/CHANGES" "$day" "$(date -u -d "$day" +%Y-%m-%d 2>&1)"
 is "the newest version in docs/CHANGES" "$version ($day)" \
