@@ -13,7 +13,10 @@ cat >"$work/calls.c" <<'C'
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* calls N: stops; N times getppid; lseek to 0, 1, 7, 8, 300 and 2^40 of a file, and two that fail */
+/*
+ * calls N [K]: stops; N times getppid; lseek to 0, 1, 7, 8, 300 and 2^40 of a file, two that fail,
+ * and to K more places from 5000 on
+ */
 int main(int argc, char **argv)
 {
 	static const long places[] = { 0, 1, 7, 8, 300, 1L << 40, -1, -1 };
@@ -25,14 +28,16 @@ int main(int argc, char **argv)
 		syscall(SYS_getppid);
 	for (int i = 0; f && i < 8; i++)
 		syscall(SYS_lseek, fileno(f), places[i], SEEK_SET);
+	for (long i = 0; f && argc > 2 && i < atol(argv[2]); i++)
+		syscall(SYS_lseek, fileno(f), 5000 + i, SEEK_SET);
 	return !f;
 }
 C
 ${CC:-cc} -include signal.h -o "$work/calls" "$work/calls.c" || skip "no compiler"
 
-# begin N: a process that is about to make its calls, as $pid; $number is the kernel's number of it
+# begin N [K]: a process that is about to make its calls, as $pid; $number is the kernel's number of it
 begin() {
-	"$work/calls" "$1" &
+	"$work/calls" "$@" &
 	pid=$!
 	within 20 stands $pid || fail "the program does not stop"
 	number=$(kernel_pid $pid)
@@ -109,6 +114,7 @@ is "stopped" 30 "$(named)"
 put start "$s/control"
 begin 5; go_on
 is "started again" 35 "$(named)"
+since=$(grep '^since ' "$values")
 kill -9 $(daemon_pids)
 within 20 daemon_ended
 end_dead_mount "$MNT"
@@ -117,6 +123,7 @@ mount_tree
 begin 20; go_on
 is "with those of before, and while there was no daemon" 155 "$(named)"
 is "still" kernel "$(value counted_by "$all")"
+is "since when" "$since" "$(grep '^since ' "$values")"
 put $$ "$s/kernel/track/pid"
 begin 40; go_on
 is "the daemon goes on from there" 195 "$(named)"
@@ -131,6 +138,17 @@ is "more keys than fit" "kernel 2" "$(value counted_by "$few") $(rows "$few" | w
 [ "$(value left_out "$few")" -ge 4 ] || fail "left out: $(cat "$values")"
 is "all are said" "$(value events "$few")" \
 	"$(($(value left_out "$few") + $(rows "$few" | awk '{ n += $1 } END { print n }')))"
+
+# --- keys from before a clear leave room for others, also if no process reads in between
+# (Other programs call lseek, too, with few offsets.)
+put 150 "$m/max_keys"
+for i in 1 2 3; do
+	put clear "$s/control"
+	begin 0 100; go_on
+done
+cat "$m/values" >"$values"
+is "keys after three clears" "100 0" \
+	"$(rows "$few" | awk '$2 >= 5000 && $2 < 5100' | wc -l) $(value left_out "$few")"
 
 # --- what programs cannot do is the daemon's
 for rule in 'syscall:exit:lseek topk(ret, 3)' 'syscall:openat count' \

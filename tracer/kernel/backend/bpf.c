@@ -132,8 +132,9 @@ static int enable(struct backend_channel *c, const char *system, const char *eve
 		ret = bpf_channel_enable(c->bpf, event, &call, NULL);
 	else if (!on && e)
 		bpf_channel_drop(c->bpf, e);
-	/* The kernel refuses the program: there is the instance. */
-	plain = on ? ret || c->bpf->geometry.by == BACKEND_TRACEFS
+	/* The kernel refuses the program: there is the instance, if the channel may use it. */
+	plain = on ? (ret && c->bpf->geometry.by != BACKEND_BPF) ||
+			     c->bpf->geometry.by == BACKEND_TRACEFS
 		   : !e && bpf_plain_has(c->bpf, event);
 	if (on && plain)
 		ret = bpf_plain_add(c->bpf, event, &call);

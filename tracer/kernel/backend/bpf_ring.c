@@ -115,9 +115,12 @@ int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
 			.type = BPF_MAP_TYPE_ARRAY, .key_size = 4,
 			.value_size = (uint32_t)r->stride, .entries = r->cpus,
 			.flags = BPF_F_MMAPABLE, .name = "trailfs_ring" });
-	if (r->map < 0)
-		return tr_fail(err, r->map, "the kernel refuses BPF rings of %zu bytes: %s",
-			       r->stride, strerror(-r->map));
+	if (r->map < 0) {
+		ret = tr_fail(err, r->map, "the kernel refuses BPF rings of %zu bytes: %s",
+			      r->stride, strerror(-r->map));
+		bpf_ring_close(r);
+		return ret;
+	}
 	ret = find_value_size(r->map) == r->stride ? map_memory(r) : -EINVAL;
 	if (ret) {
 		bpf_ring_close(r);

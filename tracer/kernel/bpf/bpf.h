@@ -31,7 +31,10 @@ struct bpf_map_spec {
 	const char *name;               /* shown by tools; up to 15 of [A-Za-z0-9_.] */
 };
 
-/* bpf(2) itself: the result or -errno. */
+/*
+ * bpf(2) itself: the result or -errno. It lifts the limit of locked memory of the process if the
+ * kernel counts maps and programs in it.
+ */
 long bpf_command(enum bpf_cmd cmd, union bpf_attr *attr);
 
 /* A descriptor, close-on-exec, or -errno. */

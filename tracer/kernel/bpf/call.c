@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #define LOG_SIZE 65536u         /* bytes of what the kernel says of a program */
 #define DETACHING_MAX 4096u     /* programs at a time */
 
-long bpf_command(enum bpf_cmd cmd, union bpf_attr *attr)
+static long try_command(enum bpf_cmd cmd, union bpf_attr *attr)
 {
 	int tries = 5;
 	long ret;
@@ -24,6 +25,24 @@ long bpf_command(enum bpf_cmd cmd, union bpf_attr *attr)
 		ret = syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 	while (ret < 0 && errno == EAGAIN && --tries);
 	return ret < 0 ? -errno : ret;
+}
+
+/* Before Linux 5.11, maps and programs count as locked memory. False: there is no limit. */
+static bool lift_limit(void)
+{
+	struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY }, now;
+
+	return !getrlimit(RLIMIT_MEMLOCK, &now) && now.rlim_cur != RLIM_INFINITY &&
+	       !setrlimit(RLIMIT_MEMLOCK, &none);
+}
+
+long bpf_command(enum bpf_cmd cmd, union bpf_attr *attr)
+{
+	long ret = try_command(cmd, attr);
+
+	if (ret == -EPERM && (cmd == BPF_MAP_CREATE || cmd == BPF_PROG_LOAD) && lift_limit())
+		ret = try_command(cmd, attr);
+	return ret;
 }
 
 /* ---- maps ---- */

@@ -90,8 +90,10 @@ int counts_open(const struct count_spec *spec, struct keeper *keeper, bool adopt
 void counts_close(struct counts *c, bool keep);
 /* Whether events count from now on. */
 void counts_enable(struct counts *c, bool on);
-/* All counts are 0 from now on. Any thread, without a lock. */
+/* All counts are 0 from now on. Any thread. */
 void counts_clear(struct counts *c);
+/* When they were 0 for the last time, ns since the epoch. */
+int64_t counts_since(const struct counts *c);
 uint64_t counts_memory(const struct counts *c);         /* bytes */
 /* The stream class of the events that counts_read gives. */
 const struct md_stream *counts_class(const struct counts *c);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tracer/base/os/clock.h"
 #include "tracer/kernel/count/internal.h"
 
 #define NAME_BYTES 64
@@ -183,6 +184,7 @@ static void free_counts(struct counts *c)
 			close(*map_of(c, i));
 	md_stream_destroy(c->class);
 	context_list_deinit(&c->contexts);
+	pthread_mutex_destroy(&c->walk);
 	free(c);
 }
 
@@ -193,6 +195,7 @@ static struct counts *create_counts(const struct count_spec *s, struct keeper *k
 	if (!c)
 		return NULL;
 	CDS_INIT_LIST_HEAD(&c->node);
+	pthread_mutex_init(&c->walk, NULL);
 	c->spec = s;
 	c->keeper = keeper;
 	c->identity = s->identity;
@@ -229,6 +232,11 @@ int counts_open(const struct count_spec *spec, struct keeper *keeper, bool adopt
 		ret = counts_memory(c) > spec->bytes_max ? -E2BIG : make_maps(c);
 	if (!ret)
 		ret = map_control(c);
+	if (!ret) {
+		/* The earlier daemon may have cleared the counts once. */
+		c->swept = c->control->generation - (adopt ? GENERATIONS - 1 : 0);
+		c->control->since = adopt ? c->control->since : wall_clock();
+	}
 	if (!ret && !adopt)
 		ret = attach_all(c);
 	if (ret) {
@@ -266,9 +274,22 @@ void counts_enable(struct counts *c, bool on)
 void counts_clear(struct counts *c)
 {
 	struct count_control *k = c->control;
+	uint32_t generation;
 
+	pthread_mutex_lock(&c->walk);
 	k->left_out_before = __atomic_load_n(&k->left_out, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&k->generation, 1, __ATOMIC_RELEASE);
+	k->missed_before = count_missed(c);
+	k->since = wall_clock();
+	generation = __atomic_add_fetch(&k->generation, 1, __ATOMIC_RELEASE);
+	/* There is room for the keys of GENERATIONS. */
+	if (generation - c->swept >= GENERATIONS)
+		count_sweep(c, generation);
+	pthread_mutex_unlock(&c->walk);
+}
+
+int64_t counts_since(const struct counts *c)
+{
+	return c->control->since;
 }
 
 const struct md_stream *counts_class(const struct counts *c)

@@ -3,6 +3,7 @@
 #ifndef TRACER_KERNEL_COUNT_INTERNAL_H
 #define TRACER_KERNEL_COUNT_INTERNAL_H
 
+#include <pthread.h>
 #include <urcu/list.h>
 
 #include "tracer/base/context/context.h"
@@ -32,6 +33,8 @@ struct count_event {
 struct count_control {
 	uint32_t on, generation;
 	uint64_t left_out, left_out_before;     /* before: when the generation began */
+	uint64_t missed_before;
+	int64_t since;                          /* when it began, by CLOCK_REALTIME, ns */
 };
 
 struct counts {
@@ -51,6 +54,12 @@ struct counts {
 	uint32_t keys, cpus;
 	int map, control_map, zero_map;         /* zero: a value that is all zeros */
 	struct count_control *control;          /* mapped */
+	/*
+	 * Guards walks of the keys: a removal by another thread would begin a walk again. A leaf.
+	 * swept: no key is of an older generation than this.
+	 */
+	pthread_mutex_t walk;
+	uint32_t swept;
 	struct md_stream *class;
 	struct context_list contexts;
 };
@@ -60,6 +69,13 @@ struct counts {
 int count_layout(struct counts *c);
 /* The stream class and the events in it. */
 int count_make_class(struct counts *c);
+
+/* ---- read.c ---- */
+
+/* Events at which another BPF program ran, since the programs were loaded. */
+uint64_t count_missed(const struct counts *c);
+/* Removes the keys of generations before this one. Caller holds walk. */
+void count_sweep(struct counts *c, uint32_t generation);
 
 /* ---- program.c ---- */
 

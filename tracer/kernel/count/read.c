@@ -173,7 +173,7 @@ static void end_reading(struct reading *r)
 	free(r->payload);
 }
 
-static uint64_t count_missed(struct counts *c)
+uint64_t count_missed(const struct counts *c)
 {
 	uint64_t sum = 0, one;
 
@@ -183,12 +183,30 @@ static uint64_t count_missed(struct counts *c)
 	return sum;
 }
 
+void count_sweep(struct counts *c, uint32_t generation)
+{
+	uint8_t key[COUNT_KEY_BYTES], next[COUNT_KEY_BYTES];
+	uint64_t most = 4 * (uint64_t)c->keys;
+	bool more = !bpf_map_next(c->map, NULL, key);
+
+	while (more && most--) {
+		struct count_key head;
+
+		memcpy(&head, key, sizeof(head));
+		more = !bpf_map_next(c->map, key, next);
+		if (head.generation != generation)
+			bpf_map_remove(c->map, key);
+		memcpy(key, next, c->key_size);
+	}
+	c->swept = generation;
+}
+
 int counts_read(struct counts *c,
 		void (*fn)(void *arg, const struct md_occurrence *o, const struct count_result *r),
 		void *arg, uint64_t *left_out, uint64_t *missed)
 {
 	uint8_t key[COUNT_KEY_BYTES], next[COUNT_KEY_BYTES];
-	uint32_t generation = __atomic_load_n(&c->control->generation, __ATOMIC_ACQUIRE);
+	uint32_t generation;
 	/* Programs may add keys meanwhile, so that the walk would not end. */
 	uint64_t most = 4 * (uint64_t)c->keys;
 	struct md_occurrence o;
@@ -199,6 +217,8 @@ int counts_read(struct counts *c,
 		end_reading(&r);
 		return -ENOMEM;
 	}
+	pthread_mutex_lock(&c->walk);
+	generation = __atomic_load_n(&c->control->generation, __ATOMIC_ACQUIRE);
 	more = !bpf_map_next(c->map, NULL, key);
 	while (more && most--) {
 		struct count_key head;
@@ -216,7 +236,9 @@ int counts_read(struct counts *c,
 	}
 	*left_out = __atomic_load_n(&c->control->left_out, __ATOMIC_RELAXED) -
 		    c->control->left_out_before;
-	*missed = count_missed(c);
+	*missed = count_missed(c) - c->control->missed_before;
+	c->swept = generation;
+	pthread_mutex_unlock(&c->walk);
 	end_reading(&r);
 	return 0;
 }

@@ -228,7 +228,9 @@ void map_forget_values(struct map *m)
 	if (m->bytes)
 		session_frozen(m->session, -(int64_t)m->bytes);
 	m->bytes = 0;
-	m->since = wall_clock();
+	m->since = map_kernel_since(m);
+	if (!m->since)
+		m->since = wall_clock();
 	m->clear_ts = clock_now(&m->tracer->clock);
 }
 

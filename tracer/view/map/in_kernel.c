@@ -210,6 +210,18 @@ void map_kernel_clear(struct map *m)
 			counts_clear(m->counted[i].counts);
 }
 
+int64_t map_kernel_since(const struct map *m)
+{
+	int64_t since = 0, one;
+
+	for (size_t i = 0; i < m->rules.count; i++) {
+		one = m->counted[i].counts ? counts_since(m->counted[i].counts) : 0;
+		if (one && (!since || one < since))
+			since = one;
+	}
+	return since;
+}
+
 /* ---- read ---- */
 
 struct taking {

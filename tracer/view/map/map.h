@@ -242,6 +242,8 @@ bool map_kernel_adopt(struct map *m);
 void map_kernel_take(struct map *m);
 /* Makes them 0. Caller holds map.lock or tracer.lock. */
 void map_kernel_clear(struct map *m);
+/* When the first of them was 0, ns since the epoch; 0: there is none. */
+int64_t map_kernel_since(const struct map *m);
 /* keep: the next daemon has them. */
 void map_kernel_close(struct map *m, bool keep);
 
