@@ -9,6 +9,8 @@
 mount_kernel
 grep -q '^kernel.*strings of system calls by BPF' "$MNT/version" ||
 	skip "BPF programs record no strings here: $(grep '^kernel' "$MNT/version")"
+# Another run of this test beside this one has other names.
+own=none$$
 cat >"$work/opens.c" <<'C'
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,29 +30,31 @@ int main(int argc, char **argv)
 		memset(name, 'x', sizeof(name) - 1);
 		syscall(SYS_openat, AT_FDCWD, name, O_RDONLY, 0);
 		syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY, 0);
-		syscall(SYS_renameat2, AT_FDCWD, "/none/a", AT_FDCWD, "", 1);
+		syscall(SYS_renameat2, AT_FDCWD, OWN "a", AT_FDCWD, "", 1);
 	}
 	if (argc > 3 && fork())
 		return wait(NULL) < 0;
 	for (int i = first; i < first + count; i++) {
-		snprintf(name, sizeof(name), "/none/file%d", i);
+		snprintf(name, sizeof(name), OWN "file%d", i);
 		syscall(SYS_openat, AT_FDCWD, name, O_RDONLY, 0);
 	}
 	return 0;
 }
 C
-${CC:-cc} -D_GNU_SOURCE -o "$work/opens" "$work/opens.c" || skip "no compiler"
+${CC:-cc} -D_GNU_SOURCE -D"OWN=\"/$own/\"" -o "$work/opens" "$work/opens.c" || skip "no compiler"
 
+# put_rule RULE FILE: with the own directory in the place of /none
+put_rule() { put "$(echo "$1" | sed "s,/none/,/$own/,g")" "$2"; }
 # names FILE: of the files that the program could not open, in order
-names() { sed -n 's/.*syscall_entry_openat: .*filename = "\/none\/file\([0-9]*\)".*/\1/p' "$1"; }
+names() { sed -n 's/.*syscall_entry_openat: .*filename = "\/'$own'\/file\([0-9]*\)".*/\1/p' "$1"; }
 
 s=$S/t$mark
 mkdir "$s" "$s/kernel/channels/channel0"
-put 'syscall:openat if filename == "/none/*"' "$s/kernel/events"
+put_rule 'syscall:openat if filename == "/none/*"' "$s/kernel/events"
 put pid "$s/kernel/contexts"
 put start "$s/control"
 if command -v strace >/dev/null && strace -o "$work/strace" -e trace=openat "$work/opens" 100 50; then
-	sed -n 's/^openat(AT_FDCWD, "\/none\/file\([0-9]*\)".*/\1/p' "$work/strace" >"$work/want"
+	sed -n 's/^openat(AT_FDCWD, "\/'$own'\/file\([0-9]*\)".*/\1/p' "$work/strace" >"$work/want"
 	names "$s/text" >"$work/got"
 	is "as strace says" "50 $(cat "$work/want")" "$(wc -l <"$work/got") $(cat "$work/got")"
 fi
@@ -58,7 +62,7 @@ fi
 seq 1000 3999 >"$work/want"
 names "$s/text" | tail -n 3000 >"$work/got"
 cmp -s "$work/want" "$work/got" || fail "3000 names are not the expected ones"
-has "$(tail -n 1 "$s/text")" 'dfd = -100, filename = "/none/file3999", flags = 0, mode = 0 }$'
+has "$(tail -n 1 "$s/text")" 'dfd = -100, filename = "/'$own'/file3999", flags = 0, mode = 0 }$'
 is "losses" 0 "$(key events_discarded "$s/status")"
 same_text "$s"
 
@@ -89,7 +93,7 @@ for by in tracefs bpf module; do
 done
 has "$(cat "$work/by_tracefs")" 'filename = "0x[0-9a-f]*", flags = 0'
 has "$(cat "$work/by_tracefs")" 'oldname = "0x[0-9a-f]*", newdfd = -100, newname = "0x[0-9a-f]*", flags = 1'
-has "$(cat "$work/by_bpf")" 'oldname = "/none/a", newdfd = -100, newname = "", flags = 1'
+has "$(cat "$work/by_bpf")" 'oldname = "/'$own'/a", newdfd = -100, newname = "", flags = 1'
 
 # --- the exit follows its entry; a text is cut; a text that cannot be read is empty
 put 'syscall:openat' "$s/kernel/events"
@@ -98,13 +102,19 @@ cat >"$s/kernel/events" <<'E'
 syscall:openat
 syscall:renameat2
 E
-"$work/opens" long
+sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" long &
+child=$!
+within 20 stands $child || fail "the program does not stop"
+pid=$(kernel_pid $child)
+kill -CONT $child
+wait $child
 cat "$s/text" >"$work/text"
 has "$(grep -o 'filename = "xx*"' "$work/text" | awk '{ print length }')" '^4108$'
-is "the next" '"" -14' "$(grep -A3 'filename = "xxx' "$work/text" |
+# (Other processes open files meanwhile.)
+is "the next" '"" -14' "$(grep "{ pid = $pid }" "$work/text" | grep -A3 'filename = "xxx' |
 	sed -n 's/.*entry_openat.*filename = \(""\).*/\1/p; s/.*exit_openat: .*{ ret = \(-14\) }/\1/p' |
 	xargs echo | sed 's/^ *-14/"" -14/')"
-has "$(cat "$work/text")" 'oldname = "/none/a", newdfd = -100, newname = "", flags = 1'
+has "$(cat "$work/text")" 'oldname = "/'$own'/a", newdfd = -100, newname = "", flags = 1'
 is "in order" "" "$(awk '{ if ($1 < last) print; last = $1 }' "$work/text")"
 rmdir "$s"
 
@@ -115,7 +125,7 @@ filtered() {
 	sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 300 &
 	child=$!
 	within 20 stands $child || fail "the program does not stop"
-	put "${4-syscall:entry:openat} if $3" "$S/f$mark/kernel/events"
+	put_rule "${4-syscall:entry:openat} if $3" "$S/f$mark/kernel/events"
 	put $child "$S/f$mark/kernel/track/pid"
 	put start "$S/f$mark/control"
 	kill -CONT $child
@@ -148,7 +158,7 @@ put discard "$s/kernel/channels/channel0/loss_mode"
 sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20000 &
 child=$!
 within 20 stands $child || fail "the program does not stop"
-put "syscall:openat if filename == \"/none/*\" && \$ctx.tid == $(kernel_pid $child)" \
+put_rule "syscall:openat if filename == \"/none/*\" && \$ctx.tid == $(kernel_pid $child)" \
 	"$s/kernel/events"
 put start "$s/control"
 kill -CONT $child
@@ -162,14 +172,14 @@ rmdir "$s"
 # Another filter takes the place of the first one while calls are made.
 s=$S/r$mark
 mkdir "$s"
-put 'syscall:entry:openat if filename == "/none/file*"' "$s/kernel/events"
+put_rule 'syscall:entry:openat if filename == "/none/file*"' "$s/kernel/events"
 put start "$s/control"
 for i in 0 1 2 3 4 5 6 7 8 9; do
 	"$work/opens" ${i}000 1000
 done &
 child=$!
 for i in 1 2 3 4 5 6 7 8; do
-	put "syscall:entry:openat if filename == \"/none/file*\" && dfd != $i" "$s/kernel/events"
+	put_rule "syscall:entry:openat if filename == \"/none/file*\" && dfd != $i" "$s/kernel/events"
 done
 wait $child
 names "$s/text" | awk 'NR > 1 && $1 != last + 1 { print "after " last " comes " $1 } { last = $1; n++ } END { print n }' \
@@ -216,7 +226,7 @@ done
 # --- only a process, and the children that it makes
 s=$S/p$mark
 mkdir "$s"
-put 'syscall:entry:openat if filename == "/none/*"' "$s/kernel/events"
+put_rule 'syscall:entry:openat if filename == "/none/*"' "$s/kernel/events"
 sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20 fork &
 child=$!
 within 20 stands $child || fail "the program does not stop"
@@ -230,7 +240,7 @@ put '*' "$s/kernel/track/pid"
 "$work/opens" 600 5
 is "of all again" "600 601 602 603 604" "$(names "$s/text" | tail -n 5 | xargs)"
 mkdir "$S/q$mark"
-put 'syscall:openat if filename == "/none/*"' "$S/q$mark/kernel/events"
+put_rule 'syscall:openat if filename == "/none/*"' "$S/q$mark/kernel/events"
 put start "$S/q$mark/control"
 put $$ "$S/q$mark/kernel/track/pid"
 "$work/opens" 610 2
@@ -244,7 +254,7 @@ rmdir "$S/q$mark"
 "$work/opens" 640 2
 put 'syscall:entry:renameat2' "$s/kernel/events"
 "$work/opens" 650 2
-put 'syscall:openat if filename == "/none/*"' "$s/kernel/events"
+put_rule 'syscall:openat if filename == "/none/*"' "$s/kernel/events"
 "$work/opens" 660 2
 is "off and on" "640 641 660 661" "$(names "$s/text" | tail -n 4 | xargs)"
 

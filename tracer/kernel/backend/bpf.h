@@ -67,8 +67,8 @@ struct bpf_control {                    /* the first page of a ring */
 	uint64_t mono, cycles;
 	char channel[256];              /* the channel's name, for people and tests */
 	/*
-	 * Of each event, at its slot: the program that records it has this number. So an event is
-	 * off at once, although it takes the kernel longer to detach a program.
+	 * Of each event, at its slot: the body that records it has this number. So an event is off
+	 * at once, although it takes the kernel longer to detach a program.
 	 */
 	uint32_t tokens[BPF_SLOTS];
 	uint32_t last_token;            /* of the first CPU: the newest one */
@@ -133,6 +133,7 @@ struct bpf_channel {
 	bool on, tracked;
 	struct bpf_ring ring;
 	int threads;                    /* map of tracked threads; -1: none yet */
+	int bodies;                     /* map of what records, by token; -1: none yet */
 	struct bpf_event *events;
 	size_t count;
 	/* Only ever added to, by a holder of the lock; drains read the count with acquire. */
@@ -189,8 +190,10 @@ int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count);
 
 /* ---- bpf_program.c ---- */
 
+/* What is attached to an event: jumps to the program in this entry of the map, its body. */
+void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry);
 /*
- * The program that records an event of a system call while the slot has this token. threads: -1: no
+ * The body that records an event of a system call while the slot has this token. threads: -1: no
  * thread is left out. filters: NULL: none. What they need of the text is decided when the record is
  * written, above head, which then stays where it is; all else before.
  */

@@ -16,6 +16,12 @@
 /* The end of a name in the keeper. */
 #define RING "ring"
 #define THREADS "threads"
+#define BODIES "bodies"
+/*
+ * Entries of the map of bodies. A stub of an event that was dropped stays attached for some
+ * milliseconds: no other event may have its entry so soon.
+ */
+#define BODIES_MAX 4096u
 #define LINK "link."
 #define PROGRAM "program."
 #define NAME_MAX_KEPT 192
@@ -60,6 +66,7 @@ void bpf_channel_keep(struct bpf_channel *c)
 	pthread_mutex_lock(&c->lock);
 	bpf_channel_keep_one(c, RING, c->ring.map);
 	bpf_channel_keep_one(c, THREADS, c->threads);
+	bpf_channel_keep_one(c, BODIES, c->bodies);
 	for (size_t i = 0; i < c->count; i++)
 		keep_event(c, &c->events[i]);
 	pthread_mutex_unlock(&c->lock);
@@ -118,6 +125,8 @@ static void take_kept(void *arg, const char *name, int fd)
 		taken = take_descriptor(&f->ring, fd);
 	else if (f->c && !strcmp(what, THREADS))
 		taken = take_descriptor(&f->c->threads, fd);
+	else if (f->c && !strcmp(what, BODIES))
+		taken = take_descriptor(&f->c->bodies, fd);
 	else if (f->c && !strncmp(what, LINK, strlen(LINK)))
 		taken = (e = find_kept_event(f->c, what + strlen(LINK))) &&
 			take_descriptor(&e->link, fd);
@@ -165,7 +174,7 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 	c->hash = hash_string(HASH_START, name);
 	c->geometry = *g;
 	c->ring = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
-	c->threads = -1;
+	c->threads = c->bodies = -1;
 	*out = c;
 	return 0;
 }
@@ -181,8 +190,14 @@ static void set_token(struct bpf_channel *c, uint32_t slot, uint32_t token)
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 {
 	char what[BPF_EVENT_NAME + 32];
+	uint32_t body;
 
-	set_token(c, e->slot, 0);
+	if (e->slot < BPF_SLOTS && c->ring.map >= 0) {
+		body = bpf_ring_control(&c->ring, 0)->tokens[e->slot] % BODIES_MAX;
+		set_token(c, e->slot, 0);
+		if (c->bodies >= 0)
+			bpf_map_remove(c->bodies, &body);
+	}
 	snprintf(what, sizeof(what), LINK "%" PRIu32 ".%s", e->slot, e->name);
 	drop_one(c, what);
 	snprintf(what, sizeof(what), PROGRAM "%" PRIu32 ".%s", e->slot, e->name);
@@ -207,7 +222,8 @@ void bpf_channel_adopt(struct bpf_channel *c)
 	}
 	/* An event without its ring, or half of one, is made again. */
 	for (size_t i = c->count; i-- > 0;)
-		if (f.ring < 0 || c->events[i].link < 0 || c->events[i].program < 0)
+		if (f.ring < 0 || c->events[i].link < 0 || c->events[i].program < 0 ||
+		    (c->events[i].slot < BPF_SLOTS && c->bodies < 0))
 			bpf_channel_drop(c, &c->events[i]);
 	md_buf_deinit(&f.names);
 }
@@ -220,6 +236,8 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 		bpf_channel_drop(c, &c->events[c->count - 1]);
 	if (remove && c->threads >= 0)
 		drop_one(c, THREADS);
+	if (remove && c->bodies >= 0)
+		drop_one(c, BODIES);
 	if (remove && c->ring.map >= 0)
 		drop_one(c, RING);
 	for (size_t i = 0; i < c->count; i++) {
@@ -228,6 +246,8 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 	}
 	if (c->threads >= 0)
 		close(c->threads);
+	if (c->bodies >= 0)
+		close(c->bodies);
 	bpf_ring_close(&c->ring);
 	bpf_plain_free(c);
 	pthread_mutex_destroy(&c->lock);
@@ -294,31 +314,41 @@ static uint32_t find_slot(const struct bpf_channel *c)
 	return slot;
 }
 
-/*
- * Adds the event, or replaces its program. The old one records until the new one does, which is
- * when its token comes: on each CPU, every event has one of the two.
- */
-static int load_in_place(struct bpf_channel *c, const char *event, uint32_t slot, uint32_t token,
-			 uint32_t id, struct bpf_code *code)
+static int open_bodies(struct bpf_channel *c)
 {
-	struct bpf_event *e = bpf_channel_find(c, event);
-	int program, link, ret;
-
-	if (!e) {
-		ret = bpf_channel_add(c, event, slot, id, code);
-		if (!ret)
-			set_token(c, slot, token);
-		return ret;
+	if (c->bodies < 0) {
+		c->bodies = bpf_map_create(&(struct bpf_map_spec){
+			.type = BPF_MAP_TYPE_PROG_ARRAY, .key_size = 4, .value_size = 4,
+			.entries = BODIES_MAX, .name = "trailfs_bodies" });
+		bpf_channel_keep_one(c, BODIES, c->bodies);
 	}
-	ret = attach(code, id, &program, &link);
+	return c->bodies < 0 ? c->bodies : 0;
+}
+
+/*
+ * Makes the code the body of the event's program, which is a stub that jumps to the body: one write
+ * replaces the old body, so every event is recorded by one of the two. code is overwritten.
+ */
+static int load_body(struct bpf_channel *c, const char *event, uint32_t slot, uint32_t token,
+		     uint32_t id, struct bpf_code *code)
+{
+	uint32_t at = token % BODIES_MAX;
+	int ret = open_bodies(c), body;
+
 	if (ret)
 		return ret;
-	set_token(c, slot, token);
-	bpf_detach(e->link, e->program);
-	e->program = program;
-	e->link = link;
-	keep_event(c, e);
-	return 0;
+	body = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, NULL);
+	if (body < 0)
+		return body;
+	ret = bpf_map_set(c->bodies, &at, &body);
+	close(body);                    /* the map has it */
+	if (ret || bpf_channel_find(c, event))
+		return ret;
+	bpf_program_stub(code, c->bodies, at);
+	ret = bpf_channel_add(c, event, slot, id, code);
+	if (ret)
+		bpf_map_remove(c->bodies, &at);
+	return ret;
 }
 
 static int open_ring(struct bpf_channel *c)
@@ -346,9 +376,12 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 	code = slot == BPF_SLOTS ? NULL : calloc(1, sizeof(*code));
 	if (!code)
 		return slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
-	token = ++bpf_ring_control(&c->ring, 0)->last_token;
+	token = e ? bpf_ring_control(&c->ring, 0)->tokens[slot]
+		  : ++bpf_ring_control(&c->ring, 0)->last_token;
 	bpf_program_call(code, call, &c->ring, filters, slot, token, c->threads);
-	ret = load_in_place(c, event, slot, token, call->id, code);
+	ret = load_body(c, event, slot, token, call->id, code);
+	if (!ret)
+		set_token(c, slot, token);
 	free(code);
 	return ret;
 }

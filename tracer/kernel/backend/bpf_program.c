@@ -268,6 +268,16 @@ static bool is_decided_early(const struct bpf_filters *f)
 	return true;
 }
 
+void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry)
+{
+	bpf_code_begin(code);
+	/* Register 1 has the tracepoint's data. The call returns only if there is no body. */
+	bpf_set_map(code, BPF_REG_2, bodies);
+	bpf_set(code, BPF_REG_3, (int32_t)entry);
+	bpf_call(code, BPF_FUNC_tail_call);
+	bpf_pass(code);
+}
+
 void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
 		      const struct bpf_filters *filters, uint32_t slot, uint32_t token,
 		      int threads)
