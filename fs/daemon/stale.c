@@ -158,7 +158,10 @@ static bool is_unused(const char *state_dir, int connection)
 	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	for (int ms = 0; fd >= 0 && !locked && lives < 10 && ms < PATIENCE_MS; ms += 20) {
 		locked = !flock(fd, LOCK_EX | LOCK_NB);
-		lives = !has_ended(connection) && keeper_daemon_lives(state_dir) ? lives + 1 : 0;
+		lives = !has_ended(connection) &&
+					keeper_find_daemon(state_dir) == KEEPER_DAEMON_LIVES
+				? lives + 1
+				: 0;
 		if (!locked)
 			nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}

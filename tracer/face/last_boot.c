@@ -47,7 +47,7 @@ static void remove_trace(struct tracer *t)
 
 /*
  * The buffer holds as many bytes as the kernel's, and again as many, because an event may be larger
- * in the trace. Its memory is that of the events.
+ * in the trace. Pages that no event fills take no memory.
  */
 static int set_up(struct session *draft, const struct backend_boot *boot, struct tr_err *err)
 {

@@ -99,14 +99,19 @@ static int open_subdir(const struct tracer *t, const char *name, mode_t mode)
 	return fd;
 }
 
-/* A killed daemon holds its lock until the kernel has freed all of it: try more than once. */
-static bool lock_state_dir(int fd)
+/*
+ * A killed daemon holds its lock until the kernel has freed all of it: try more than once. Each
+ * event of the kernel that it had enabled by itself takes some milliseconds.
+ */
+static bool lock_state_dir(const char *state_dir, int fd)
 {
 	struct timespec pause = { .tv_nsec = 20000000 };
+	int others = 0;
 
-	for (int tries = 0; tries < 50; tries++) {
+	for (int tries = 0; tries < 1000 && others < 50; tries++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return true;
+		others += keeper_find_daemon(state_dir) != KEEPER_DAEMON_ENDS;
 		nanosleep(&pause, NULL);
 	}
 	return false;
@@ -142,7 +147,7 @@ static int open_state(struct tracer *t, struct tr_err *err)
 	if (t->lock_fd < 0)
 		return tr_fail(err, -errno, "the state directory %s cannot be written: %s",
 			       t->state_dir, strerror(errno));
-	if (!lock_state_dir(t->lock_fd))
+	if (!lock_state_dir(t->state_dir, t->lock_fd))
 		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s",
 			       t->state_dir);
 	ret = state_version_check(t->state_fd, err);

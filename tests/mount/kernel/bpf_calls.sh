@@ -3,7 +3,7 @@
 #
 # System calls with text on a kernel without event probes: BPF programs record them, with the names
 # of files. strace says which calls a program made. Nothing is lost unnoticed, in both loss modes;
-# recording goes on while there is no daemon; no program is left when the session is removed.
+# recording continues while there is no daemon; no program is left when the session is removed.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel

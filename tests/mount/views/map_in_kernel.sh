@@ -126,7 +126,7 @@ is "still" kernel "$(value counted_by "$all")"
 is "since when" "$since" "$(grep '^since ' "$values")"
 put $$ "$s/kernel/track/pid"
 begin 40; go_on
-is "the daemon goes on from there" 195 "$(named)"
+is "the daemon continues with these values" 195 "$(named)"
 is "now" daemon "$(value counted_by "$all")"
 put '*' "$s/kernel/track/pid"
 few='syscall:entry:lseek if offset >= 0 by offset'

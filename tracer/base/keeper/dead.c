@@ -146,10 +146,11 @@ static bool is_killed(int process)
 	return killed;
 }
 
-bool keeper_daemon_lives(const char *state_dir)
+enum keeper_daemon keeper_find_daemon(const char *state_dir)
 {
 	int dir = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), process = -1, pid;
 	struct md_buf text = MD_BUF_INIT;
+	bool killed = false;
 	char path[32], state = 0;
 
 	if (dir >= 0 && !state_file_read(dir, STATE_LOCK, ANNOUNCED_MAX, &text) &&
@@ -157,14 +158,17 @@ bool keeper_daemon_lives(const char *state_dir)
 		snprintf(path, sizeof(path), "/proc/%d", pid);
 		process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	if (process >= 0 && !is_killed(process))
+	if (process >= 0) {
+		killed = is_killed(process);
 		state = thread_state(process, "stat");
-	if (process >= 0)
 		close(process);
+	}
 	if (dir >= 0)
 		close(dir);
 	md_buf_deinit(&text);
-	return state && state != 'Z' && state != 'X';
+	return !state                                   ? KEEPER_DAEMON_UNKNOWN
+	       : killed || state == 'Z' || state == 'X' ? KEEPER_DAEMON_ENDS
+							: KEEPER_DAEMON_LIVES;
 }
 
 /*

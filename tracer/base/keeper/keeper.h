@@ -96,10 +96,12 @@ void keeper_close(struct keeper *k, int quit);
  */
 pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
 /*
- * Does a process that announced itself hold the lock of the state directory, and did no signal kill
- * it? False as well for a daemon of another pid namespace, whose number says nothing here.
+ * The process that announced itself and holds the lock of the state directory. ENDS: a signal has
+ * killed it, and the kernel frees what it had, which may take seconds. UNKNOWN: there is none, or
+ * it is in another pid namespace, so that its number says nothing here.
  */
-bool keeper_daemon_lives(const char *state_dir);
+enum keeper_daemon { KEEPER_DAEMON_UNKNOWN, KEEPER_DAEMON_LIVES, KEEPER_DAEMON_ENDS };
+enum keeper_daemon keeper_find_daemon(const char *state_dir);
 
 /*
  * The main function of the keeper, called by the daemon's main for argv[1] = "--keeper". Returns an

@@ -2,7 +2,7 @@
 /*
  * Calls with text that the instance of tracefs records, because the channel's `backend` says so, or
  * because the kernel refuses a program. Their events have one format in all channels, so the
- * instance's records are brought into that of the programs: a text is the address, as on kernels
+ * instance's records are changed to the programs' format: a text is the address, as on kernels
  * that record no text.
  */
 #include "tracer/kernel/backend/bpf.h"

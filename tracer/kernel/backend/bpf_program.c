@@ -4,7 +4,8 @@
  * head. No other program of a tracepoint interrupts it (kernel/bpf/bpf.h), so it claims nothing.
  *
  * Registers: 6 the tracepoint's data, 7 the ring's control page, 8 the address of the record less
- * that of the control page's end, 9 the position of the record, then the length of its data.
+ * the address at which the control page ends, 9 the position of the record, then the length of its
+ * data.
  */
 #include "tracer/kernel/backend/bpf.h"
 

@@ -92,7 +92,7 @@ struct tracefs_data *tracefs_data_create(void);
 void tracefs_data_destroy(struct tracefs_data *d);      /* NULL is allowed */
 /* Appends their lines, if the backend can record them. events: the text of available_events */
 void tracefs_data_list(const struct backend *b, const char *events, struct md_buf *out);
-/* If *system is theirs, sets it to that of the tracepoints. */
+/* If *system is the probes' system, sets it to the tracepoints' system. */
 bool tracefs_takes_data(const char **system);
 /* Whether an enabled event, a line of set_event up to `end`, is such an event of the instance. */
 bool tracefs_is_data(const struct backend *b, const char *line, const char *end);

@@ -3,8 +3,8 @@
  * Bytes that system calls are given. From Linux 6.19 on the tracepoint of write(2) and the like
  * records them without being asked. An event probe records the call without them
  * (tracefs_strings.c), so an instance has the tracepoint itself enabled only for a rule that asks
- * for the bytes. Such records get the id of the call's model, which is never enabled, and so differ
- * from those of the probe, which have the id of the tracepoint.
+ * for the bytes. Such records get the id of the call's model, which is never enabled. So they
+ * differ from records of the probe, which have the tracepoint's id.
  */
 #include <errno.h>
 #include <pthread.h>
