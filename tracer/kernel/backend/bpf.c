@@ -17,7 +17,7 @@ static int probe_bpf(const char *owner, struct backend **out, struct tr_err *err
 		return ret;
 	/* Event probes record the text there, as before. */
 	if (tracefs_texts_supported(*out)) {
-		tracefs_backend.destroy(*out);
+		tracefs_abandon(*out);
 		*out = NULL;
 		return tr_fail(err, -EOPNOTSUPP, "tracefs records the text of system calls");
 	}
