@@ -93,7 +93,8 @@ fi
 
 # ---- the kernel ----
 
-if ! grep -q '^kernel none' "$MNT/version" && kernel_pid $$ >/dev/null 2>&1 &&
+# (In a PID namespace the numbers of new processes are not known to be the group's.)
+if ! grep -q '^kernel none' "$MNT/version" && [ "$(kernel_pid $$ 2>/dev/null)" = $$ ] &&
 	[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ]; then
 	mkdir "$S/k" && echo syscall:entry:getppid >"$S/k/kernel/events" &&
 		echo tid >"$S/k/kernel/contexts" &&
