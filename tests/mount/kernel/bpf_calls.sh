@@ -45,6 +45,12 @@ ${CC:-cc} -D_GNU_SOURCE -D"OWN=\"/$own/\"" -o "$work/opens" "$work/opens.c" || s
 
 # put_rule RULE FILE: with the own directory in the place of /none
 put_rule() { put "$(echo "$1" | sed "s,/none/,/$own/,g")" "$2"; }
+# hold ARGUMENT...: opens with these, stopped before its calls, as $child
+hold() {
+	${hold_on-} sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" "$@" &
+	child=$!
+	within 20 stands $child || fail "the program does not stop"
+}
 # names FILE: of the files that the program could not open, in order
 names() { sed -n 's/.*syscall_entry_openat: .*filename = "\/'$own'\/file\([0-9]*\)".*/\1/p' "$1"; }
 
@@ -102,9 +108,7 @@ cat >"$s/kernel/events" <<'E'
 syscall:openat
 syscall:renameat2
 E
-sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" long &
-child=$!
-within 20 stands $child || fail "the program does not stop"
+hold long
 pid=$(kernel_pid $child)
 kill -CONT $child
 wait $child
@@ -122,9 +126,7 @@ rmdir "$s"
 # filtered EVENTS RECORDED FILTER [PATTERN]: of the 300 calls of one process
 filtered() {
 	mkdir "$S/f$mark"
-	sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 300 &
-	child=$!
-	within 20 stands $child || fail "the program does not stop"
+	hold 0 300
 	put_rule "${4-syscall:entry:openat} if $3" "$S/f$mark/kernel/events"
 	put $child "$S/f$mark/kernel/track/pid"
 	put start "$S/f$mark/control"
@@ -155,9 +157,7 @@ mkdir "$s" "$s/kernel/channels/channel0"
 put 64k "$s/kernel/channels/channel0/subbuf_size"
 put 4 "$s/kernel/channels/channel0/subbuf_count"
 put discard "$s/kernel/channels/channel0/loss_mode"
-sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20000 &
-child=$!
-within 20 stands $child || fail "the program does not stop"
+hold 0 20000
 put_rule "syscall:openat if filename == \"/none/*\" && \$ctx.tid == $(kernel_pid $child)" \
 	"$s/kernel/events"
 put start "$s/control"
@@ -195,9 +195,9 @@ for mode in discard overwrite; do
 	put 4 "$s/kernel/channels/channel0/subbuf_count"
 	put $mode "$s/kernel/channels/channel0/loss_mode"
 	put 'syscall:entry:openat' "$s/kernel/events"
-	taskset -c "$first_cpu" sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20000 &
-	child=$!
-	within 20 stands $child || fail "the program does not stop"
+	hold_on="taskset -c $first_cpu"
+	hold 0 20000
+	hold_on=
 	put $child "$s/kernel/track/pid"
 	put start "$s/control"
 	kill -CONT $child
@@ -227,9 +227,7 @@ done
 s=$S/p$mark
 mkdir "$s"
 put_rule 'syscall:entry:openat if filename == "/none/*"' "$s/kernel/events"
-sh -c 'kill -STOP $$; exec "$@"' sh "$work/opens" 0 20 fork &
-child=$!
-within 20 stands $child || fail "the program does not stop"
+hold 0 20 fork
 put $child "$s/kernel/track/pid"
 put start "$s/control"
 kill -CONT $child

@@ -51,14 +51,31 @@ static void drop_one(struct bpf_channel *c, const char *what)
 		keeper_drop(c->b->keeper, name);
 }
 
+#define EVENT_NAME_KEPT (BPF_EVENT_NAME + 32)
+
+static void print_event(const struct bpf_event *e, const char *kind, char out[EVENT_NAME_KEPT])
+{
+	snprintf(out, EVENT_NAME_KEPT, "%s%" PRIu32 ".%s", kind, e->slot, e->name);
+}
+
 static void keep_event(struct bpf_channel *c, const struct bpf_event *e)
 {
-	char what[BPF_EVENT_NAME + 32];
+	char what[EVENT_NAME_KEPT];
 
-	snprintf(what, sizeof(what), PROGRAM "%" PRIu32 ".%s", e->slot, e->name);
+	print_event(e, PROGRAM, what);
 	bpf_channel_keep_one(c, what, e->program);
-	snprintf(what, sizeof(what), LINK "%" PRIu32 ".%s", e->slot, e->name);
+	print_event(e, LINK, what);
 	bpf_channel_keep_one(c, what, e->link);
+}
+
+static void drop_event(struct bpf_channel *c, const struct bpf_event *e)
+{
+	char what[EVENT_NAME_KEPT];
+
+	print_event(e, PROGRAM, what);
+	drop_one(c, what);
+	print_event(e, LINK, what);
+	drop_one(c, what);
 }
 
 void bpf_channel_keep(struct bpf_channel *c)
@@ -179,7 +196,7 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 	return 0;
 }
 
-/* From now on no program records the event of the slot, or the one with this token does. */
+/* From now on no body records the event of the slot, or the one with this token does. */
 static void set_token(struct bpf_channel *c, uint32_t slot, uint32_t token)
 {
 	for (uint32_t cpu = 0; slot < BPF_SLOTS && cpu < c->ring.cpus; cpu++)
@@ -189,7 +206,6 @@ static void set_token(struct bpf_channel *c, uint32_t slot, uint32_t token)
 
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 {
-	char what[BPF_EVENT_NAME + 32];
 	uint32_t body;
 
 	if (e->slot < BPF_SLOTS && c->ring.map >= 0) {
@@ -198,10 +214,7 @@ void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 		if (c->bodies >= 0)
 			bpf_map_remove(c->bodies, &body);
 	}
-	snprintf(what, sizeof(what), LINK "%" PRIu32 ".%s", e->slot, e->name);
-	drop_one(c, what);
-	snprintf(what, sizeof(what), PROGRAM "%" PRIu32 ".%s", e->slot, e->name);
-	drop_one(c, what);
+	drop_event(c, e);
 	bpf_detach(e->link, e->program);
 	free(e->filter);
 	*e = c->events[--c->count];

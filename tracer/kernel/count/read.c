@@ -183,61 +183,58 @@ uint64_t count_missed(const struct counts *c)
 	return sum;
 }
 
-void count_sweep(struct counts *c, uint32_t generation)
+/*
+ * Removes keys of other generations, and passes each key of this one to fn; r NULL: only removes.
+ * Caller holds walk.
+ */
+static void walk_keys(struct counts *c, uint32_t generation, struct reading *r,
+		      void (*fn)(void *arg, const struct md_occurrence *o,
+				 const struct count_result *r), void *arg)
 {
 	uint8_t key[COUNT_KEY_BYTES], next[COUNT_KEY_BYTES];
+	/* Programs may add keys meanwhile, so that the walk would not end. */
 	uint64_t most = 4 * (uint64_t)c->keys;
 	bool more = !bpf_map_next(c->map, NULL, key);
+	struct md_occurrence o;
+	struct count_key head;
 
-	while (more && most--) {
-		struct count_key head;
-
+	for (; more && most--; memcpy(key, next, c->key_size)) {
 		memcpy(&head, key, sizeof(head));
 		more = !bpf_map_next(c->map, key, next);
-		if (head.generation != generation)
+		if (head.generation != generation) {
 			bpf_map_remove(c->map, key);
-		memcpy(key, next, c->key_size);
+			continue;
+		}
+		if (!r || head.event >= c->event_count || bpf_map_get(c->map, key, r->values) ||
+		    !make_event(r, key, &c->events[head.event], &o))
+			continue;
+		sum_numbers(r, &c->events[head.event]);
+		fn(arg, &o, &r->result);
 	}
-	c->swept = generation;
+	if (!more)
+		c->swept = generation;
+}
+
+void count_sweep(struct counts *c, uint32_t generation)
+{
+	walk_keys(c, generation, NULL, NULL, NULL);
 }
 
 int counts_read(struct counts *c,
 		void (*fn)(void *arg, const struct md_occurrence *o, const struct count_result *r),
 		void *arg, uint64_t *left_out, uint64_t *missed)
 {
-	uint8_t key[COUNT_KEY_BYTES], next[COUNT_KEY_BYTES];
-	uint32_t generation;
-	/* Programs may add keys meanwhile, so that the walk would not end. */
-	uint64_t most = 4 * (uint64_t)c->keys;
-	struct md_occurrence o;
 	struct reading r;
-	bool more;
 
 	if (!begin_reading(&r, c)) {
 		end_reading(&r);
 		return -ENOMEM;
 	}
 	pthread_mutex_lock(&c->walk);
-	generation = __atomic_load_n(&c->control->generation, __ATOMIC_ACQUIRE);
-	more = !bpf_map_next(c->map, NULL, key);
-	while (more && most--) {
-		struct count_key head;
-
-		memcpy(&head, key, sizeof(head));
-		more = !bpf_map_next(c->map, key, next);
-		if (head.generation != generation)
-			bpf_map_remove(c->map, key);
-		else if (head.event < c->event_count && !bpf_map_get(c->map, key, r.values) &&
-			 make_event(&r, key, &c->events[head.event], &o)) {
-			sum_numbers(&r, &c->events[head.event]);
-			fn(arg, &o, &r.result);
-		}
-		memcpy(key, next, c->key_size);
-	}
+	walk_keys(c, __atomic_load_n(&c->control->generation, __ATOMIC_ACQUIRE), &r, fn, arg);
 	*left_out = __atomic_load_n(&c->control->left_out, __ATOMIC_RELAXED) -
 		    c->control->left_out_before;
 	*missed = count_missed(c) - c->control->missed_before;
-	c->swept = generation;
 	pthread_mutex_unlock(&c->walk);
 	end_reading(&r);
 	return 0;
