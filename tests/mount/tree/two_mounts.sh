@@ -39,11 +39,11 @@ of_root() { sum cat "$S/r/status"; }
 of_user() { sum as $a cat "$mine/u/status"; }
 on() { as $a sh -c "echo $1 >$mine/u/control" || fail "$1 in the user's mount"; }
 end_mine() {
-	for p in $(pgrep -f "$work/trailfs $work/mine"); do kill "$@" "$p" 2>/dev/null; done
+	for p in $(pgrep -f "$work/trailfs -o keeper=0 $work/mine"); do kill "$@" "$p" 2>/dev/null; done
 	fusermount3 -u "$work/mine" 2>/dev/null || umount -l "$work/mine" 2>/dev/null
 	within 10 mine_ended
 }
-mine_ended() { ! pgrep -f "$work/trailfs $work/mine" >/dev/null; }
+mine_ended() { ! pgrep -f "$work/trailfs -o keeper=0 $work/mine" >/dev/null; }
 trap 'ended=$?; end_mine; (exit $ended); clean_up' EXIT
 
 # The user is of the group `tracing`, in a group database that is only seen here
@@ -69,7 +69,7 @@ if [ -d "$MNT/available/kernel" ] && getent group tracing >/dev/null; then
 	[ ! -e "$S/k/kernel" ] || fail "a stranger's session has the kernel's domain"
 	rmdir "$S/k"
 fi
-as $a "$work/trailfs" "$work/mine" >"$work/mine.log" 2>&1 ||
+as $a "$work/trailfs" -o keeper=0 "$work/mine" >"$work/mine.log" 2>&1 ||
 	skip "no mount of an ordinary user here: $(tail -n 1 "$work/mine.log")"
 [ -S "/run/user/$a/trailfs/socket" ] || fail "the user's state directory is elsewhere"
 mkdir "$S/r" && echo 'tick:*' >"$S/r/user/events" && echo start >"$S/r/control" ||
@@ -111,7 +111,7 @@ echo start >"$S/r/control"
 n=$(of_user)
 end_mine -9
 within 20 grows of_root $(($(of_root) + 100)) || fail "root's stands when the user's daemon is dead"
-as $a "$work/trailfs" "$work/mine" || fail "mount again"
+as $a "$work/trailfs" -o keeper=0 "$work/mine" || fail "mount again"
 within 20 grows of_user $((n + 100)) || fail "the user's is not what it was"
 kill $program
 wait $program 2>/dev/null
