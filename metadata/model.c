@@ -33,6 +33,31 @@ void md_field_deinit(struct md_field *f)
 	md_type_deinit(&f->type);
 }
 
+const struct md_type md_char = {
+	.kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8
+};
+
+static int set_element(struct md_type *t, const struct md_type *element)
+{
+	t->element = malloc(sizeof(*t->element));
+	if (!t->element)
+		return -ENOMEM;
+	*t->element = *element;
+	return 0;
+}
+
+int md_type_array(struct md_type *t, uint32_t count, const struct md_type *element)
+{
+	*t = (struct md_type){ .kind = MD_ARRAY, .count = count };
+	return set_element(t, element);
+}
+
+int md_type_sequence(struct md_type *t, uint8_t length_size, const struct md_type *element)
+{
+	*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = length_size };
+	return set_element(t, element);
+}
+
 static const struct {
 	const char *name;
 	struct md_type type;

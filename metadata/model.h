@@ -185,6 +185,15 @@ struct md_trace {
 void md_type_deinit(struct md_type *t);
 void md_field_deinit(struct md_field *f);
 
+/* A byte of text, as element: a plain char, as LTTng describes it. */
+extern const struct md_type md_char;
+/*
+ * Make *t an array, or a sequence whose length has that many bytes, of the element, which *t takes
+ * over. 0 or -ENOMEM; then the element is the caller's.
+ */
+int md_type_array(struct md_type *t, uint32_t count, const struct md_type *element);
+int md_type_sequence(struct md_type *t, uint8_t length_size, const struct md_type *element);
+
 /*
  * Makes *t the type of an application's context: a variant of nothing, the integers, float, double
  * and string, in the order of LTTng's tags (none, int8 … int64, uint8 … uint64, float, double,

@@ -129,18 +129,17 @@ static bool blob(const struct registration *r, const struct trail_reg_field *f, 
 static bool elements(const struct registration *r, const struct trail_reg_field *f,
 		     struct md_type *t)
 {
-	t->element = calloc(1, sizeof(*t->element));
-	if (!t->element)
-		return false;
-	integer(f, t->element);
+	struct md_type element = { 0 };
+
+	if (f->flags & TRAIL_FIELD_TEXT)
+		element = md_char;
+	else
+		integer(f, &element);
 	if (f->flags & TRAIL_FIELD_FLOAT)
-		t->element->kind = MD_FLOAT;
-	if (f->flags & TRAIL_FIELD_TEXT) {
-		/* As LTTng describes text: plain char, signed. */
-		t->element->is_signed = true;
-		t->element->base = 10;
-		t->element->encoding = MD_ENCODING_UTF8;
-	}
+		element.kind = MD_FLOAT;
+	if (f->kind == TRAIL_KIND_ARRAY ? md_type_array(t, f->count, &element)
+					: md_type_sequence(t, f->length, &element))
+		return false;
 	return !(f->flags & TRAIL_FIELD_BLOB) || blob(r, f, t);
 }
 
@@ -158,13 +157,7 @@ static bool type(const struct registration *r, const struct trail_reg_field *f, 
 	case TRAIL_KIND_STRING:
 		t->kind = MD_STRING;
 		return true;
-	case TRAIL_KIND_ARRAY:
-		t->kind = MD_ARRAY;
-		t->count = f->count;
-		return elements(r, f, t);
 	default:
-		t->kind = MD_SEQUENCE;
-		t->length_size = f->length;
 		return elements(r, f, t);
 	}
 }

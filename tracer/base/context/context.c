@@ -287,19 +287,9 @@ static int set_field(const struct context *c, struct md_field *f)
 	if (c->kind == TRAIL_CONTEXT_APP)
 		return md_type_dynamic(&f->type);
 	f->type = (struct md_type){ .kind = MD_INT, .size = 8, .base = 10 };
-	if (c->kind == TRAIL_CONTEXT_PROCNAME) {
-		f->type = (struct md_type){ .kind = MD_ARRAY, .count = plain[c->kind].size };
-		f->type.element = calloc(1, sizeof(*f->type.element));
-		if (!f->type.element)
-			return -ENOMEM;
-		*f->type.element = (struct md_type){
-			.kind = MD_INT,
-			.size = 1,
-			.is_signed = true,
-			.base = 10,
-			.encoding = MD_ENCODING_UTF8,
-		};
-	} else if (c->kind != TRAIL_CONTEXT_PERF) {
+	if (c->kind == TRAIL_CONTEXT_PROCNAME)
+		return md_type_array(&f->type, plain[c->kind].size, &md_char);
+	if (c->kind != TRAIL_CONTEXT_PERF) {
 		f->type.size = plain[c->kind].size;
 		f->type.is_signed = plain[c->kind].is_signed;
 	}

@@ -89,24 +89,15 @@ void kcontext_available(struct rows *r)
 
 int kcontext_type(uint32_t kind, struct md_type *out)
 {
+	static const struct md_type address = { .kind = MD_INT, .size = 8, .base = 16 };
 	const struct known *k = by_kind(kind);
 
-	*out = (struct md_type){ .kind = MD_INT, .size = k->size, .base = 10 };
-	out->is_signed = k->shape == SIGNED;
-	if (k->shape != TEXT && k->shape != STACK)
-		return 0;
 	if (k->shape == TEXT)
-		*out = (struct md_type){ .kind = MD_ARRAY, .count = k->size };
-	else
-		*out = (struct md_type){ .kind = MD_SEQUENCE, .length_size = k->size };
-	out->element = malloc(sizeof(*out->element));
-	if (!out->element)
-		return -ENOMEM;
-	if (k->shape == TEXT)
-		*out->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true,
-						  .base = 10, .encoding = MD_ENCODING_UTF8 };
-	else
-		*out->element = (struct md_type){ .kind = MD_INT, .size = 8, .base = 16 };
+		return md_type_array(out, k->size, &md_char);
+	if (k->shape == STACK)
+		return md_type_sequence(out, k->size, &address);
+	*out = (struct md_type){ .kind = MD_INT, .size = k->size, .base = 10,
+				 .is_signed = k->shape == SIGNED };
 	return 0;
 }
 

@@ -1,6 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The places of fields in a payload: filter_locate in filter/tree.h. */
+#include "metadata/model.h"
 #include "tracer/base/filter/tree.h"
+
+struct trail_reg_field filter_field_of(const struct md_type *t, uint32_t name)
+{
+	static const uint8_t kinds[] = {
+		[MD_INT] = TRAIL_KIND_INT, [MD_ENUM] = TRAIL_KIND_INT,
+		[MD_FLOAT] = TRAIL_KIND_FLOAT, [MD_STRING] = TRAIL_KIND_STRING,
+		[MD_ARRAY] = TRAIL_KIND_ARRAY, [MD_SEQUENCE] = TRAIL_KIND_SEQUENCE,
+		[MD_VARIANT] = 0,
+	};
+	const struct md_type *number = t->element ? t->element : t;
+	struct trail_reg_field f = { .name = name, .kind = kinds[t->kind], .size = number->size,
+				     .length = t->length_size };
+
+	if (t->kind == MD_ARRAY)
+		f.count = t->count;
+	if (t->element && number->encoding == MD_ENCODING_UTF8) {
+		f.flags = TRAIL_FIELD_TEXT;
+		return f;
+	}
+	f.flags = (uint8_t)((number->is_signed ? TRAIL_FIELD_SIGNED : 0) |
+			    (number->big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0));
+	if (t->element && number->kind == MD_FLOAT)
+		f.flags |= TRAIL_FIELD_FLOAT;
+	return f;
+}
 
 /* Tables of version 1 have no size of the length. */
 static uint32_t length_size(const struct trail_reg_field *f)

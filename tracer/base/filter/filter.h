@@ -111,6 +111,14 @@ struct filter_event {
 
 #define FILTER_OPAQUE UINT32_MAX
 
+struct md_type;
+
+/*
+ * A field of filter_event.fields that has the type: a number, a string, or an array or sequence of
+ * numbers or text; else filters cannot use it. `name` is an offset in filter_event.strings.
+ */
+struct trail_reg_field filter_field_of(const struct md_type *t, uint32_t name);
+
 /*
  * -EINVAL, with the filter's own line and a column, if types clash for this event: a string
  * compared with a number, an index of a field that is not an array, bits of a floating point

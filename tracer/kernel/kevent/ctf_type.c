@@ -8,10 +8,6 @@
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/kevent/syscall_struct.h"
 
-static const struct md_type text_element = {
-	.kind = MD_INT, .size = 1, .is_signed = true, .base = 10, .encoding = MD_ENCODING_UTF8
-};
-
 static struct md_type make_integer(const struct kformat_field *f)
 {
 	return (struct md_type){ .kind = MD_INT, .size = f->to, .is_signed = f->is_signed,
@@ -22,17 +18,10 @@ static bool set_elements(const struct kformat_field *f, struct md_type *t)
 {
 	bool is_array =
 		f->kind == KFORMAT_TEXT || f->kind == KFORMAT_ARRAY || f->kind == KFORMAT_LOC_ARRAY;
-	struct md_type element =
-		f->kind == KFORMAT_TEXT || f->text ? text_element : make_integer(f);
+	struct md_type element = f->kind == KFORMAT_TEXT || f->text ? md_char : make_integer(f);
 
-	if (is_array)
-		*t = (struct md_type){ .kind = MD_ARRAY, .count = f->count };
-	else
-		*t = (struct md_type){ .kind = MD_SEQUENCE, .length_size = 4 };
-	t->element = malloc(sizeof(*t->element));
-	if (t->element)
-		*t->element = element;
-	return t->element;
+	return is_array ? !md_type_array(t, f->count, &element)
+			: !md_type_sequence(t, 4, &element);
 }
 
 static bool set_structs(const struct kformat_field *f, struct md_type *t)
@@ -107,56 +96,6 @@ struct md_event *kformat_event(const struct kformat *f)
 	return e;
 }
 
-static struct trail_reg_field make_filter_field(const struct kformat_field *f)
-{
-	static const uint8_t kinds[] = {
-		[KFORMAT_INT] = TRAIL_KIND_INT, [KFORMAT_TEXT] = TRAIL_KIND_ARRAY,
-		[KFORMAT_ARRAY] = TRAIL_KIND_ARRAY, [KFORMAT_STRING] = TRAIL_KIND_STRING,
-		[KFORMAT_SEQUENCE] = TRAIL_KIND_SEQUENCE, [KFORMAT_RWBS] = TRAIL_KIND_INT,
-		[KFORMAT_ADDRESS] = TRAIL_KIND_STRING, [KFORMAT_SYMBOL] = TRAIL_KIND_STRING,
-		[KFORMAT_LOC_INT] = TRAIL_KIND_INT, [KFORMAT_LOC_ARRAY] = TRAIL_KIND_ARRAY,
-		[KFORMAT_PORT] = TRAIL_KIND_INT, [KFORMAT_V4] = TRAIL_KIND_SEQUENCE,
-		[KFORMAT_V6] = TRAIL_KIND_SEQUENCE, [KFORMAT_UNREAD] = TRAIL_KIND_STRING,
-	};
-	struct trail_reg_field r = { .kind = kinds[f->kind], .size = f->to };
-
-	r.flags =
-		(uint8_t)((f->is_signed ? TRAIL_FIELD_SIGNED : 0) | (f->hex ? TRAIL_FIELD_HEX : 0) |
-			  (f->big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0));
-	switch (f->kind) {
-	case KFORMAT_TEXT:
-		r.size = 1;
-		r.flags = TRAIL_FIELD_TEXT;
-		r.count = f->count;
-		break;
-	case KFORMAT_ARRAY:
-	case KFORMAT_LOC_ARRAY:
-		r.count = f->count;
-		break;
-	case KFORMAT_SEQUENCE:
-	case KFORMAT_V4:
-	case KFORMAT_V6:
-		r.length = 4;
-		if (f->text)
-			r.flags = TRAIL_FIELD_TEXT;
-		break;
-	case KFORMAT_STRING:
-	case KFORMAT_ADDRESS:
-	case KFORMAT_SYMBOL:
-	case KFORMAT_UNREAD:
-		r.size = 1;
-		r.flags = 0;
-		break;
-	case KFORMAT_RWBS:
-		r.size = 4;
-		r.flags = 0;
-		break;
-	default:
-		break;
-	}
-	return r;
-}
-
 /*
  * The number of fields that filters can use: structures, and fields after them, have no known
  * place.
@@ -175,13 +114,16 @@ int kformat_make_filter(struct kformat *k)
 {
 	uint32_t i, n = count_filter_fields(k);
 	struct md_buf strings = MD_BUF_INIT;
+	struct md_type type;
 
 	k->filter_fields = calloc((size_t)n + 1, sizeof(*k->filter_fields));
 	if (!k->filter_fields)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {
-		k->filter_fields[i] = make_filter_field(&k->fields[i]);
-		k->filter_fields[i].name = (uint32_t)strings.len;
+		type = (struct md_type){ 0 };
+		strings.failed |= !set_type(&k->fields[i], &type);
+		k->filter_fields[i] = filter_field_of(&type, (uint32_t)strings.len);
+		md_type_deinit(&type);
 		md_buf_put(&strings, k->fields[i].name, strlen(k->fields[i].name) + 1);
 	}
 	md_buf_putc(&strings, '\0');

@@ -81,27 +81,18 @@ const char *kdump_event_name(enum kdump_type type)
 
 static int set_type(struct md_type *t, char letter)
 {
+	static const struct md_type address = { .kind = MD_INT, .size = 8, .base = 16 };
+
 	switch (letter) {
 	case STRING:
 		*t = (struct md_type){ .kind = MD_STRING };
 		return 0;
 	case COMM:
+		return md_type_array(t, 16, &md_char);
 	case TEXT:
+		return md_type_sequence(t, 8, &md_char);
 	case STACK:
-		*t = (struct md_type){ .kind = MD_ARRAY, .count = 16 };
-		if (letter != COMM)
-			*t = (struct md_type){ .kind = MD_SEQUENCE,
-					       .length_size = letter == TEXT ? 8 : 4 };
-		t->element = calloc(1, sizeof(*t->element));
-		if (!t->element)
-			return -ENOMEM;
-		if (letter == STACK) {
-			*t->element = (struct md_type){ .kind = MD_INT, .size = 8, .base = 16 };
-			return 0;
-		}
-		*t->element = (struct md_type){ .kind = MD_INT, .size = 1, .is_signed = true,
-						.base = 10, .encoding = MD_ENCODING_UTF8 };
-		return 0;
+		return md_type_sequence(t, 4, &address);
 	default:
 		*t = (struct md_type){ .kind = MD_INT, .base = 10,
 				       .is_signed = letter == S32, .big_endian = letter == BE32 };
@@ -132,30 +123,6 @@ struct md_event *kdump_event(enum kdump_type type)
 	return e;
 }
 
-static struct trail_reg_field make_filter_field(char letter)
-{
-	struct md_type t = { 0 };
-
-	if (letter == STRING)
-		return (struct trail_reg_field){ .kind = TRAIL_KIND_STRING, .size = 1 };
-	if (letter == TEXT)
-		return (struct trail_reg_field){ .kind = TRAIL_KIND_SEQUENCE, .size = 1,
-						 .flags = TRAIL_FIELD_TEXT, .length = 8 };
-	if (letter == STACK)
-		return (struct trail_reg_field){ .kind = TRAIL_KIND_SEQUENCE, .size = 8,
-						 .length = 4 };
-	if (letter == COMM)
-		return (struct trail_reg_field){ .kind = TRAIL_KIND_ARRAY, .size = 1,
-						 .flags = TRAIL_FIELD_TEXT, .count = 16 };
-	set_type(&t, letter);
-	return (struct trail_reg_field){
-		.kind = TRAIL_KIND_INT,
-		.size = (uint8_t)t.size,
-		.flags = (uint8_t)((t.is_signed ? TRAIL_FIELD_SIGNED : 0) |
-				   (t.big_endian ? TRAIL_FIELD_BIG_ENDIAN : 0)),
-	};
-}
-
 void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
 {
 	const struct layout *l = &layouts[type];
@@ -164,8 +131,12 @@ void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
 	out->event = (struct filter_event){ .fields = out->fields, .strings = l->fields,
 					    .field_count = (uint32_t)strlen(l->types) };
 	for (uint32_t i = 0; i < out->event.field_count; i++) {
-		out->fields[i] = make_filter_field(l->types[i]);
-		out->fields[i].name = (uint32_t)(name - l->fields);
+		struct md_type t = { 0 };
+
+		/* Without memory, the event seems to lack the field. */
+		set_type(&t, l->types[i]);
+		out->fields[i] = filter_field_of(&t, (uint32_t)(name - l->fields));
+		md_type_deinit(&t);
 		name += strlen(name) + 1;
 	}
 }
