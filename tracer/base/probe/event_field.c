@@ -2,56 +2,43 @@
 /* Reads the fields of a format file: see event_field.h. */
 #include "tracer/base/probe/event_field.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/probe/format_line.h"
 
 enum { FIELDS_MAX = 64 };
 
-/* The number after `word` on the line. */
-static unsigned int get_number(const char *line, const char *word)
+static bool copy_word(struct span s, char to[EVENT_FIELD_WORD_MAX])
 {
-	const char *end = line + strcspn(line, "\n"), *p = strstr(line, word);
-
-	return p && p < end ? (unsigned int)strtoul(p + strlen(word), NULL, 10) : 0;
+	if (span_length(s) >= EVENT_FIELD_WORD_MAX)
+		return false;
+	memcpy(to, s.p, span_length(s));
+	to[span_length(s)] = '\0';
+	return true;
 }
 
-/* Parses `TYPE NAME` or `TYPE NAME[N]`, n bytes. */
-static bool parse_declaration(const char *p, size_t n, struct event_field *f)
+/* Whether an event probe can name the field. */
+static bool take_line(const struct format_line *l, struct event_field *f)
 {
-	size_t at = n, len;
-	char *bracket;
-
-	while (at && p[at - 1] != ' ')
-		at--;
-	len = n - at;
-	if (!at || at > EVENT_FIELD_WORD_MAX || !len || len >= EVENT_FIELD_WORD_MAX)
+	*f = (struct event_field){ .offset = (unsigned int)l->offset,
+				   .size = (unsigned int)l->size,
+				   .is_signed = l->is_signed };
+	if (l->is_bits || !copy_word(l->name, f->name) || !copy_word(l->type, f->type))
 		return false;
-	memcpy(f->name, p + at, len);
-	f->name[len] = '\0';
-	memcpy(f->type, p, at - 1);
-	f->type[at - 1] = '\0';
-	bracket = strchr(f->name, '[');
-	f->is_text = !strcmp(f->type, "__data_loc char[]") || (bracket && !strcmp(f->type, "char"));
-	f->is_array = !f->is_text && (bracket || strchr(f->type, '['));
-	if (bracket)
-		*bracket = '\0';
-	len = strspn(f->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	return len && !f->name[len];
+	f->is_text = !strcmp(f->type, "__data_loc char[]") ||
+		     (l->indexed && !strcmp(f->type, "char"));
+	f->is_array = !f->is_text && (l->indexed || strchr(f->type, '['));
+	return strncmp(f->name, "common_", 7) != 0;
 }
 
 const char *event_field_next(const char *format, struct event_field *out)
 {
-	while ((format = strstr(format, "\tfield:"))) {
-		size_t n = strcspn(format += 7, ";\n");
+	struct span text = SPAN(format), line;
+	struct format_line l;
 
-		*out = (struct event_field){ .offset = get_number(format, "\toffset:"),
-					     .size = get_number(format, "\tsize:"),
-					     .is_signed = get_number(format, "\tsigned:") != 0 };
-		if (format[n] == ';' && parse_declaration(format, n, out) &&
-		    strncmp(out->name, "common_", 7) != 0)
-			return format + n;
-	}
+	while (span_cut(&text, '\n', &line))
+		if (format_line_parse(line, &l) > 0 && take_line(&l, out))
+			return text.p;
 	return NULL;
 }
 

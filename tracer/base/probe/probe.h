@@ -22,6 +22,7 @@
  *   extra.h          extra data of an event: expressions
  *   extra_fetch.c    … as fetch arguments
  *   extra_pointer.c  … the pointers on the way to them
+ *   format_line.h    lines of a format file
  *   event_field.h    fields of a tracepoint's record
  *   btf.h            the kernel's types
  *   btf_files.h      … and those of its modules

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/probe/format_line.h"
 #include "tracer/kernel/backend/event_probe.h"
 #include "tracer/kernel/backend/tracefs.h"
 
 #define SYSTEM "syscalls"
 #define ENTRY SYSTEM ":sys_enter_"
-#define BYTES "__print_dynamic_array("
 
 struct tracefs_data {
 	pthread_mutex_t lock;           /* guards the rest */
@@ -146,41 +146,29 @@ void tracefs_data_adopt(const struct backend *b, int instance, uint16_t *ids)
 	md_buf_deinit(&text);
 }
 
-/* Whether the line declares a field that the print format shows as bytes. *rest: from its `;` on */
-static bool declares_bytes(const char *line, const char *print, const char **rest)
-{
-	size_t n = strcspn(line, "\n");
-	const char *semicolon = memchr(line, ';', n), *name = semicolon;
-	char call[128];
-
-	if (!print || !semicolon || strncmp(line, "\tfield:__data_loc ", 18))
-		return false;
-	while (name > line && name[-1] != ' ')
-		name--;
-	snprintf(call, sizeof(call), BYTES "%.*s,", (int)(semicolon - name), name);
-	*rest = semicolon;
-	return strstr(print, call);
-}
-
 int tracefs_data_format(const struct backend *b, const char *event, struct md_buf *out)
 {
 	struct md_buf text = MD_BUF_INIT;
-	const char *print, *rest;
+	struct span print;
+	struct format_line l;
+	const char *at;
 	uint16_t *ids = calloc(UINT16_MAX + 1, sizeof(*ids));
 	int id = tracefs_event_id(b, SYSTEM, event), ret;
 
 	ret = !ids ? -ENOMEM : tracefs_data_make(b, event, ids);
 	if (!ret)
 		ret = tracefs_read_format(b, SYSTEM, event, &text);
-	print = strstr(md_buf_str(&text), "\nprint fmt:");
+	at = strstr(md_buf_str(&text), "\nprint fmt:");
+	print = SPAN(at ? at : "");
 	for (const char *line = md_buf_str(&text); !ret && *line; line += *line == '\n') {
 		size_t n = strcspn(line, "\n");
 
 		if (!strncmp(line, "ID:", 3))
 			md_buf_printf(out, "ID: %u\n", ids[id]);
-		else if (declares_bytes(line, print, &rest))
+		else if (format_line_parse((struct span){ line, line + n }, &l) > 0 &&
+			 span_skip(&l.type, "__data_loc ") && format_prints_bytes(print, l.name))
 			md_buf_printf(out, "\tfield:__data_loc bytes[] data%.*s\n",
-				      (int)(line + n - rest), rest);
+				      (int)span_length(l.rest), l.rest.p);
 		else
 			md_buf_printf(out, "%.*s\n", (int)n, line);
 		line += n;

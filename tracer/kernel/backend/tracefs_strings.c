@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "tracer/base/array.h"
+#include "tracer/base/probe/format_line.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/kernel/backend/event_probe.h"
 #include "tracer/kernel/backend/tracefs.h"
@@ -307,62 +308,48 @@ void tracefs_text_remove(const struct backend *b, const char *group)
 
 /* ---- formats ---- */
 
-/* Finds the declaration `TYPE NAME` in a field's line. Returns its length; 0: no such line. */
-static size_t parse_declaration(const char *line, const char **from, const char **name)
-{
-	size_t n;
-
-	if (strncmp(line, "\tfield:", 7))
-		return 0;
-	*from = line + 7;
-	n = strcspn(*from, ";\n");
-	*name = *from + n;
-	while (*name > *from && (*name)[-1] != ' ')
-		--*name;
-	return (*from)[n] == ';' ? n : 0;
-}
-
 static const char *next_line(const char *line)
 {
 	line += strcspn(line, "\n");
 	return line + (*line == '\n');
 }
 
-/* Finds the declaration of the field with this name. */
-static size_t find_declaration(const char *text, const char *wanted, size_t len, const char **from)
+/* The name with its [N] */
+static struct span name_of(const struct format_line *l)
 {
-	const char *name;
-	size_t n;
+	return (struct span){ l->name.p, l->declaration.end };
+}
 
-	for (; *text; text = next_line(text)) {
-		n = parse_declaration(text, from, &name);
-		if (n && (size_t)(*from + n - name) == len && !memcmp(name, wanted, len))
-			return n;
-	}
-	return 0;
+/* Finds the field that has the name of `like`. */
+static bool find_field(const char *format, const struct format_line *like, struct format_line *out)
+{
+	struct span text = SPAN(format), line, name = name_of(like);
+
+	while (span_cut(&text, '\n', &line))
+		if (format_line_parse(line, out) > 0 &&
+		    span_length(name_of(out)) == span_length(name) &&
+		    !memcmp(name_of(out).p, name.p, span_length(name)))
+			return true;
+	return false;
 }
 
 void tracefs_text_format(const char *tracepoint, const char *probe, bool own_id,
 			 struct md_buf *out)
 {
-	const char *line, *from, *name, *type;
-	size_t n, m;
+	const char *line, *next, *id;
+	struct format_line l, of;
 
-	for (line = probe; *line; line = next_line(line)) {
-		if (!strncmp(line, "ID:", 3) && !own_id) {
-			type = strstr(tracepoint, "\nID:");
-			type = type ? type + 1 : line;
-			md_buf_put(out, type, (size_t)(next_line(type) - type));
-			continue;
-		}
-		n = parse_declaration(line, &from, &name);
-		m = n && strncmp(from, "__data_loc ", 11)
-			    ? find_declaration(tracepoint, name, (size_t)(from + n - name), &type)
-			    : 0;
-		if (m)
-			md_buf_printf(out, "\tfield:%.*s%.*s", (int)m, type,
-				      (int)(next_line(line) - from - (ssize_t)n), from + n);
+	for (line = probe; *line; line = next) {
+		next = next_line(line);
+		id = !own_id && !strncmp(line, "ID:", 3) ? strstr(tracepoint, "\nID:") : NULL;
+		if (id)
+			md_buf_put(out, id + 1, (size_t)(next_line(id + 1) - id - 1));
+		else if (format_line_parse((struct span){ line, next }, &l) > 0 &&
+			 !span_skip(&(struct span){ l.type.p, l.type.end }, "__data_loc ") &&
+			 find_field(tracepoint, &l, &of))
+			md_buf_printf(out, "\tfield:%.*s%.*s", (int)span_length(of.declaration),
+				      of.declaration.p, (int)(next - l.rest.p), l.rest.p);
 		else
-			md_buf_put(out, line, (size_t)(next_line(line) - line));
+			md_buf_put(out, line, (size_t)(next - line));
 	}
 }

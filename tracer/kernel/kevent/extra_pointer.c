@@ -33,7 +33,7 @@ static bool parse_name(struct span name, struct kformat_pointer *out)
 	return true;
 }
 
-int kpointer_add(struct kformat *f, const struct line *l)
+int kpointer_add(struct kformat *f, const struct format_line *l)
 {
 	struct kformat_pointer p = { .offset = (uint32_t)l->offset };
 

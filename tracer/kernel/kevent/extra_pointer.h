@@ -7,7 +7,7 @@
 #define TRACER_KEVENT_EXTRA_POINTER_H
 
 #include "tracer/kernel/kevent/kevent.h"
-#include "tracer/kernel/kevent/span.h"
+#include "tracer/base/probe/format_line.h"
 #include "tracer/base/probe/extra.h"
 
 #define KEXTRA_TEXT_MAX (EXTRA_MAX * EXTRA_NAME_MAX)    /* bytes that kextra_put writes */
@@ -16,7 +16,7 @@
  * 1: the field was a pointer, and f has it; 0: another field; -EINVAL: a field after a pointer that
  * is none, or too many; -ENOMEM.
  */
-int kpointer_add(struct kformat *f, const struct line *l);
+int kpointer_add(struct kformat *f, const struct format_line *l);
 /* After the last field: marks the items, and adds the field EXTRA_SIGN. 0 or -ENOMEM. */
 int kpointers_finish(struct kformat *f);
 

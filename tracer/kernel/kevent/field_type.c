@@ -5,7 +5,7 @@
 
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/kevent/lttng_names.h"
-#include "tracer/kernel/kevent/span.h"
+#include "tracer/base/probe/format_line.h"
 #include "tracer/kernel/kevent/syscall_struct.h"
 
 static bool is_int_size(uint64_t n)
@@ -58,7 +58,7 @@ static void set_sequence(struct kformat_field *f, struct span type, bool is_sign
 }
 
 /* __data_loc T[] NAME: `unsigned long` is a bitmap, shown in hexadecimal. */
-static void set_dynamic(struct kformat_field *f, struct line *l)
+static void set_dynamic(struct kformat_field *f, struct format_line *l)
 {
 	struct span type = l->type;
 
@@ -79,7 +79,7 @@ static void set_dynamic(struct kformat_field *f, struct line *l)
 		f->hex = true;
 }
 
-static void set_array(struct kformat_field *f, const struct line *l)
+static void set_array(struct kformat_field *f, const struct format_line *l)
 {
 	const struct kname_integer *i = find_integer(l->type);
 	size_t name = span_length(l->name);
@@ -109,7 +109,7 @@ static void set_array(struct kformat_field *f, const struct line *l)
 	f->hex = is_pointer(l->type) || (element == 1 && f->count != 4);
 }
 
-static void set_plain(struct kformat_field *f, const struct line *l)
+static void set_plain(struct kformat_field *f, const struct format_line *l)
 {
 	bool pointer = is_pointer(l->type);
 	struct span type = l->type;
@@ -128,7 +128,7 @@ static void set_plain(struct kformat_field *f, const struct line *l)
 }
 
 /* An address that readers expect to be a string. */
-static void set_address(struct kformat_field *f, const char *call, const struct line *l)
+static void set_address(struct kformat_field *f, const char *call, const struct format_line *l)
 {
 	char *type = span_copy(l->type), *name = span_copy(l->name);
 
@@ -139,7 +139,7 @@ static void set_address(struct kformat_field *f, const char *call, const struct 
 }
 
 /* A system call's argument is a whole register; its type is the low part. */
-void kfield_set_argument(struct kformat_field *f, const char *event, const struct line *l)
+void kfield_set_argument(struct kformat_field *f, const char *event, const struct format_line *l)
 {
 	const struct kname_integer *i = find_integer(l->type);
 	static const char enter[] = "sys_enter_";
@@ -153,7 +153,7 @@ void kfield_set_argument(struct kformat_field *f, const char *event, const struc
 	f->is_signed = i->is_signed;
 }
 
-void kfield_set_type(struct kformat_field *f, struct line *l)
+void kfield_set_type(struct kformat_field *f, struct format_line *l)
 {
 	struct span type = l->type;
 

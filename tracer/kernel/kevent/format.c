@@ -4,66 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/base/probe/format_line.h"
 #include "tracer/kernel/kevent/extra_pointer.h"
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/kevent/lttng_names.h"
 #include "tracer/kernel/kevent/ring_page.h"
-#include "tracer/kernel/kevent/span.h"
-
-/* Parses `unsigned long caller[8]`, `__data_loc char[] name`, `const char * name`. */
-static bool split_declaration(struct span declaration, struct line *l)
-{
-	struct span s = declaration;
-	const char *p;
-
-	span_trim(&s);
-	l->indexed = s.p < s.end && s.end[-1] == ']';
-	if (l->indexed) {
-		for (p = s.end - 1; p > s.p && *p != '['; p--)
-			;
-		l->index = (struct span){ p + 1, s.end - 1 };
-		s.end = p;
-		span_trim(&s);
-	}
-	/* `unsigned int x:3` */
-	for (p = s.end; p > s.p && ((p[-1] >= '0' && p[-1] <= '9') || p[-1] == ' '); p--)
-		;
-	l->is_bits = p > s.p && p[-1] == ':';
-	if (l->is_bits) {
-		s.end = p - 1;
-		span_trim(&s);
-	}
-	for (p = s.end; p > s.p && is_name(p[-1]); p--)
-		;
-	l->name = (struct span){ p, s.end };
-	l->type = (struct span){ s.p, p };
-	span_trim(&l->type);
-	return span_length(l->name) && span_length(l->name) <= TRAIL_NAME_MAX &&
-	       span_length(l->type);
-}
-
-/* Parses the text after `field:`. */
-static bool parse_line(struct span s, struct line *l)
-{
-	struct span piece;
-	uint64_t n;
-
-	*l = (struct line){ 0 };
-	if (!span_cut(&s, ';', &piece) || !split_declaration(piece, l))
-		return false;
-	if (!span_cut(&s, ';', &piece) || !span_skip(&piece, "offset:") ||
-	    !span_number(piece, &l->offset))
-		return false;
-	if (!span_cut(&s, ';', &piece) || !span_skip(&piece, "size:") ||
-	    !span_number(piece, &l->size))
-		return false;
-	if (span_cut(&s, ';', &piece) && span_skip(&piece, "signed:")) {
-		if (!span_number(piece, &n))
-			return false;
-		l->is_signed = n;
-	}
-	return l->offset + l->size <= KFORMAT_RECORD_MAX;
-}
 
 static bool has_name(const struct kformat *k, const char *name)
 {
@@ -76,7 +21,7 @@ static bool has_name(const struct kformat *k, const char *name)
 	return false;
 }
 
-static int add_field(struct kformat *k, struct line *l, struct span print)
+static int add_field(struct kformat *k, struct format_line *l, struct span print)
 {
 	struct kformat_field f = { .offset = (uint32_t)l->offset };
 	const struct kname_field *row;
@@ -161,21 +106,6 @@ static int add_lttng_fields(struct kformat *k)
 	return 0;
 }
 
-/* Whether the print format shows the field as bytes, and not as text. */
-static bool is_printed_as_bytes(struct span print, const char *name)
-{
-	static const char call[] = "__print_dynamic_array(";
-	size_t skip = sizeof(call) - 1, n = strlen(name);
-	const char *p = print.p;
-
-	while ((p = memmem(p, (size_t)(print.end - p), call, skip))) {
-		p += skip;
-		if ((size_t)(print.end - p) > n && !memcmp(p, name, n) && p[n] == ',')
-			return true;
-	}
-	return false;
-}
-
 static void drop_field(struct kformat *k, uint32_t i)
 {
 	memmove(&k->fields[i], &k->fields[i + 1], (k->field_count - i - 1) * sizeof(*k->fields));
@@ -197,7 +127,7 @@ static void join_values(struct kformat *k, struct span print)
 		if (v->place != KFORMAT_LOC || n < 7 || memcmp(v->kernel_name, "__", 2) ||
 		    memcmp(v->kernel_name + n - 4, "_val", 4))
 			continue;
-		if (is_printed_as_bytes(print, v->kernel_name)) {
+		if (format_prints_bytes(print, SPAN(v->kernel_name))) {
 			free(v->name);
 			free(v->kernel_name);
 			drop_field(k, i--);
@@ -221,7 +151,7 @@ static void join_values(struct kformat *k, struct span print)
 }
 
 /* The common fields must have the places that krecord_id and krecord_pid use. */
-static bool check_common(const struct line *l, unsigned int *seen)
+static bool check_common(const struct format_line *l, unsigned int *seen)
 {
 	if (span_is(l->name, "common_type")) {
 		*seen |= 1;
@@ -238,13 +168,15 @@ static int parse_fields(struct kformat *k, struct span text, struct span print)
 {
 	unsigned int common = 0;
 	struct span s, prefix;
-	struct line l;
+	struct format_line l;
 	int ret;
 
 	while (span_cut(&text, '\n', &s)) {
-		if (!span_skip(&s, "field:"))
+		ret = format_line_parse(s, &l);
+		if (!ret)
 			continue;
-		if (!parse_line(s, &l))
+		if (ret < 0 || span_length(l.name) > TRAIL_NAME_MAX ||
+		    l.offset + l.size > KFORMAT_RECORD_MAX)
 			return -EINVAL;
 		prefix = l.name;
 		if (span_skip(&prefix, "common_")) {

@@ -5,7 +5,7 @@
  *
  *   kevent.h          (this file) formats, labels of enumerations, kernel symbols
  *   format.c          parses format files
- *   field_type.c      the type of a field (span.h: pieces of the text)
+ *   field_type.c      the type of a field
  *   ctf_type.c        the event class, and the event for filters
  *   enum_labels.c     labels from print formats
  *   kallsyms.c        functions of the kernel by address
@@ -145,6 +145,17 @@ struct md_event *kformat_event(const struct kformat *f);
 
 /* The event for filters on the payload of kcode_run. f owns its tables. */
 void kformat_filter_event(const struct kformat *f, struct filter_event *e);
+
+/* ---- types of fields (field_type.c) ---- */
+
+struct format_line;
+
+/* Sets kind, sizes and place of f from the line's type. f->kind is 0 if the type is unknown. */
+void kfield_set_type(struct kformat_field *f, struct format_line *l);
+/* The same for an argument of a system call; event: its kernel name. */
+void kfield_set_argument(struct kformat_field *f, const char *event, const struct format_line *l);
+/* Changes f to a type of lttng_names.def (enum kname_type). */
+void kfield_change_type(struct kformat_field *f, unsigned int type);
 
 /* ---- labels of enumerations (enum_labels.c) ---- */
 

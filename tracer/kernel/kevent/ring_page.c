@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "tracer/base/probe/format_line.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
 /* Words of the kernel, in the byte order of this machine. */
@@ -57,16 +58,17 @@ static int find_number(const char *text, size_t len, const char *word, size_t *a
 static int find_field(const char *text, size_t len, const char *name, uint32_t *offset,
 		      uint32_t *size)
 {
-	const char *p = memmem(text, len, name, strlen(name));
-	size_t at;
+	struct span rest = { text, text + len }, line;
+	struct format_line l;
 
-	if (!p)
-		return -EINVAL;
-	at = (size_t)(p - text);
-	return find_number(text, len, "offset:", &at, offset) ||
-			       find_number(text, len, "size:", &at, size)
-		       ? -EINVAL
-		       : 0;
+	while (span_cut(&rest, '\n', &line)) {
+		if (format_line_parse(line, &l) > 0 && span_is(l.name, name)) {
+			*offset = (uint32_t)l.offset;
+			*size = (uint32_t)l.size;
+			return 0;
+		}
+	}
+	return -EINVAL;
 }
 
 int kpage_layout_parse(const char *text, size_t len, struct kpage_layout *l)
@@ -74,9 +76,9 @@ int kpage_layout_parse(const char *text, size_t len, struct kpage_layout *l)
 	uint32_t time_size;
 
 	*l = (struct kpage_layout){ 0 };
-	if (find_field(text, len, " timestamp;", &l->time_at, &time_size) ||
-	    find_field(text, len, " commit;", &l->commit_at, &l->commit_size) ||
-	    find_field(text, len, " data;", &l->data_at, &l->data_size))
+	if (find_field(text, len, "timestamp", &l->time_at, &time_size) ||
+	    find_field(text, len, "commit", &l->commit_at, &l->commit_size) ||
+	    find_field(text, len, "data", &l->data_at, &l->data_size))
 		return -EINVAL;
 	/* commit is a local_t, which is a long. */
 	l->long_size = (uint8_t)l->commit_size;

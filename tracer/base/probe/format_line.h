@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Pieces of a format file's text, for format.c and field_type.c. A span is not terminated by a NUL.
+ * Lines of a format file in tracefs, which is not trusted. A span is a piece of its text without a
+ * NUL at its end.
  */
-#ifndef TRACER_KEVENT_SPAN_H
-#define TRACER_KEVENT_SPAN_H
+#ifndef TRACER_PROBE_FORMAT_LINE_H
+#define TRACER_PROBE_FORMAT_LINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
-
-#include "tracer/kernel/kevent/kevent.h"
 
 struct span {
 	const char *p, *end;
 };
 
-struct line {                   /* of a field */
-	struct span type;       /* without [N] */
+struct format_line {            /* of a field */
+	struct span declaration;        /* `TYPE NAME` or `TYPE NAME[N]` */
+	struct span rest;               /* what follows it, from `;` on */
+	struct span type;               /* without [N] */
 	struct span name;
-	struct span index;      /* the text between the brackets after the name */
+	struct span index;              /* the text between the brackets after the name */
 	bool indexed;
 	uint64_t offset, size;
 	bool is_signed;
-	bool is_bits;           /* a bit-field */
+	bool is_bits;                   /* a bit-field */
 };
+
+/* A string. */
+#define SPAN(s) ((struct span){ (s), (s) + strlen(s) })
 
 static inline size_t span_length(struct span s)
 {
@@ -95,11 +100,9 @@ static inline char *span_copy(struct span s)
 	return strndup(s.p, span_length(s));
 }
 
-/* Sets kind, sizes and place of f from the line's type. f->kind is 0 if the type is unknown. */
-void kfield_set_type(struct kformat_field *f, struct line *l);
-/* The same for an argument of a system call; event: its kernel name. */
-void kfield_set_argument(struct kformat_field *f, const char *event, const struct line *l);
-/* Changes f to a type of lttng_names.def (enum kname_type). */
-void kfield_change_type(struct kformat_field *f, unsigned int type);
+/* 1; 0: the line declares no field; -EINVAL: it cannot be parsed. */
+int format_line_parse(struct span line, struct format_line *l);
+/* Whether the print format, of which `print` is a part, shows the field as bytes, not as text. */
+bool format_prints_bytes(struct span print, struct span name);
 
 #endif
