@@ -67,17 +67,14 @@ static enum cell_is find_kind(const struct md_type *t)
 /* The cells of the contexts and fields. False: no memory. */
 static bool find_cells(struct csv *v, struct layout *l, const struct row *r)
 {
-	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
-	uint32_t n = 0;
+	uint32_t count = r->stream->context_count + r->class->field_count, n = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct md_field *f = i < contexts ? &r->stream->context[i]
-							: &r->class->fields[i - contexts];
-		const struct table_column *c = columns_find(&v->columns, r, i);
+		const struct table_column *c = columns_find(&v->columns, r, i, 0);
 
 		if (!c)
 			return false;
-		l->cells[i] = (struct cell){ c->number, i, find_kind(&f->type) };
+		l->cells[i] = (struct cell){ c->number, i, find_kind(&row_field(r, i)->type) };
 	}
 	qsort(l->cells, count, sizeof(l->cells[0]), compare_cells);
 	/* Of two fields with one name, the last one has the cell. */

@@ -30,7 +30,6 @@ struct table {
 	struct maker *m;
 	struct parquet *file;
 	struct columns columns;
-	uint8_t *types;         /* enum parquet_type of each; owned */
 	uint32_t first_lost;    /* of the columns of losses; 0: there are none */
 	struct md_buf event, text;      /* scratch */
 };
@@ -52,22 +51,14 @@ static void add_columns(void *arg, const struct row *r)
 	struct table *v = arg;
 
 	for (uint32_t i = 0; s && i < count; i++) {
-		uint32_t before = v->columns.table.count;
-		const struct table_column *c = columns_find(&v->columns, r, i);
-		enum parquet_type type = type_of(&row_field(r, i)->type);
-		uint8_t *types = c && v->columns.table.count > before
-				 ? realloc(v->types, v->columns.table.count) : v->types;
+		const struct table_column *c =
+			columns_find(&v->columns, r, i, type_of(&row_field(r, i)->type));
 
-		if (!c || !types) {
+		if (!c) {
 			free(s);
 			s = NULL;
 			break;
 		}
-		v->types = types;
-		if (v->columns.table.count > before)
-			types[c->number] = (uint8_t)type;
-		else if (types[c->number] != type)
-			types[c->number] = PARQUET_TEXT;
 		s->column[s->count++] = c->number;
 	}
 	if (!s)
@@ -95,7 +86,8 @@ static void begin_file(struct table *v)
 	for (int i = 0; i < COMMON; i++)
 		add_column(v, common[i].name, common[i].type);
 	for (uint32_t i = 0; i < v->columns.table.count; i++)
-		add_column(v, v->columns.all[i]->name, (enum parquet_type)v->types[i]);
+		add_column(v, v->columns.all[i]->name,
+			   (enum parquet_type)v->columns.all[i]->type);
 	if (!v->m->lossy)
 		return;
 	v->first_lost = COMMON + v->columns.table.count;
@@ -177,7 +169,7 @@ static void add_row(void *arg, const struct row *r)
 
 		if (value->p && is_last(s, i))
 			put_value(v, COMMON + s->column[i],
-				  (enum parquet_type)v->types[s->column[i]], value);
+				  (enum parquet_type)v->columns.all[s->column[i]]->type, value);
 	}
 	parquet_end_row(v->file);
 }
@@ -208,7 +200,7 @@ static void add_lost(void *arg, const struct lost *l)
 
 void parquet_make(struct maker *m)
 {
-	struct table v = { .m = m };
+	struct table v = { .m = m, .columns.mixed = PARQUET_TEXT };
 	int err;
 
 	m->runs = 2;
@@ -227,7 +219,6 @@ void parquet_make(struct maker *m)
 	}
 	parquet_destroy(v.file);
 	columns_deinit(&v.columns);
-	free(v.types);
 	md_buf_deinit(&v.event);
 	md_buf_deinit(&v.text);
 }

@@ -27,23 +27,27 @@
 #define NAME_MOST 60u           /* characters of a name, without what makes it unique */
 #define STATEMENT_MOST 32768u   /* bytes of an INSERT before it ends */
 
-static const char text_type[] = "LONGTEXT";     /* types are compared by their addresses */
+#define TYPE_TEXT "LONGTEXT"
+
+enum { TEXT, FLOAT, INTEGER };  /* types of columns, and INTEGER + 1 … */
+static const char *const types[] = {
+	[TEXT] = TYPE_TEXT, [FLOAT] = "DOUBLE",
+	/* SQLite has no unsigned integers of 64 bits: large ones stay text there. */
+	[INTEGER] = "TINYINT UNSIGNED", "SMALLINT UNSIGNED", "INT UNSIGNED",
+	"/*!BIGINT UNSIGNED*/", "TINYINT", "SMALLINT", "INT", "BIGINT",
+};
 
 /* The columns that each table has first */
-enum { COLUMN_TIME, COLUMN_HOST, COLUMN_CPU, COLUMNS_FIRST };
-
-struct column {
-	char *key;              /* of the context or field, with its prefix; owned */
-	char *name;             /* in SQL; owned */
-	const char *type;
+static const char *const first_columns[][2] = {
+	{ "time", "BIGINT" }, { "host", TYPE_TEXT }, { "cpu", "INT UNSIGNED" }
 };
+#define COLUMNS_FIRST 3u
 
 struct table {
 	char *event;            /* its key; owned */
 	char *name;             /* owned */
-	struct column *columns; /* owned */
-	uint32_t count;
-	uint32_t first;         /* the first column of a context or a field */
+	bool lket;              /* then it has LKET's columns */
+	struct columns columns; /* the others; shown: in SQL */
 };
 
 /* Where the values of events with these two classes go: the row's state. */
@@ -70,11 +74,7 @@ struct sql {
 
 static void free_table(struct table *t)
 {
-	for (uint32_t i = 0; i < t->count; i++) {
-		free(t->columns[i].key);
-		free(t->columns[i].name);
-	}
-	free(t->columns);
+	columns_deinit(&t->columns);
 	free(t->event);
 	free(t->name);
 	free(t);
@@ -110,8 +110,14 @@ static bool is_taken(const struct sql *q, const struct table *t, const char *nam
 	static const char *const used[] = { "trace_header", "table_desc", "appNameMap",
 					    "trace_losses" };
 
-	for (uint32_t i = 0; t && i < t->count; i++)
-		if (!strcasecmp(t->columns[i].name, name))
+	for (uint32_t i = 0; t && i < COLUMNS_FIRST; i++)
+		if (!strcasecmp(first_columns[i][0], name))
+			return true;
+	for (uint32_t i = 0; t && t->lket && i < LKET_COLUMNS; i++)
+		if (!strcasecmp(lket_columns[i][0], name))
+			return true;
+	for (uint32_t i = 0; t && i < t->columns.table.count; i++)
+		if (t->columns.all[i]->shown && !strcasecmp(t->columns.all[i]->shown, name))
 			return true;
 	for (uint32_t i = 0; !t && i < q->tables.count; i++)
 		if (!strcasecmp(q->list[i]->name, name))
@@ -142,76 +148,28 @@ static char *make_name(struct sql *q, const struct table *t, const char *name)
 
 /* ---- tables ---- */
 
-static const char *type_of(const struct md_type *t)
+static int type_of(const struct md_type *t)
 {
-	static const char *const types[2][4] = {
-		/* SQLite has no unsigned integers of 64 bits: large ones stay text there. */
-		{ "TINYINT UNSIGNED", "SMALLINT UNSIGNED", "INT UNSIGNED", "/*!BIGINT UNSIGNED*/" },
-		{ "TINYINT", "SMALLINT", "INT", "BIGINT" },
-	};
-
 	if (t->optional)                /* a missing value is NULL */
 		t = &t->members[1].type;
 	if (t->kind == MD_FLOAT)
-		return "DOUBLE";
+		return FLOAT;
 	/* An enumeration is its label. */
 	if (t->kind != MD_INT)
-		return text_type;
-	return types[t->is_signed][__builtin_ctz(md_int_size(t))];
+		return TEXT;
+	return INTEGER + 4 * t->is_signed + __builtin_ctz(md_int_size(t));
 }
 
-/* Adds a column; -1: no memory. */
-static int64_t add_column(struct sql *q, struct table *t, const char *key, const char *type)
+/* The column of context or field i. NULL: no memory. */
+static const struct table_column *find_column(struct sql *q, struct table *t, const struct row *r,
+					      uint32_t i)
 {
-	struct column c;
+	struct table_column *c =
+		columns_find(&t->columns, r, i, type_of(&row_field(r, i)->type));
 
-	if (!array_room(t->columns, t->count + 1))
-		return -1;
-	c = (struct column){ strdup(key), make_name(q, t, key), type };
-	if (!c.key || !c.name) {
-		free(c.key);
-		free(c.name);
-		return -1;
-	}
-	t->columns[t->count] = c;
-	return t->count++;
-}
-
-/*
- * The column of a context or a field: that of the same name of another class, or a new one. Classes
- * that differ in its type make it text. -1: no memory.
- */
-static int64_t find_column(struct sql *q, struct table *t, const char *prefix,
-			   const struct md_field *f)
-{
-	const char *type = type_of(&f->type);
-	struct md_buf key = MD_BUF_INIT;
-	int64_t result = -1;
-
-	md_buf_puts(&key, prefix);
-	md_name_field(f->name, &key);
-	md_buf_str(&key);
-	for (uint32_t i = t->first; !key.failed && i < t->count && result < 0; i++)
-		if (!strcmp(t->columns[i].key, key.data))
-			result = i;
-	if (result >= 0 && strcmp(t->columns[result].type, type) != 0)
-		t->columns[result].type = text_type;
-	if (result < 0 && !key.failed)
-		result = add_column(q, t, key.data, type);
-	md_buf_deinit(&key);
-	return result;
-}
-
-static bool add_first_columns(struct sql *q, struct table *t, bool lket)
-{
-	bool good = add_column(q, t, "time", "BIGINT") >= 0 &&
-		    add_column(q, t, "host", text_type) >= 0 &&
-		    add_column(q, t, "cpu", "INT UNSIGNED") >= 0;
-
-	for (uint32_t i = 0; lket && good && i < LKET_COLUMNS; i++)
-		good = add_column(q, t, lket_columns[i][0], lket_columns[i][1]) >= 0;
-	t->first = t->count;
-	return good;
+	if (c && !c->shown)
+		c->shown = make_name(q, t, c->name);
+	return c && c->shown ? c : NULL;
 }
 
 static struct table *find_table(struct sql *q, const char *event, bool lket)
@@ -225,10 +183,11 @@ static struct table *find_table(struct sql *q, const char *event, bool lket)
 	t = array_double(q->list, q->tables.count) ? calloc(1, sizeof(*t)) : NULL;
 	if (!t)
 		return NULL;
+	t->lket = lket;
+	t->columns = (struct columns){ .mixed = TEXT, .bare = true };
 	t->event = strdup(event);
 	t->name = make_name(q, NULL, event);
-	if (!t->event || !t->name || !add_first_columns(q, t, lket) ||
-	    !hash_add(&q->tables, hash)) {
+	if (!t->event || !t->name || !hash_add(&q->tables, hash)) {
 		free_table(t);
 		return NULL;
 	}
@@ -239,30 +198,26 @@ static struct table *find_table(struct sql *q, const char *event, bool lket)
 static void add_shape(void *arg, const struct row *r)
 {
 	struct sql *q = arg;
-	uint32_t contexts = r->stream->context_count, count = contexts + r->class->field_count;
+	uint32_t count = r->stream->context_count + r->class->field_count, i = 0;
+	const struct table_column *column;
 	struct shape *s;
-	int64_t column = 0;
 
 	s = calloc(1, sizeof(*s) + count * sizeof(s->columns[0]));
 	if (s) {
 		s->lket = lket_common_of(&q->hooks, r);
 		s->table = find_table(q, r->class->name, s->lket.group);
 		s->process = process_contexts_find(r->stream);
-		for (uint32_t i = 0; s->table && i < count && column >= 0; i++) {
-			column = i < contexts ? find_column(q, s->table, "context.",
-							    &r->stream->context[i])
-					      : find_column(q, s->table, "",
-							    &r->class->fields[i - contexts]);
-			s->columns[i] = (uint32_t)column;
-		}
+		for (; s->table && i < count && (column = find_column(q, s->table, r, i)); i++)
+			s->columns[i] = column->number;
 	}
-	if (!s || !s->table || column < 0) {
+	if (!s || !s->table || i < count) {
 		free(s);
 		q->m->err = -ENOMEM;
 		return;
 	}
 	*r->state = s;
-	q->most = s->table->count > q->most ? s->table->count : q->most;
+	if (s->table->columns.table.count > q->most)
+		q->most = s->table->columns.table.count;
 }
 
 /* ---- values ---- */
@@ -275,10 +230,10 @@ static bool is_large(const char *s, size_t n)
 }
 
 /* Puts what is in q->text. */
-static void put_cell(struct sql *q, const struct column *c, enum md_shown shown)
+static void put_cell(struct sql *q, int type, enum md_shown shown)
 {
 	struct md_buf *out = &q->m->out;
-	bool text = c->type == text_type;
+	bool text = type == TEXT;
 
 	out->failed |= q->text.failed;
 	if (shown == MD_SHOWN_NONE || (!text && shown == MD_SHOWN_TEXT))
@@ -289,24 +244,24 @@ static void put_cell(struct sql *q, const struct column *c, enum md_shown shown)
 		put_text(out, q->text.data, q->text.len);
 }
 
-static void put_value(struct sql *q, const struct column *c, const struct md_value *value)
+static void put_value(struct sql *q, int type, const struct md_value *value)
 {
 	uint64_t n;
 
-	if (value && c->type != text_type && md_value_integer(value, &n) &&
+	if (value && type != TEXT && md_value_integer(value, &n) &&
 	    !md_type_is_enum(value->type) && (value->type->is_signed || n <= INT64_MAX)) {
 		md_value_show(value, &q->m->out);
 		return;
 	}
 	md_buf_reset(&q->text);
-	put_cell(q, c, value ? md_value_show(value, &q->text) : MD_SHOWN_NONE);
+	put_cell(q, type, value ? md_value_show(value, &q->text) : MD_SHOWN_NONE);
 }
 
-static void put_host(struct sql *q, const struct column *c, const char *host)
+static void put_host(struct sql *q, const char *host)
 {
 	md_buf_reset(&q->text);
 	md_value_put_text(host, strlen(host), &q->text);
-	put_cell(q, c, *host ? MD_SHOWN_TEXT : MD_SHOWN_NONE);
+	put_cell(q, TEXT, *host ? MD_SHOWN_TEXT : MD_SHOWN_NONE);
 }
 
 static void put_number(struct md_buf *out, uint64_t n)
@@ -331,12 +286,13 @@ static void add_row(void *arg, const struct row *r)
 	struct sql *q = arg;
 	struct md_buf *out = &q->m->out;
 	const struct shape *s = *r->state;
+	const struct columns *columns = s ? &s->table->columns : NULL;
 	uint32_t count = r->stream->context_count;
 	size_t before;
 
 	if (!s)
 		return;
-	memset(q->cells, 0, s->table->count * sizeof(const struct md_value *));
+	memset(q->cells, 0, columns->table.count * sizeof(const struct md_value *));
 	for (uint32_t i = 0; i < count && !r->torn; i++)
 		q->cells[s->columns[i]] = &r->context[i];
 	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++)
@@ -357,17 +313,17 @@ static void add_row(void *arg, const struct row *r)
 	md_buf_putc(out, '(');
 	put_number(out, r->time);
 	md_buf_putc(out, ',');
-	put_host(q, &s->table->columns[COLUMN_HOST], r->host);
+	put_host(q, r->host);
 	md_buf_putc(out, ',');
 	if (r->stream->no_cpu)
 		md_buf_puts(out, "NULL");
 	else
 		put_number(out, r->cpu);
-	if (s->table->first > COLUMNS_FIRST && !lket_common_put(&s->lket, r, &q->entries, out))
+	if (s->table->lket && !lket_common_put(&s->lket, r, &q->entries, out))
 		q->m->err = -ENOMEM;
-	for (uint32_t i = s->table->first; i < s->table->count; i++) {
+	for (uint32_t i = 0; i < columns->table.count; i++) {
 		md_buf_putc(out, ',');
-		put_value(q, &s->table->columns[i], q->cells[i]);
+		put_value(q, columns->all[i]->type, q->cells[i]);
 	}
 	md_buf_putc(out, ')');
 	q->statement += out->len - before;
@@ -401,6 +357,13 @@ static void add_lost(void *arg, const struct lost *l)
 
 /* ---- the file ---- */
 
+static void put_column(struct md_buf *out, const char *before, const char *name, const char *type)
+{
+	md_buf_puts(out, before);
+	put_quoted_name(out, name);
+	md_buf_printf(out, " %s", type);
+}
+
 static void put_tables(struct sql *q)
 {
 	struct md_buf *out = &q->m->out;
@@ -420,11 +383,13 @@ static void put_tables(struct sql *q)
 
 		md_buf_puts(out, "CREATE TABLE ");
 		put_quoted_name(out, t->name);
-		for (uint32_t c = 0; c < t->count; c++) {
-			md_buf_puts(out, c ? ", " : " (");
-			put_quoted_name(out, t->columns[c].name);
-			md_buf_printf(out, " %s", t->columns[c].type);
-		}
+		for (uint32_t c = 0; c < COLUMNS_FIRST; c++)
+			put_column(out, c ? ", " : " (", first_columns[c][0], first_columns[c][1]);
+		for (uint32_t c = 0; t->lket && c < LKET_COLUMNS; c++)
+			put_column(out, ", ", lket_columns[c][0], lket_columns[c][1]);
+		for (uint32_t c = 0; c < t->columns.table.count; c++)
+			put_column(out, ", ", t->columns.all[c]->shown,
+				   types[t->columns.all[c]->type]);
 		md_buf_puts(out, ")/*! CHARACTER SET utf8mb4 */;\n");
 	}
 	/* LKET's version; sched_clock: nanoseconds */
@@ -464,7 +429,7 @@ void sql_make(struct maker *m)
 	m->err = m->err ? m->err : lket_hooks_init(&q.hooks, m->s);
 	if (!m->err)
 		maker_classes(m, add_shape, &q);
-	q.cells = calloc(q.most + COLUMNS_FIRST, sizeof(const struct md_value *));
+	q.cells = calloc(q.most + 1, sizeof(const struct md_value *));
 	if (!q.cells)
 		m->err = -ENOMEM;
 	put_tables(&q);

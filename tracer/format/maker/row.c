@@ -300,10 +300,11 @@ int64_t row_number(const struct md_value *values, int i)
 static void free_column(struct table_column *c)
 {
 	free(c->name);
+	free(c->shown);
 	free(c);
 }
 
-static const struct table_column *find_column(struct columns *v, const char *name)
+static struct table_column *find_column(struct columns *v, const char *name, int type)
 {
 	uint64_t hash = hash_string(HASH_START, name);
 	struct table_column *c;
@@ -315,6 +316,7 @@ static const struct table_column *find_column(struct columns *v, const char *nam
 	if (!c)
 		return NULL;
 	c->number = v->table.count;
+	c->type = type;
 	c->name = strdup(name);
 	if (!c->name || !hash_add(&v->table, hash)) {
 		free_column(c);
@@ -323,13 +325,18 @@ static const struct table_column *find_column(struct columns *v, const char *nam
 	return v->all[c->number] = c;
 }
 
-const struct table_column *columns_find(struct columns *v, const struct row *r, uint32_t i)
+struct table_column *columns_find(struct columns *v, const struct row *r, uint32_t i, int type)
 {
+	struct table_column *c;
+
 	md_buf_reset(&v->text);
-	md_buf_puts(&v->text, i < r->stream->context_count ? "context." : "fields.");
+	md_buf_puts(&v->text, i < r->stream->context_count ? "context." : v->bare ? "" : "fields.");
 	md_buf_put(&v->text, r->names[i].p, r->names[i].n);
 	md_buf_str(&v->text);
-	return v->text.failed ? NULL : find_column(v, v->text.data);
+	c = v->text.failed ? NULL : find_column(v, v->text.data, type);
+	if (c && c->type != type)
+		c->type = v->mixed;
+	return c;
 }
 
 void columns_deinit(struct columns *v)

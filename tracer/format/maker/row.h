@@ -59,20 +59,27 @@ static inline uint64_t lost_begin(const struct lost *l)
 	return l->loss.from && l->loss.from < l->loss.to ? l->loss.from : l->loss.to;
 }
 
-/* The columns of a table: one for each name of a context and of a field. All zero at first. */
+/*
+ * The columns of a table: one for each name of a context and of a field. All zero at first, but for
+ * what the form says.
+ */
 struct table_column {
-	char *name;             /* "fields.n" */
+	char *name;             /* "context.n", "fields.n" */
+	char *shown;            /* of the form, at first NULL; owned */
 	uint32_t number;        /* from 0, in the order in which they are found */
+	int type;               /* of the form */
 };
 
 struct columns {
+	int mixed;              /* the type of a column in which fields of several types meet */
+	bool bare;              /* names of fields have no "fields." */
 	struct table_column **all;      /* by number; owned, elements too */
 	struct hash_table table;        /* of `all`, by name */
 	struct md_buf text;     /* scratch */
 };
 
-/* The column of name i of the row, a new one if there is none. NULL: no memory. */
-const struct table_column *columns_find(struct columns *v, const struct row *r, uint32_t i);
+/* The column of name i of the row, which has that type; maybe a new one. NULL: no memory. */
+struct table_column *columns_find(struct columns *v, const struct row *r, uint32_t i, int type);
 void columns_deinit(struct columns *v);
 
 /* What makes rows of events. All zero at first. */
