@@ -77,6 +77,14 @@ static int create_kchannel(struct channel *c, struct kchannel **out)
 	return 0;
 }
 
+static bool has_context(const struct kchannel *kc, uint32_t kind)
+{
+	for (uint32_t i = 0; i < kc->context_count; i++)
+		if (kc->contexts[i] == kind)
+			return true;
+	return false;
+}
+
 static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 {
 	const struct channel *c = kc->channel;
@@ -94,9 +102,13 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 				    &kc->bc, err);
 
 	kc->backend_contexts = ops->contexts != NULL;
-	if (ret || !kc->backend_contexts)
+	if (ret || kc->boot)
 		return ret;
-	ret = ops->contexts(kc->bc, c->contexts.items, c->contexts.count);
+	if (kc->backend_contexts)
+		ret = ops->contexts(kc->bc, c->contexts.items, c->contexts.count);
+	else if (ops->stacks)
+		ret = ops->stacks(kc->bc, has_context(kc, TRAIL_CONTEXT_CALLSTACK_KERNEL),
+				  has_context(kc, TRAIL_CONTEXT_CALLSTACK_USER));
 	if (!ret)
 		return 0;
 	ops->channel_close(kc->bc, !adopt);

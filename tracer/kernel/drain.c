@@ -41,6 +41,7 @@ struct target {
 	struct trail_ring *ring;
 	const uint8_t *contexts;        /* context fields of the next record */
 	size_t contexts_len;
+	struct record_stack stacks[RECORD_STACKS];
 	struct backend_losses losses;   /* counted by the source when this drain began */
 };
 
@@ -274,6 +275,11 @@ static void keep_contexts(void *arg, const uint8_t *bytes, size_t len)
 	to->contexts_len = len;
 }
 
+static void keep_stacks(void *arg, const struct record_stack stacks[RECORD_STACKS])
+{
+	memcpy(((struct target *)arg)->stacks, stacks, RECORD_STACKS * sizeof(*stacks));
+}
+
 /* Sets the origin of an event. Returns the size of the contexts in front of the payload. */
 static size_t set_origin(struct target *to, uint64_t time, int32_t tid)
 {
@@ -284,12 +290,15 @@ static size_t set_origin(struct target *to, uint64_t time, int32_t tid)
 					 .tid = tid,
 					 .cpu = to->cpu,
 					 .kc = kc };
-	if (!to->contexts ||
-	    !kcontext_fits(kc->contexts, kc->context_count, to->contexts, to->contexts_len))
-		return kc->context_size;
-	to->who.contexts = to->contexts;
-	to->who.contexts_len = to->contexts_len;
-	return to->contexts_len;
+	if (to->contexts &&
+	    kcontext_fits(kc->contexts, kc->context_count, to->contexts, to->contexts_len)) {
+		to->who.contexts = to->contexts;
+		to->who.contexts_len = to->contexts_len;
+	}
+	memcpy(to->who.stacks, to->stacks, sizeof(to->stacks));
+	memset(to->stacks, 0, sizeof(to->stacks));
+	to->contexts = NULL;
+	return event_origin_size(&to->who, kc);
 }
 
 static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t len)
@@ -303,7 +312,6 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	enum origin_in in_sets;
 	ssize_t n;
 
-	to->contexts = NULL;
 	in_sets = co && co->drop ? ORIGIN_OUT : event_origin_is_in(&to->who, kc->only);
 	if (in_sets == ORIGIN_OUT)
 		return;
@@ -403,6 +411,7 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	};
 	struct backend_sink sink = { .record = write_record,
 				     .contexts = keep_contexts,
+				     .stacks = keep_stacks,
 				     .missed = count_missed,
 				     .arg = &to };
 	int ret, counted;

@@ -31,12 +31,29 @@ static bool find_status(struct event_origin *w, uint32_t kind, int64_t *value)
 	return kstatus_value(&w->status, kind, value);
 }
 
+static const struct record_stack *stack_of(const struct event_origin *w, uint32_t kind)
+{
+	return kind == TRAIL_CONTEXT_CALLSTACK_KERNEL ? &w->stacks[RECORD_STACK_KERNEL]
+	       : kind == TRAIL_CONTEXT_CALLSTACK_USER ? &w->stacks[RECORD_STACK_USER]
+						      : NULL;
+}
+
+static size_t put_stack(const struct record_stack *stack, uint8_t *at)
+{
+	memcpy(at, &stack->count, sizeof(stack->count));
+	if (stack->count)
+		memcpy(at + sizeof(stack->count), stack->addresses, 8 * (size_t)stack->count);
+	return sizeof(stack->count) + 8 * (size_t)stack->count;
+}
+
 static size_t put_context(struct event_origin *w, uint32_t kind, uint8_t *at)
 {
 	size_t size = kcontext_size(kind);
 	int32_t value;
 	int64_t of_proc;
 
+	if (stack_of(w, kind))
+		return put_stack(stack_of(w, kind), at);
 	memset(at, 0, size);
 	if (kstatus_need(kind)) {
 		find_status(w, kind, &of_proc);
@@ -55,6 +72,18 @@ static size_t put_context(struct event_origin *w, uint32_t kind, uint8_t *at)
 	if (kind == TRAIL_CONTEXT_CPU_ID || kind == TRAIL_CONTEXT_PID ||
 	    kind == TRAIL_CONTEXT_TID || kind == TRAIL_CONTEXT_PPID)
 		memcpy(at, &value, sizeof(value));
+	return size;
+}
+
+size_t event_origin_size(const struct event_origin *w, const struct kchannel *kc)
+{
+	size_t size = kc->context_size;
+
+	if (w->contexts)
+		return w->contexts_len;
+	for (uint32_t i = 0; i < kc->context_count; i++)
+		if (stack_of(w, kc->contexts[i]))
+			size += 8 * (size_t)stack_of(w, kc->contexts[i])->count;
 	return size;
 }
 

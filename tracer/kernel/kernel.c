@@ -59,7 +59,9 @@ void kernel_open(struct tracer *t)
 	cond_init_monotonic(&k->dumped);
 	if (k->ops->keep)
 		k->ops->keep(k->backend, t->keeper);
-	kcontext_have_all(k->ops->contexts != NULL);
+	kcontext_have(k->ops->context_kinds ? k->ops->context_kinds(k->backend)
+		      : k->ops->contexts	    ? KCONTEXT_ALL
+					    : 0);
 	CDS_INIT_LIST_HEAD(&k->dead);
 	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", hash_state_dir(t));
 	t->kernel = k;

@@ -400,6 +400,7 @@ struct event_origin {
 	const struct kchannel *kc;      /* its contexts are wanted */
 	const uint8_t *contexts;        /* recorded by the backend, checked; NULL: none */
 	size_t contexts_len;
+	struct record_stack stacks[RECORD_STACKS];      /* else; recorded by the backend */
 	bool asked;                     /* `is` is filled */
 	struct kthread is;
 	uint32_t has;                   /* parts of `status` that are filled */
@@ -411,7 +412,9 @@ struct event_origin {
  */
 enum origin_in { ORIGIN_OUT, ORIGIN_IN, ORIGIN_UNKNOWN };
 enum origin_in event_origin_is_in(struct event_origin *w, const struct track *only);
-/* Writes kc->context_size bytes; unknown values are 0. */
+/* Bytes of all contexts. */
+size_t event_origin_size(const struct event_origin *w, const struct kchannel *kc);
+/* Writes them; unknown values are 0. */
 void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);
 /* As struct filter_input.context */
 bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out);

@@ -32,11 +32,16 @@ static const struct known {
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
-static bool have_all;
+static uint64_t have;
 
-void kcontext_have_all(bool all)
+void kcontext_have(uint64_t kinds)
 {
-	have_all = all;
+	have = kinds;
+}
+
+static bool can_record(const struct known *k)
+{
+	return k->always || have >> k->kind & 1;
 }
 
 static const struct known *by_kind(uint32_t kind)
@@ -53,14 +58,13 @@ int kcontext_kind(const char *name, size_t len, bool any)
 {
 	for (size_t i = 0; i < KNOWN; i++)
 		if (strlen(known[i].name) == len && !memcmp(known[i].name, name, len))
-			return have_all || any || known[i].always ? (int)known[i].kind
-								  : -EOPNOTSUPP;
+			return any || can_record(&known[i]) ? (int)known[i].kind : -EOPNOTSUPP;
 	return -ENOENT;
 }
 
 bool kcontext_counters(bool any)
 {
-	return have_all || any;
+	return have == KCONTEXT_ALL || any;
 }
 
 const char *kcontext_refusal(void)
@@ -76,9 +80,9 @@ void kcontext_available(struct rows *r)
 	const char *name;
 
 	for (size_t i = 0; i < KNOWN; i++)
-		if (have_all || known[i].always)
+		if (can_record(&known[i]))
 			row_word(r, "name", known[i].name);
-	for (size_t i = 0; have_all && (name = perf_counter_name(i)); i++)
+	for (size_t i = 0; have == KCONTEXT_ALL && (name = perf_counter_name(i)); i++)
 		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, true)) {
 			snprintf(full, sizeof(full), COUNTER "%s", name);
 			row_word(r, "name", full);

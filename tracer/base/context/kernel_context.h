@@ -14,11 +14,12 @@
 #include "metadata/model.h"
 #include "tracer/abi/filter_bytecode.h"
 
+#define KCONTEXT_ALL UINT64_MAX
 /*
- * all: the backend records all; else only those of its records, of the thread table and of /proc.
- * Called once, before the other functions.
+ * What the backend records besides what the thread table and /proc have: bit N is enum
+ * trail_context N; KCONTEXT_ALL: everything. Called once, before the other functions.
  */
-void kcontext_have_all(bool all);
+void kcontext_have(uint64_t kinds);
 
 /*
  * The enum trail_context of a name, except of counters; -ENOENT; -EOPNOTSUPP: the backend does not

@@ -35,6 +35,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/kernel/kevent/record_stack.h"
 
 struct backend;                 /* an opened backend */
 struct backend_channel;         /* one channel's buffers in the kernel */
@@ -70,6 +71,8 @@ struct backend_sink {
 	void (*record)(void *arg, uint64_t time, const uint8_t *record, size_t len);
 	/* Context fields of the next record, in trace layout. NULL: not wanted. */
 	void (*contexts)(void *arg, const uint8_t *bytes, size_t len);
+	/* The stacks of the next record; an empty one may be missing. NULL: not wanted. */
+	void (*stacks)(void *arg, const struct record_stack stacks[RECORD_STACKS]);
 	/* Events were overwritten at this place. 0: their number is unknown; `lost` counts them. */
 	void (*missed)(void *arg, uint64_t events);
 	void *arg;
@@ -143,6 +146,16 @@ struct backend_ops {
 	 * table (kernel/thread_events.c) only.
 	 */
 	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count);
+	/*
+	 * The contexts that records can have besides those of the daemon: bit N is enum
+	 * trail_context N. NULL: all, if there is `contexts`, else none.
+	 */
+	uint64_t (*context_kinds)(const struct backend *b);
+	/*
+	 * From now on, each record has these stacks, which backend_sink.stacks gets. The channel
+	 * has not recorded yet, or has these stacks already. NULL: `contexts` sets them.
+	 */
+	int (*stacks)(struct backend_channel *c, bool kernel, bool user);
 	int (*record)(struct backend_channel *c, bool on);
 	/*
 	 * 1: records; 0: does not, also if another program stopped it; -errno. NULL: no other

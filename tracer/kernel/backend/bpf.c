@@ -225,6 +225,7 @@ struct merging {                        /* of the instance's buffer and of the r
 	uint32_t cpu;
 	const struct backend_sink *to;
 	uint64_t until;                 /* all of the ring's records up to this time were read */
+	const struct record_stack *stacks;      /* of the instance's next record */
 	int error;
 };
 
@@ -272,7 +273,17 @@ static void merge_record(void *arg, uint64_t time, const uint8_t *record, size_t
 	read_ring(m, time);
 	pass_until(m, time);
 	record = bpf_plain_record(m->c->bpf, record, &len);
+	if (m->stacks && m->to->stacks)
+		m->to->stacks(m->to->arg, m->stacks);
+	m->stacks = NULL;
 	m->to->record(m->to->arg, time, record, len);
+}
+
+static void merge_stacks(void *arg, const struct record_stack stacks[RECORD_STACKS])
+{
+	struct merging *m = arg;
+
+	m->stacks = stacks;
 }
 
 static void merge_missed(void *arg, uint64_t events)
@@ -285,8 +296,8 @@ static void merge_missed(void *arg, uint64_t events)
 static int drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
 {
 	struct merging m = { .c = c, .cpu = cpu, .to = sink };
-	const struct backend_sink own = { .record = merge_record, .missed = merge_missed,
-					  .arg = &m };
+	const struct backend_sink own = { .record = merge_record, .stacks = merge_stacks,
+					  .missed = merge_missed, .arg = &m };
 	int ret;
 
 	/*
@@ -350,6 +361,8 @@ const struct backend_ops bpf_backend = {
 	.channel_open = open_channel,
 	.channel_remove = remove_channel,
 	.channel_close = close_channel,
+	.context_kinds = tracefs_context_kinds,
+	.stacks = tracefs_stacks,
 	.record = record,
 	.recording = tracefs_recording,
 	.changed = tracefs_changed,

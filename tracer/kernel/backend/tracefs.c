@@ -100,6 +100,7 @@ static int check_tracefs(struct backend *b, struct tr_err *err)
 	b->uprobes = faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
 	b->functions = can_trace_functions(b->dir);
 	b->tsc = has_word(b->dir, "trace_clock", "x86-tsc");
+	tracefs_read_stacks(b);
 	md_buf_deinit(&page);
 	md_buf_deinit(&event);
 	return ret;
@@ -342,6 +343,8 @@ const struct backend_ops tracefs_backend = {
 	.channel_open = tracefs_channel_open,
 	.channel_remove = remove_channel,
 	.channel_close = tracefs_channel_close,
+	.context_kinds = tracefs_context_kinds,
+	.stacks = tracefs_stacks,
 	.record = tracefs_record,
 	.recording = tracefs_recording,
 	.changed = tracefs_changed,

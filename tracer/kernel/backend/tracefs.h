@@ -9,6 +9,7 @@
 
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/kernel/backend/backend.h"
+#include "tracer/kernel/kevent/record_stack.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
 struct backend {
@@ -19,6 +20,7 @@ struct backend {
 	struct modcalls *calls;         /* of the module backend (module_syscalls.h); constant */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
 	bool uprobes, functions, tsc;   /* this kernel supports them */
+	struct record_stack_layout stacks[RECORD_STACKS];
 	bool bpf;                       /* programs record the text of system calls (bpf.h) */
 	struct keeper *keeper;          /* holds their descriptors; NULL: none; guarded by lock */
 	struct tracefs_texts *texts;    /* tracefs_strings.c; constant */
@@ -134,6 +136,9 @@ int tracefs_filter_text(struct backend_channel *c, const char *system, const cha
 int tracefs_filter(struct backend_channel *c, const char *system, const char *event,
 		   const char *text, size_t len);
 int tracefs_functions(struct backend_channel *c, const char *names);
+void tracefs_read_stacks(struct backend *b);    /* the layouts of stacks in buffers */
+uint64_t tracefs_context_kinds(const struct backend *b);
+int tracefs_stacks(struct backend_channel *c, bool kernel, bool user);
 int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count);
 int tracefs_track_more(struct backend_channel *c, const uint32_t *tids, size_t count);
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);

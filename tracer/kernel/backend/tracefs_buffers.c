@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The per-CPU buffers of a tracefs instance: reads their pages, and counts the events that they
- * lost.
+ * The per-CPU buffers of a tracefs instance: reads their pages, with the stacks in them, and counts
+ * the events that they lost.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "tracer/abi/context_kind.h"
 #include "tracer/kernel/backend/tracefs_channel.h"
 
 #define PAGE_MAX (1u << 20)     /* largest sub-buffer that the daemon reads, bytes */
+/* The last event of a buffer may lack its stacks for the moment: so often it is read again. */
+#define STACK_READS 8
 
 int tracefs_open_buffers(struct backend_channel *c)
 {
@@ -152,8 +156,90 @@ void tracefs_after_reset(struct backend *b)
 	pthread_mutex_unlock(&b->lock);
 }
 
-static void process_page(struct backend_channel *c, size_t size, const struct backend_sink *sink)
+/* ---- stacks ---- */
+
+static const struct {
+	const char *option, *event;     /* of an instance; what it records */
+	int context;
+} stack_kinds[RECORD_STACKS] = {
+	[RECORD_STACK_KERNEL] = { "options/stacktrace", "kernel_stack",
+				  TRAIL_CONTEXT_CALLSTACK_KERNEL },
+	[RECORD_STACK_USER] = { "options/userstacktrace", "user_stack",
+				TRAIL_CONTEXT_CALLSTACK_USER },
+};
+
+void tracefs_read_stacks(struct backend *b)
 {
+	struct md_buf text = MD_BUF_INIT;
+	struct kformat *f;
+
+	for (int i = 0; i < RECORD_STACKS; i++) {
+		md_buf_reset(&text);
+		if (faccessat(b->dir, stack_kinds[i].option, F_OK, 0) ||
+		    tracefs_read_format(b, "ftrace", stack_kinds[i].event, &text) ||
+		    kformat_parse("ftrace", text.data, text.len, &f))
+			continue;
+		b->stacks[i] = record_stack_layout(f);
+		kformat_free(f);
+	}
+	md_buf_deinit(&text);
+}
+
+uint64_t tracefs_context_kinds(const struct backend *b)
+{
+	uint64_t kinds = 0;
+
+	for (int i = 0; i < RECORD_STACKS; i++)
+		kinds |= (uint64_t)(b->stacks[i].id != 0) << stack_kinds[i].context;
+	return kinds;
+}
+
+int tracefs_stacks(struct backend_channel *c, bool kernel, bool user)
+{
+	const bool on[RECORD_STACKS] = { [RECORD_STACK_KERNEL] = kernel,
+					 [RECORD_STACK_USER] = user };
+	int ret = 0;
+
+	for (int i = 0; i < RECORD_STACKS && !ret; i++)
+		if (on[i] != c->stacks[i])
+			ret = tracefs_write(c->dir, stack_kinds[i].option, on[i] ? "1" : "0",
+					    false);
+	if (!ret) {
+		pthread_mutex_lock(&c->lock);
+		memcpy(c->stacks, on, sizeof(on));
+		pthread_mutex_unlock(&c->lock);
+	}
+	return ret;
+}
+
+void tracefs_restore_stacks(struct backend_channel *c)
+{
+	for (int i = 0; i < RECORD_STACKS; i++)
+		if (c->stacks[i])
+			tracefs_write(c->dir, stack_kinds[i].option, "1", false);
+}
+
+/* ---- read ---- */
+
+struct drain {
+	struct backend_channel *c;
+	const struct backend_sink *sink;
+	struct record_stacks stacks;
+};
+
+static void pass_record(void *arg, uint64_t time, const uint8_t *record, size_t len,
+			const struct record_stack stacks[RECORD_STACKS])
+{
+	const struct drain *d = arg;
+
+	if (d->sink->stacks)
+		d->sink->stacks(d->sink->arg, stacks);
+	d->sink->record(d->sink->arg, time, record, len);
+}
+
+static void process_page(struct drain *d, size_t size)
+{
+	struct backend_channel *c = d->c;
 	struct kpage_layout layout = c->layout;
 	struct kpage p;
 	const uint8_t *record;
@@ -162,15 +248,17 @@ static void process_page(struct backend_channel *c, size_t size, const struct ba
 
 	if (kpage_begin(&p, c->page, size, &layout))
 		return;
-	if (p.missed)
-		sink->missed(sink->arg, p.missed_known ? p.missed : 0);
+	if (p.missed) {
+		record_stacks_flush(&d->stacks);
+		d->sink->missed(d->sink->arg, p.missed_known ? p.missed : 0);
+	}
 	while (kpage_next(&p, &ts, &record, &len)) {
 		uint16_t as = __atomic_load_n(&c->ids[krecord_id(record)], __ATOMIC_RELAXED);
 
 		if (as)
 			/* part of c->page */
 			memcpy((uint8_t *)(uintptr_t)record, &as, sizeof(as));
-		sink->record(sink->arg, ts, record, len);
+		record_stacks_add(&d->stacks, ts, record, len);
 	}
 }
 
@@ -187,19 +275,38 @@ static ssize_t read_page(struct backend_channel *c, uint32_t cpu)
 	return n >= 0 ? n : err == EAGAIN || err == EINTR ? 0 : -err;
 }
 
-int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
+static int read_pages(struct drain *d, uint32_t cpu)
 {
 	/* This many pages include all records that were in the buffer at the first read. */
-	uint64_t most = c->bytes / c->layout.data_size + 4;
+	uint64_t most = d->c->bytes / d->c->layout.data_size + 4;
+	uint32_t again = STACK_READS;
 	ssize_t n;
 
-	while (cpu < c->cpus && most--) {
-		n = read_page(c, cpu);
-		if (n <= 0)
+	while (cpu < d->c->cpus && most--) {
+		n = read_page(d->c, cpu);
+		if (n > 0)
+			process_page(d, (size_t)n);
+		else if (n < 0 || !record_stacks_wait(&d->stacks) || !again--)
 			return (int)n;
-		process_page(c, (size_t)n, sink);
+		else
+			sched_yield();
 	}
 	return 0;
+}
+
+int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
+{
+	struct drain d = { .c = c, .sink = sink, .stacks = { .pass = pass_record, .arg = &d } };
+	int ret;
+
+	memcpy(d.stacks.layouts, c->b->stacks, sizeof(d.stacks.layouts));
+	pthread_mutex_lock(&c->lock);
+	memcpy(d.stacks.wanted, c->stacks, sizeof(d.stacks.wanted));
+	pthread_mutex_unlock(&c->lock);
+	ret = read_pages(&d, cpu);
+	record_stacks_flush(&d.stacks);
+	record_stacks_deinit(&d.stacks);
+	return ret;
 }
 
 int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)

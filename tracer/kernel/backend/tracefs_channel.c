@@ -208,6 +208,7 @@ static void restore_options(struct backend_channel *c)
 	if (!has_setting(c, "trace_clock", clock))
 		tracefs_write(c->dir, "trace_clock", clock, false);
 	tracefs_write(c->dir, "options/overwrite", c->overwrite ? "1" : "0", false);
+	tracefs_restore_stacks(c);
 }
 
 int tracefs_record(struct backend_channel *c, bool on)

@@ -25,6 +25,7 @@ struct backend_channel {
 	uint16_t *ids;
 	/* Guards the rest. Held during a read of a buffer, and while the tracer is changed. */
 	pthread_mutex_t lock;
+	bool stacks[RECORD_STACKS];     /* each event is to have them */
 	struct {
 		/* trace_pipe_raw; -1: no such CPU */
 		int raw;
@@ -40,6 +41,8 @@ struct backend_channel {
 
 /* Reads what sizes the kernel chose: fills layout and page. 0 or -ENOMEM. */
 int tracefs_read_sizes(struct backend_channel *c);
+/* Sets the options for stacks that another program may have reset. */
+void tracefs_restore_stacks(struct backend_channel *c);
 int tracefs_open_buffers(struct backend_channel *c);
 void tracefs_close_buffers(struct backend_channel *c);
 /* Adds the losses so far to per_cpu.before: the kernel is about to reset its counters. */

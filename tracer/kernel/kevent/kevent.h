@@ -16,6 +16,7 @@
  *   transcode.h       records to payloads
  *   kernel_filter.h   filters for tracefs and for trail.ko
  *   bpf_filter.h      filters in BPF programs
+ *   record_stack.h    stacks that the kernel records after events
  *   ring_page.h       pages of the kernel's ring buffer
  *
  * No lock: a format does not change after it was parsed. Any thread may call these functions. The
