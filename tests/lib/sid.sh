@@ -11,7 +11,7 @@
 #
 # What a script does to other directories stays.
 
-sid_root=${VM_KERNELS:-$BUILD/vm}/sid
+sid_root=${VM_KERNELS:-$BUILD/vm}/sid-root
 sid_packages=gcc,libc6-dev,lttng-tools,liblttng-ust-dev,babeltrace2,procps,python3-lttngust
 
 need_sid() {
