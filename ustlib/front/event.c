@@ -32,6 +32,8 @@ static unsigned int code_of(enum trail_value_type type)
 		return TRAIL__CODE_OF(TRAIL__FLOAT, 0, 8);
 	case TRAIL_VALUE_STRING:
 		return TRAIL__CODE_OF(TRAIL__STRING, 0, 0);
+	case TRAIL_VALUE_TEXT:
+		return TRAIL__CODE_OF(TRAIL__STRING, TRAIL__TEXT, 0);
 	default:
 		return 0;
 	}
@@ -132,6 +134,17 @@ TRAIL_EXPORT const unsigned int *trail_event_state(const struct trail_event *e)
 	return __atomic_load_n(&e->tp.state, __ATOMIC_RELAXED);
 }
 
+static struct trail__piece piece_of(unsigned int code, const struct trail_value *v)
+{
+	const struct trail_text *t = v->t;
+
+	if (!(code & TRAIL__TEXT << 16))
+		return (struct trail__piece){ code, 1, &v->i };
+	return (struct trail__piece){
+		code, t->length < UINT32_MAX ? (unsigned int)t->length : UINT32_MAX, &t->begin
+	};
+}
+
 TRAIL_EXPORT void trail_event_record(struct trail_event *e, const struct trail_value *values)
 {
 	unsigned char buffer[TRAIL__HEADROOM + ROOM + TRAIL__SPARE];
@@ -143,7 +156,7 @@ TRAIL_EXPORT void trail_event_record(struct trail_event *e, const struct trail_v
 	if (!TRAIL__IS_ON(e->tp))
 		return;
 	for (unsigned int i = 0; i < count; i++) {
-		pieces[i] = (struct trail__piece){ e->fields[i].code, 1, &values[i].i };
+		pieces[i] = piece_of(e->fields[i].code, &values[i]);
 		at = trail__put(at, end, &pieces[i], &big);
 	}
 	if (big)

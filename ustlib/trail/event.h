@@ -28,7 +28,10 @@ struct trail_event;
 
 struct trail_event_field {
 	const char *name;
-	/* Integers and floating point numbers have 8 bytes; not TRAIL_VALUE_NONE. */
+	/*
+	 * Integers and floating point numbers have 8 bytes; not TRAIL_VALUE_NONE. A text is a
+	 * string in the trace.
+	 */
 	enum trail_value_type type;
 };
 

@@ -281,7 +281,14 @@ enum trail_value_type {
 	TRAIL_VALUE_SIGNED,
 	TRAIL_VALUE_UNSIGNED,
 	TRAIL_VALUE_DOUBLE,
-	TRAIL_VALUE_STRING
+	TRAIL_VALUE_STRING,
+	TRAIL_VALUE_TEXT                /* of events of trail/event.h only, not of contexts */
+};
+
+/* A string that need not have a NUL: it ends after `length` bytes at the latest. */
+struct trail_text {
+	const char *begin;              /* null: an empty string */
+	size_t length;
 };
 
 struct trail_value {
@@ -291,6 +298,7 @@ struct trail_value {
 		unsigned long long u;
 		double d;
 		const char *s;
+		const struct trail_text *t;
 	};
 };
 

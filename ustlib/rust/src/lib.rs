@@ -6,17 +6,29 @@
 //! trail::trail!("my_app", "request", id = 42, path = "/index.html");
 //! trail::trail!("my_app", "failed", level 3, ms = 1.5);
 //! ```
+//!
+//! With the feature `tracing`, [`Layer`] records what the macros of the crate `tracing` log.
 
-use std::ffi::CString;
-use std::os::raw::{c_char, c_int, c_uint, c_void};
+use std::marker::PhantomData;
+use std::os::raw::{c_char, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::Once;
 
+mod event;
+#[cfg(feature = "tracing")]
+mod layer;
+
+use event::{Raw, RawField};
+pub use event::{Event, Field, Kind};
+#[cfg(feature = "tracing")]
+pub use layer::Layer;
+
 /// Defines an event where it stands, and records it if a session wants it; only then are the
-/// values evaluated. The first hit registers the event, and may wait for the daemon's answer.
-/// Provider and name are literals; the level is a number from 0 (emerg) to 14 (debug), 13 if there
-/// is none. An event has up to 12 fields. A string ends at its first NUL.
+/// values evaluated. The first hit registers the event, and may wait for the daemon's answer; no
+/// later one allocates memory. Provider and name are literals; the level is a number from 0
+/// (emerg) to 14 (debug), 13 if there is none. An event has up to 12 fields. A string ends at its
+/// first NUL.
 #[macro_export]
 macro_rules! trail {
     ($provider:literal, $name:literal, level $level:expr
@@ -27,130 +39,121 @@ macro_rules! trail {
             $level,
             &[$(concat!(stringify!($field), "\0")),*],
         );
-        SITE.hit(|| ($($crate::Value::hold(&$value),)*))
+        SITE.hit(|hit| hit.put(($(&$value,)*)))
     }};
     ($provider:literal, $name:literal $(, $field:ident = $value:expr)* $(,)?) => {
         $crate::trail!($provider, $name, level 13 $(, $field = $value)*)
     };
 }
 
-#[repr(C)]
-struct RawEventField {
-    name: *const c_char,
-    kind: c_uint,
+/// The type of a field at compile time.
+#[doc(hidden)]
+pub trait KindOf {
+    const KIND: Kind;
 }
 
 #[doc(hidden)]
-#[repr(C)]
-pub union RawNumber {
-    i: i64,
-    u: u64,
-    d: f64,
-    s: *const c_char,
-}
-
+pub struct Signed;
 #[doc(hidden)]
-#[repr(C)]
-pub struct RawValue {
-    kind: c_uint,
-    value: RawNumber,
-}
-
-#[link(name = "trail")]
-extern "C" {
-    fn trail_event_create(
-        event: *mut *mut c_void,
-        provider: *const c_char,
-        name: *const c_char,
-        level: c_uint,
-        fields: *const RawEventField,
-        count: c_uint,
-    ) -> c_int;
-    fn trail_event_state(event: *const c_void) -> *mut AtomicU32;
-    fn trail_event_record(event: *mut c_void, values: *const RawValue);
-}
+pub struct Unsigned;
+#[doc(hidden)]
+pub struct Float;
+#[doc(hidden)]
+pub struct Text;
 
 /// What a field can be: an integer, a floating point number, a `bool` (0 or 1), a string.
 pub trait Value {
     #[doc(hidden)]
-    type Held: Held;
+    type Kind: KindOf;
     #[doc(hidden)]
-    fn hold(&self) -> Self::Held;
-}
-
-/// A value on its way to the library.
-#[doc(hidden)]
-pub trait Held {
-    const KIND: c_uint;
-    fn raw(&self) -> RawNumber;
+    fn field(&self) -> Field<'_>;
 }
 
 macro_rules! numbers {
-    ($held:ident, $kind:literal, $member:ident: $($t:ident)*) => {
-        impl Held for $held {
-            const KIND: c_uint = $kind;
-            fn raw(&self) -> RawNumber {
-                RawNumber { $member: *self }
-            }
+    ($kind:ident $held:ident: $($t:ident)*) => {
+        impl KindOf for $kind {
+            const KIND: Kind = Kind::$kind;
         }
         $(impl Value for $t {
-            type Held = $held;
-            fn hold(&self) -> $held {
-                *self as $held
+            type Kind = $kind;
+            fn field(&self) -> Field<'_> {
+                Field::$kind(*self as $held)
             }
         })*
     };
 }
 
-numbers!(i64, 1, i: i8 i16 i32 i64 isize);
-numbers!(u64, 2, u: u8 u16 u32 u64 usize bool);
-numbers!(f64, 3, d: f32 f64);
+numbers!(Signed i64: i8 i16 i32 i64 isize);
+numbers!(Unsigned u64: u8 u16 u32 u64 usize bool);
+numbers!(Float f64: f32 f64);
 
-impl Held for CString {
-    const KIND: c_uint = 4;
-    fn raw(&self) -> RawNumber {
-        RawNumber { s: self.as_ptr() }
-    }
+impl KindOf for Text {
+    const KIND: Kind = Kind::Text;
 }
 
 impl Value for str {
-    type Held = CString;
-    fn hold(&self) -> CString {
-        let end = self.find('\0').unwrap_or_else(|| self.len());
-        CString::new(&self[..end]).unwrap_or_default()
+    type Kind = Text;
+    fn field(&self) -> Field<'_> {
+        Field::Text(self)
     }
 }
 
 impl Value for String {
-    type Held = CString;
-    fn hold(&self) -> CString {
-        self.as_str().hold()
+    type Kind = Text;
+    fn field(&self) -> Field<'_> {
+        Field::Text(self)
     }
 }
 
 impl<T: Value + ?Sized> Value for &T {
-    type Held = T::Held;
-    fn hold(&self) -> T::Held {
-        (**self).hold()
+    type Kind = T::Kind;
+    fn field(&self) -> Field<'_> {
+        (**self).field()
     }
 }
 
-/// The values of an event: a tuple.
+/// The types of an event's fields: a tuple.
+#[doc(hidden)]
+pub trait Kinds {
+    const KINDS: &'static [Kind];
+}
+
+/// The values of an event: a tuple of references.
 #[doc(hidden)]
 pub trait Values {
-    const KINDS: &'static [c_uint];
-    fn with(&self, record: impl FnOnce(&[RawValue]));
+    type Kinds: Kinds;
+    fn record(&self, hit: &Hit);
 }
 
 macro_rules! tuples {
     ($($name:ident $at:tt),*) => {
-        impl<$($name: Held),*> Values for ($($name,)*) {
-            const KINDS: &'static [c_uint] = &[$($name::KIND),*];
-            fn with(&self, record: impl FnOnce(&[RawValue])) {
-                record(&[$(RawValue { kind: $name::KIND, value: self.$at.raw() }),*])
+        impl<$($name: KindOf),*> Kinds for ($($name,)*) {
+            const KINDS: &'static [Kind] = &[$($name::KIND),*];
+        }
+        impl<$($name: Value + ?Sized),*> Values for ($(&$name,)*) {
+            type Kinds = ($($name::Kind,)*);
+            fn record(&self, hit: &Hit) {
+                // The event was defined with these types.
+                unsafe { hit.0.record(&[$(self.$at.field()),*]) }
             }
         }
     };
+}
+
+/// An event that is about to be recorded.
+#[doc(hidden)]
+pub struct Hit(Raw);
+
+/// It was: the type says what it consists of.
+#[doc(hidden)]
+pub struct Done<K>(PhantomData<K>);
+
+impl Hit {
+    #[inline]
+    pub fn put<T: Values>(self, values: T) -> Done<T::Kinds> {
+        values.record(&self);
+        Done(PhantomData)
+    }
 }
 
 /// A place in the program that records an event.
@@ -187,44 +190,35 @@ impl Site {
     }
 
     #[inline]
-    pub fn hit<T: Values, F: FnOnce() -> T>(&self, values: F) {
+    pub fn hit<K: Kinds, F: FnOnce(Hit) -> Done<K>>(&self, put: F) {
         let mut state = self.state.load(Ordering::Acquire);
         if state.is_null() {
-            self.define.call_once(|| self.define(T::KINDS));
+            self.define.call_once(|| self.define(K::KINDS));
             state = self.state.load(Ordering::Acquire);
         }
         // The event is never destroyed, so the word stays.
         if unsafe { &*state }.load(Ordering::Relaxed) != 0 {
-            let event = self.event.load(Ordering::Relaxed);
-            values().with(|v| unsafe { trail_event_record(event, v.as_ptr()) });
+            put(Hit(Raw::from(self.event.load(Ordering::Relaxed))));
         }
     }
 
     #[cold]
-    fn define(&self, kinds: &[c_uint]) {
-        let fields: Vec<RawEventField> = self
+    fn define(&self, kinds: &[Kind]) {
+        let pointer = |name: &str| name.as_ptr() as *const c_char;
+        let fields: Vec<RawField> = self
             .fields
             .iter()
             .zip(kinds)
-            .map(|(name, &kind)| RawEventField { name: name.as_ptr() as *const c_char, kind })
+            .map(|(name, &kind)| RawField { name: pointer(name), kind: kind as c_uint })
             .collect();
-        let mut event = ptr::null_mut();
-        let ret = unsafe {
-            trail_event_create(
-                &mut event,
-                self.provider.as_ptr() as *const c_char,
-                self.name.as_ptr() as *const c_char,
-                self.level,
-                fields.as_ptr(),
-                fields.len() as c_uint,
-            )
-        };
-        let state = match ret {
-            0 => unsafe { trail_event_state(event) },
-            _ => &OFF as *const AtomicU32 as *mut AtomicU32,
-        };
-        self.event.store(event, Ordering::Relaxed);
-        self.state.store(state, Ordering::Release);
+        let mut state: *const AtomicU32 = &OFF;
+        if let Ok(event) =
+            Raw::create(pointer(self.provider), pointer(self.name), self.level, &fields)
+        {
+            self.event.store(event.pointer(), Ordering::Relaxed);
+            state = event.state();
+        }
+        self.state.store(state as *mut AtomicU32, Ordering::Release);
     }
 }
 

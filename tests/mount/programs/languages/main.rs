@@ -1,7 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Events of each type, from two threads; a value that is evaluated although it is not wanted ends
-//! the program with a failure.
-use trail::trail;
+//! the program with a failure, and so does a hit after the first one that allocates memory.
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use trail::{trail, Event, Field, Kind};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        System.alloc(layout)
+    }
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        System.dealloc(p, layout)
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fn forbidden() -> i32 {
     std::process::exit(3)
@@ -22,4 +41,19 @@ fn main() {
     trail!("rusty", "not a name", v = forbidden());
     trail!("rusty", "many", a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8, i = 9, j = 10,
         k = 11, l = "x");
+    let long = "long".repeat(1000);
+    let mut before = 0;
+    for n in 0..3 {
+        if n == 1 {
+            before = ALLOCATIONS.load(Ordering::Relaxed);
+        }
+        trail!("rusty", "again", n = n, text = "x", length = long.len(), long = &long);
+    }
+    assert_eq!(before, ALLOCATIONS.load(Ordering::Relaxed), "a hit allocated memory");
+    let fields = [("i", Kind::Signed), ("u", Kind::Unsigned), ("f", Kind::Float), ("s", Kind::Text)];
+    let event = Event::new("rusty", "built", 6, &fields).unwrap();
+    let values = [Field::Signed(-5), Field::Unsigned(7), Field::Float(0.25), Field::Text("é\0x")];
+    event.record(&values).unwrap();
+    assert_eq!(event.record(&values[1..]), Err(22));
+    assert!(Event::new("rusty", "no name", 6, &[]).is_err());
 }
