@@ -446,7 +446,9 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	ln -sf $(BINDIR)/trail-gen-tp $(DESTDIR)$(LTTNG_LIBDIR)/lttng-gen-tp
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rust/src
 	$(INSTALL) -m 644 ustlib/rust/Cargo.toml $(DESTDIR)$(DATADIR)/rust/
-	$(INSTALL) -m 644 ustlib/rust/src/lib.rs $(DESTDIR)$(DATADIR)/rust/src/
+	$(INSTALL) -m 644 ustlib/rust/src/*.rs $(DESTDIR)$(DATADIR)/rust/src/
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/go
+	$(INSTALL) -m 644 ustlib/go/go.mod ustlib/go/*.go $(DESTDIR)$(DATADIR)/go/
 	$(INSTALL) -d $(DESTDIR)$(PYTHONDIR)
 	$(INSTALL) -m 644 ustlib/python/trail.py $(DESTDIR)$(PYTHONDIR)/
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/

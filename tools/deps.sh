@@ -106,6 +106,9 @@ for group in "$@"; do
 	programs)
 		# Unmodified programs with LTTng-UST's tracepoints, a JDK for its agents; Rust, Go
 		need cargo cargo cargo rust has cargo
+		need librust-tracing-subscriber-dev - - - \
+			test -d /usr/share/cargo/registry/tracing-subscriber-*
+		need librust-tracing-dev - - - test -d /usr/share/cargo/registry/tracing-[0-9]*
 		need golang-go golang go go has go
 		need default-jdk-headless java-17-openjdk-devel openjdk17-jdk jdk17-openjdk has javac
 		need xvfb xorg-x11-server-Xvfb xvfb xorg-server-xvfb has Xvfb

@@ -8,6 +8,7 @@
     request(42, "/index.html")
 """
 import ctypes
+import functools
 import logging
 import re
 import threading
@@ -125,6 +126,9 @@ def _field_of(key, value):
 
 def _extra_of(record):
     """The items of `extra` as (name, type) and values; each name once."""
+    # Nearly no record has any, and then it has no further keys.
+    if record.__dict__.keys() <= _STANDARD:
+        return (), ()
     fields, values, names = [], [], {"level", "logger", "message"}
     for key, value in record.__dict__.items():
         if key in _STANDARD or len(fields) == 60:
@@ -136,6 +140,12 @@ def _extra_of(record):
         fields.append((name, kind))
         values.append(value)
     return tuple(fields), values
+
+
+@functools.lru_cache(maxsize=1024)
+def _name_of(logger):
+    """What the event of a logger is called."""
+    return re.sub(r"[^\w.:@+-]", "_", logger, flags=re.ASCII)[:255] or "logging"
 
 
 def _event_of(name, level, fields):
@@ -166,8 +176,7 @@ class Handler(logging.Handler):
         try:
             fields, values = _extra_of(record)
             level = _level_of(record.levelno)
-            name = re.sub(r"[^\w.:@+-]", "_", record.name, flags=re.ASCII)[:255] or "logging"
-            event = _event_of(name, level, fields)
+            event = _event_of(_name_of(record.name), level, fields)
             if event is None:
                 text = " ".join("%s=%r" % (f[0], v) for f, v in zip(fields, values))
                 event, values = _event_of("logging", level, (("extra", str),)), [text]

@@ -44,6 +44,16 @@
  *	TRAIL_MEMBERS(type, member, ...)        fields of this class are structures with these up to
  *						16 members, each of any type that a field can have
  *
+ * In a function or another block, as a declaration:
+ *
+ *	TRAIL_SCOPE(my_app, load, id, ...);     my_app:load_begin with the fields, and
+ *						my_app:load_end where the block ends, by an
+ *						exception as well
+ *	TRAIL_SCOPE_LEVEL(INFO, my_app, load, id, ...);
+ *
+ * And as a field: TRAIL_LOCATION(name, location), the file, line and function of a
+ * std::source_location, or of three such arguments.
+ *
  * Each argument is evaluated once if the event is on. A string may change or shrink while it is
  * recorded: what is recorded is one consistent reading of it. An event that is larger than a
  * sub-buffer is counted as discarded.
@@ -459,6 +469,7 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 #include <trail/c.h>
 #elif __cplusplus >= 201703L
 #include <trail/cxx.h>
+#include <trail/scope.h>
 #elif __cplusplus >= 201103L    /* only the declarations, which lttng/tracepoint.h needs */
 #define TRAIL__EVENT(...) \
 	static_assert(false, "TRAIL() needs C++17: compile with -std=c++17 or later")

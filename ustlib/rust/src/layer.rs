@@ -26,8 +26,8 @@ use crate::{Event, Field, Kind};
 /// are logged with, `bool` is 0 or 1, and what is logged by its `Debug` form is a string. A span
 /// has the events `rust:TARGET.NAME_begin`, with the span's fields, and `rust:TARGET.NAME_end` each
 /// time that a thread enters and leaves it. Levels are `err`, `warning`, `info`, `debug_line` (of
-/// `DEBUG`) and `debug` (of `TRACE`). After 120 combinations of names, levels and types further ones
-/// are `rust:tracing`, with the target and all fields in strings.
+/// `DEBUG`) and `debug` (of `TRACE`). After 120 combinations of names, levels and types further
+/// ones are `rust:tracing`, with the target and all fields in strings.
 #[derive(Default)]
 pub struct Layer {
     /// Of each place in the program, what it logged until now.
@@ -212,7 +212,8 @@ impl Layer {
                 return Some(found.clone());
             }
         }
-        let shape = Shape { name: name_of(metadata, part), level: level_of(metadata.level()), fields };
+        let (name, level) = (name_of(metadata, part), level_of(metadata.level()));
+        let shape = Shape { name, level, fields };
         let mut places = self.places.write().ok()?;
         let mut events = self.events.write().ok()?;
         let found = match events.get(&shape) {
