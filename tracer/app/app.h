@@ -58,10 +58,6 @@ struct app {
 
 /* user_domain.c: caller holds tracer.lock */
 extern const struct domain_ops user_domain;
-/* The rules of a session that has just become inactive, without the barrier of domains_apply(). */
-void apps_halt(struct session *s);
-/* Whether the words of all applications can be written in the time that `most` tracepoints take. */
-bool apps_are_few(const struct tracer *t, size_t most);
 
 /* selection.c: caller holds tracer.lock */
 /*

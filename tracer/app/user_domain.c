@@ -219,23 +219,41 @@ static void apply_rules(struct session *s)
 	session_switch(s);
 }
 
-void apps_halt(struct session *s)
+#define HALT_MOST 4096u         /* tracepoints: a halt takes a millisecond at most */
+
+static bool are_few(const struct session *s)
+{
+	const struct app *a;
+	size_t n = 0;
+
+	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+		n += APP_COST + a->file->event_count;
+		if (n > HALT_MOST)
+			return false;
+	}
+	return true;
+}
+
+/* Without the barrier of apply_rules. */
+static void halt_apps(struct session *s)
 {
 	apply_words(s);
 	session_switch_bytes(s);
 }
 
-bool apps_are_few(const struct tracer *t, size_t most)
+static void collect_missed(struct session *s)
 {
-	const struct app *a;
-	size_t n = 0;
+	apps_catch_up_locked(s->tracer);
+	apps_gc(s->tracer);
+}
 
-	cds_list_for_each_entry(a, &t->apps, node) {
-		n += APP_COST + a->file->event_count;
-		if (n > most)
-			return false;
-	}
-	return true;
+static void ask_dump(struct session *s)
+{
+	struct app *a;
+
+	cds_list_for_each_entry(a, &s->tracer->apps, node)
+		if (session_wants(s, a))
+			app_apply(s->tracer, a, true);
 }
 
 /* ---- the events that rules can match ---- */
@@ -293,6 +311,10 @@ const struct domain_ops user_domain = {
 	.check_rules = check_rules,
 	.each_match = each_match,
 	.apply = apply_rules,
+	.may_halt = are_few,
+	.halt = halt_apps,
+	.collect = collect_missed,
+	.ask_dump = ask_dump,
 	.drain = drain_ended,
 	.list_events = list_events,
 	.status = show_status,

@@ -101,7 +101,7 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 	 */
 	session_lock(draft);
 	if (start && !was_started(s))
-		ret = output_prepare(draft, err);
+		ret = session_prepare_parts(draft, err);
 	session_unlock(draft);
 	session_lock(s);
 	if (ret) {
@@ -127,10 +127,8 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 	session_unlock(s);
 	session_follow_parts(s);
 	kernel_watch_pending(s->tracer);
-	if (!ret && start) {
-		kernel_scan(s->tracer);
-		kernel_statedump(s);
-	}
+	if (!ret && start)
+		domains_dump(s);
 	buffers_keep(s->tracer);
 	return ret;
 }

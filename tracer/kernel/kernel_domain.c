@@ -83,6 +83,23 @@ static int applied(const struct channel *c, struct tr_err *err)
 		     : 0;
 }
 
+/* Switching the kernel's events off may take a second. */
+static bool may_halt(const struct session *s)
+{
+	const struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		if (c->kernel)
+			return false;
+	return true;
+}
+
+static void dump_state(struct session *s)
+{
+	kernel_scan(s->tracer);
+	kernel_statedump(s);
+}
+
 static bool is_recording(const struct session *s)
 {
 	const struct channel *c;
@@ -182,6 +199,8 @@ const struct domain_ops kernel_domain = {
 	.end_rules = end_rules,
 	.start = kchannel_start,
 	.apply = apply_rules,
+	.may_halt = may_halt,
+	.dump = dump_state,
 	.applied = applied,
 	.drain = kernel_drain,
 	.watch = kernel_watch,

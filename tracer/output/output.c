@@ -14,6 +14,7 @@
 #include "tracer/base/os/thread.h"
 #include "tracer/output/directory.h"
 #include "tracer/output/output.h"
+#include "tracer/session/trace_form.h"
 #include "tracer/session/streams.h"
 
 #define MS UINT64_C(1000000)
@@ -176,7 +177,7 @@ void output_suspend(struct session *s)
 	pthread_mutex_unlock(&o->lock);
 }
 
-int output_clear_verb(struct session *s, struct tr_err *err)
+int output_clear_all(struct session *s, struct tr_err *err)
 {
 	struct output *o = output_if_running(s);
 	int ret = 0;
@@ -190,7 +191,18 @@ int output_clear_verb(struct session *s, struct tr_err *err)
 		   : 0;
 }
 
-int output_metadata_verb(struct session *s, struct tr_err *err)
+/*
+ * Each view prints the metadata. Its clock offset is measured once and may be wrong by
+ * now: measures it again.
+ */
+static int run_metadata(struct session *s, const struct verb_line *line, struct tr_err *err)
+{
+	(void)line, (void)err;
+	session_measure_clock(s);
+	return 0;
+}
+
+static int then_metadata(struct session *s, struct tr_err *err)
 {
 	struct output *o = output_if_running(s);
 
@@ -200,7 +212,28 @@ int output_metadata_verb(struct session *s, struct tr_err *err)
 	return 0;
 }
 
-int output_rotate_verb(struct session *s, struct tr_err *err)
+const struct session_verb metadata_verb = {
+	.name = "regenerate metadata", .when_active = true, .when_inactive = true,
+	.run = run_metadata, .then = then_metadata,
+};
+
+static bool can_rotate(const struct session_shown *s)
+{
+	return s->written && s->info.starts;
+}
+
+static int run_rotate(struct session *s, const struct verb_line *line, struct tr_err *err)
+{
+	(void)line;
+	if (!s->output)
+		return tr_fail(err, -EINVAL,
+			       "there is no output: only what is written to files is rotated");
+	return s->starts ? 0
+			 : tr_fail(err, -EINVAL,
+				   "the session was never started: there is nothing to rotate");
+}
+
+static int then_rotate(struct session *s, struct tr_err *err)
 {
 	struct output *o = output_if_running(s);
 	int ret = 0;
@@ -214,6 +247,11 @@ int output_rotate_verb(struct session *s, struct tr_err *err)
 			     output_explain(o, ret))
 		   : 0;
 }
+
+const struct session_verb rotate_verb = {
+	.name = "rotate", .when_active = true, .when_inactive = true, .shown = can_rotate,
+	.run = run_rotate, .then = then_rotate,
+};
 
 /* ---- create, start, destroy ---- */
 

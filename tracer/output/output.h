@@ -43,6 +43,7 @@
 #include "tracer/base/ring/packetizer.h"
 #include "tracer/base/ring/stream_files.h"
 #include "tracer/session/session.h"
+#include "tracer/session/verb.h"
 
 /* What other threads request of the writer. One pass serves all requests made before it began. */
 enum output_request {
@@ -155,12 +156,6 @@ int output_create_remote(struct session *s, const struct output_sink *sink, cons
 			 struct output **out, struct tr_err *err);
 /* The sink that takes this value of `output`; file_sink if no other does. */
 const struct output_sink *output_sink_of(const struct tracer *t, const char *value);
-/*
- * Before the first start: makes sure that the output's directory exists and has no trace, and that
- * no other session writes to it (else -EEXIST). Caller holds session.lock and tracer.lock, which
- * are released during accesses to the disk.
- */
-int output_prepare(struct session *s, struct tr_err *err);
 /* Starts the thread; 0 if it runs already. Caller holds tracer.lock. */
 int output_start(struct session *s, struct tr_err *err);
 bool output_runs(const struct session *s);      /* caller holds tracer.lock */
@@ -173,9 +168,8 @@ struct output *output_if_running(struct session *s);
 void output_destroy(struct session *s);
 
 /* These wait for the writer: the caller does not hold tracer.lock. The verbs wait at most 1 s. */
-int output_rotate_verb(struct session *s, struct tr_err *err);
-int output_clear_verb(struct session *s, struct tr_err *err);
-int output_metadata_verb(struct session *s, struct tr_err *err);
+extern const struct session_verb rotate_verb, metadata_verb;
+int output_clear_all(struct session *s, struct tr_err *err);
 /*
  * The session was stopped: writes all of it. 0, also if that takes longer than 0.8 s; -ENOSPC,
  * -EDQUOT or -EIO, and the reason: it cannot be written and is still in the buffers.

@@ -220,7 +220,12 @@ static void set_dir(struct output *o, char *path, int dir, const struct stat *st
 	o->ino = st->st_ino;
 }
 
-int output_prepare(struct session *s, struct tr_err *err)
+/*
+ * Before the first start: makes sure that the output's directory exists and has no trace, and that
+ * no other session writes to it (else -EEXIST). Caller holds session.lock and tracer.lock, which
+ * are released during accesses to the disk.
+ */
+static int prepare_output(struct session *s, struct tr_err *err)
 {
 	char before[OUTPUT_DIR_PATH_MAX + 1], path[OUTPUT_DIR_PATH_MAX + 1];
 	struct stat st;
@@ -346,12 +351,16 @@ const struct session_part output_part = {
 	.save = save_output,
 	.restore_line = restore_line,
 	.exchange = exchange_outputs,
+	.prepare = prepare_output,
 	.start = output_start,
 	.changed = wake_writer,
 	.buffers = wake_for_buffers,
 	.flush = output_flush,
 	.status = output_show_status,
-	.stopped = output_removable,
+	.stopped = output_stopped,
+	.removable = output_removable,
+	.has_rings = output_runs,
+	.clear_all = output_clear_all,
 	.must_finish = has_output,
 	.finish = output_finish,
 	.suspend = output_suspend,

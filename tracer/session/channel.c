@@ -202,7 +202,7 @@ int channel_destroy(struct session *s, enum domain domain, const char *channel, 
 		session_apply(s);
 		session_unlock(s);
 		domains_drain(s);
-		ret = session_stop_parts(s, &why);
+		ret = session_removable(s, &why);
 		session_lock(s);
 		c = channel_find(s, domain, channel);
 	}

@@ -80,6 +80,18 @@ struct domain_ops {
 	 */
 	void (*apply)(struct session *s);
 	/*
+	 * Session locked. Whether halt() takes a millisecond at most, and no event of the domain is
+	 * recorded after it.
+	 */
+	bool (*may_halt)(const struct session *s);
+	void (*halt)(struct session *s);
+	/* Session locked. Takes what programs that have ended counted as lost. */
+	void (*collect)(struct session *s);
+	/* Session locked. Programs are to write their state as events. */
+	void (*ask_dump)(struct session *s);
+	/* Unlocked: takes long. Writes the domain's own state as events, if it is asked for. */
+	void (*dump)(struct session *s);
+	/*
 	 * Locked. 0, or -errno with a sentence if the last apply() could not do all that the
 	 * channel's rules ask.
 	 */
@@ -123,6 +135,12 @@ struct domain_ops {
 
 /* Each calls one hook of every domain. */
 void domains_apply(struct session *s);          /* session locked; may release tracer.lock */
+/* session locked: may_halt() of all, and the hook of each */
+bool domains_may_halt(const struct session *s);
+void domains_halt(struct session *s);
+void domains_collect(struct session *s);
+void domains_ask_dump(struct session *s);
+void domains_dump(struct session *s);           /* unlocked */
 void domains_drain(struct session *s);          /* unlocked */
 void domain_drain(struct session *s, enum domain domain); /* unlocked; of one alone */
 void domains_check(struct session *s);          /* unlocked */

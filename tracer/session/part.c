@@ -42,6 +42,42 @@ void domains_gc(struct tracer *t)
 			UNLOCKED(t, (*d)->gc(t));
 }
 
+bool domains_may_halt(const struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if (!SESSION_LOCKED(s, (*d)->may_halt(s)))
+			return false;
+	return true;
+}
+
+void domains_halt(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->halt)
+			SESSION_LOCKED(s, (*d)->halt(s));
+}
+
+void domains_collect(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->collect)
+			SESSION_LOCKED(s, (*d)->collect(s));
+}
+
+void domains_ask_dump(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->ask_dump)
+			SESSION_LOCKED(s, (*d)->ask_dump(s));
+}
+
+void domains_dump(struct session *s)
+{
+	for_each_domain(d, s->tracer)
+		if ((*d)->dump)
+			UNLOCKED(s->tracer, (*d)->dump(s));
+}
+
 /* ---- parts ---- */
 
 /* Each part's data begins at a multiple of this. */
@@ -98,14 +134,54 @@ int session_part_streams(struct session *s, struct stream_set *out)
 	return ret;
 }
 
+int session_prepare_parts(struct session *s, struct tr_err *err)
+{
+	int ret = 0;
+
+	for_each_part_with(prepare, p, s->tracer)
+		ret = ret ? ret : SESSION_LOCKED(s, (*p)->prepare(s, err));
+	return ret;
+}
+
 int session_stop_parts(struct session *s, struct tr_err *why)
 {
 	int ret = 0;
 
-	for_each_part(p, s->tracer)
-		if (!ret && (*p)->stopped)
-			ret = UNLOCKED(s->tracer, (*p)->stopped(s, why));
+	for_each_part_with(stopped, p, s->tracer)
+		ret = ret ? ret : UNLOCKED(s->tracer, (*p)->stopped(s, why));
 	return ret;
+}
+
+int session_removable(struct session *s, struct tr_err *why)
+{
+	int ret = 0;
+
+	for_each_part_with(removable, p, s->tracer)
+		ret = ret ? ret : UNLOCKED(s->tracer, (*p)->removable(s, why));
+	return ret;
+}
+
+int session_clear_all(struct session *s, struct tr_err *err)
+{
+	int ret = 0;
+
+	for_each_part_with(clear_all, p, s->tracer)
+		ret = ret ? ret : UNLOCKED(s->tracer, (*p)->clear_all(s, err));
+	return ret;
+}
+
+void session_halt_parts(struct session *s)
+{
+	for_each_part_with(halted, p, s->tracer)
+		LOCKED(s->tracer, (*p)->halted(s));
+}
+
+bool session_has_rings(const struct session *s)
+{
+	for_each_part_with(has_rings, p, s->tracer)
+		if (LOCKED(s->tracer, (*p)->has_rings(s)))
+			return true;
+	return false;
 }
 
 void session_clear_parts(struct session *s)

@@ -34,6 +34,11 @@ struct session_part {
 	 */
 	void (*exchange)(struct session *a, struct session *b);
 
+	/*
+	 * Session locked; may release both locks. A user starts the session. 0 or -errno with a
+	 * sentence.
+	 */
+	int (*prepare)(struct session *s, struct tr_err *err);
 	/* Locked. The session starts. 0 or -errno with a sentence. */
 	int (*start)(struct session *s, struct tr_err *err);
 	/* Locked. Whether a session without channels has something to do while it is active. */
@@ -62,11 +67,22 @@ struct session_part {
 	/* Locked. Of the session's status. */
 	void (*status)(struct session *s, struct facts *out);
 
+	/* Locked. The session records nothing any more. */
+	void (*halted)(struct session *s);
 	/*
-	 * Unlocked: waits for a writer, at most a second. The session, or one of its channels, has
-	 * stopped and will be removed. -errno, and the reason: its events cannot be written.
+	 * Unlocked: waits for a writer, at most a second. After that. -errno, and the reason: what
+	 * its buffers hold cannot be written.
 	 */
 	int (*stopped)(struct session *s, struct tr_err *why);
+	/*
+	 * The same before the session, or one of its channels, is removed: its events would be
+	 * lost.
+	 */
+	int (*removable)(struct session *s, struct tr_err *why);
+	/* Locked. Whether clear_all() of the part clears the rings. */
+	bool (*has_rings)(const struct session *s);
+	/* Unlocked: waits for a writer. The verb `clear`. 0 or -errno with a sentence. */
+	int (*clear_all)(struct session *s, struct tr_err *err);
 	/* Locked. Whether finish() is needed before the session is removed. */
 	bool (*must_finish)(const struct session *s);
 	/*
@@ -111,8 +127,13 @@ void session_buffers_parts(struct session *s);
 bool session_must_finish(const struct session *s);
 /* Unlocked: calls streams() of the parts until one does not return 0. */
 int session_part_streams(struct session *s, struct stream_set *out);
-/* Unlocked: calls stopped() of the parts until one fails. 0 or its -errno with the reason. */
-int session_stop_parts(struct session *s, struct tr_err *why);
+bool session_has_rings(const struct session *s);
+void session_halt_parts(struct session *s);
+/* Each calls one hook of the parts until one fails: 0 or its -errno with the reason. */
+int session_prepare_parts(struct session *s, struct tr_err *err);       /* session locked */
+int session_stop_parts(struct session *s, struct tr_err *why);          /* these unlocked */
+int session_removable(struct session *s, struct tr_err *why);
+int session_clear_all(struct session *s, struct tr_err *err);
 void session_drop_parts(struct session *s, bool keep);
 void session_exchange_parts(struct session *a, struct session *b);
 void session_save_parts(const struct session *s, struct md_buf *out);

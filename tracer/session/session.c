@@ -300,7 +300,7 @@ static int stop_for_removal(struct session *s, struct tr_err *err)
 	session_changed(s);
 	session_unlock(s);
 	domains_drain(s);
-	ret = session_stop_parts(s, &why);
+	ret = session_removable(s, &why);
 	session_lock(s);
 	return !ret ? 0 : tr_fail(err, ret,
 				  "session '%s' has stopped, but what its buffers hold cannot be "

@@ -3,23 +3,12 @@
 #ifndef TRACER_VERB_RECLAIM_H
 #define TRACER_VERB_RECLAIM_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "tracer/session/part.h"
+#include "tracer/session/verb.h"
 
-#include "tracer/base/err.h"
-
-struct session;
-struct session_part;
 struct tracer;
 
-/*
- * The verb: what was read or cleared; with an age (us), of that, and of what a flight recorder
- * holds, what is older. Without locks; takes 1 ms for some MiB.
- */
-void session_reclaim(struct session *s, uint64_t age);
-/* Its arguments, from byte `at` on: older-than TIME. 0 or -EINVAL with a sentence. */
-int reclaim_parse(const char *words, size_t at, uint64_t *age, struct tr_err *err);
-
+extern const struct session_verb reclaim_verb;
 /* Starts the thread when a channel of a session has memory_max_age. */
 extern const struct session_part reclaim_part;
 int reclaimer_open(struct tracer *t);           /* 0 or -ENOMEM */

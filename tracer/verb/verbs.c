@@ -6,23 +6,13 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
-#include "tracer/app/app.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
-#include "tracer/session/trace_form.h"
-#include "tracer/kernel/kernel.h"
 #include "tracer/base/base.h"
-#include "tracer/base/ring/reader.h"
 #include "tracer/output/snapshot/snapshot.h"
 #include "tracer/verb/reclaim.h"
 #include "tracer/verb/steps.h"
 #include "tracer/verb/verbs.h"
-
-/* A line of `control`, without its verb. */
-struct verb_line {
-	const char *arg;                /* what follows the verb; NULL: nothing does */
-	uint64_t request;               /* of this line; 0: it has none */
-};
 
 /* Sets a number that no session had before, including those of earlier daemons. */
 static void request_statedump(struct session *s)
@@ -93,7 +83,7 @@ int session_start(struct session *s, struct tr_err *err)
 
 static int verb_start(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
-	int ret = s->active ? 0 : output_prepare(s, err);
+	int ret = s->active ? 0 : session_prepare_parts(s, err);
 
 	(void)line;
 	return ret ? ret : session_start(s, err);
@@ -101,16 +91,12 @@ static int verb_start(struct session *s, const struct verb_line *line, struct tr
 
 static int verb_statedump(struct session *s, const struct verb_line *line, struct tr_err *err)
 {
-	struct app *a;
-
 	(void)line;
 	if (!s->active)
 		return tr_fail(err, -EBUSY,
 			       "the session is not active; its start asks for a state dump");
 	request_statedump(s);
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
-		if (session_wants(s, a))
-			app_apply(s->tracer, a, true);
+	domains_ask_dump(s);
 	return 0;
 }
 
@@ -120,8 +106,7 @@ static void collect_missed(struct session *s)
 	bool active = s->active;
 
 	s->active = true;
-	apps_catch_up_locked(s->tracer);
-	apps_gc(s->tracer);
+	domains_collect(s);
 	s->active = active;
 }
 
@@ -133,7 +118,7 @@ static void end_recording(struct session *s)
 {
 	collect_missed(s);
 	session_apply(s);
-	snapshots_wait_stop(s);
+	session_halt_parts(s);
 }
 
 static int verb_stop(struct session *s, const struct verb_line *line, struct tr_err *err)
@@ -150,17 +135,16 @@ static int verb_stop(struct session *s, const struct verb_line *line, struct tr_
 static int drain_before(struct session *s, struct tr_err *err)
 {
 	session_unlock(s);
-	kernel_drain(s);
+	domain_drain(s, DOMAIN_KERNEL);
 	session_lock(s);
 	return session_check_alive(s, err);
 }
 
-/* Writes the kernel's state as events; releases both locks meanwhile. */
+/* Writes the state of the domains as events; releases both locks meanwhile. */
 static int dump_state(struct session *s, struct tr_err *err)
 {
 	session_unlock(s);
-	kernel_scan(s->tracer);
-	kernel_statedump(s);
+	domains_dump(s);
 	session_lock(s);
 	return session_check_alive(s, err);
 }
@@ -170,79 +154,9 @@ static int verb_clear(struct session *s, const struct verb_line *line, struct tr
 	(void)line;
 	if (drain_before(s, err))
 		return -ENOENT;
-	if (!output_runs(s))    /* with an output, output_clear_verb does it */
+	if (!session_has_rings(s))      /* else session_clear_all does it */
 		session_clear_rings(s);
 	return 0;
-}
-
-static int check_reclaim(const char *words, size_t at, struct tr_err *err)
-{
-	uint64_t age;
-
-	return reclaim_parse(words, at, &age, err);
-}
-
-/* Freeing takes long: runs without both locks. */
-static int verb_reclaim(struct session *s, const struct verb_line *line, struct tr_err *err)
-{
-	uint64_t age = 0;
-	int ret = line->arg ? reclaim_parse(line->arg, 0, &age, err) : 0;
-
-	if (ret)
-		return ret;
-	session_unlock(s);
-	session_reclaim(s, age);
-	session_lock(s);
-	return 0;
-}
-
-static int verb_rotate(struct session *s, const struct verb_line *line, struct tr_err *err)
-{
-	(void)line;
-	if (!s->output)
-		return tr_fail(err, -EINVAL,
-			       "there is no output: only what is written to files is rotated");
-	return s->starts ? 0
-			 : tr_fail(err, -EINVAL,
-				   "the session was never started: there is nothing to rotate");
-}
-
-/*
- * Each view prints the metadata. Its clock offset is measured once and may be wrong by
- * now: measures it again.
- */
-static int verb_metadata(struct session *s, const struct verb_line *line, struct tr_err *err)
-{
-	(void)line, (void)err;
-	session_measure_clock(s);
-	return 0;
-}
-
-static int check_snapshot(const char *words, size_t at, struct tr_err *err)
-{
-	struct snapshot_request r;
-	int ret = snapshot_request_parse(words, at, &r, err);
-
-	if (!ret)
-		snapshot_request_deinit(&r);
-	return ret;
-}
-
-/* Copying takes long: runs without both locks. */
-static int verb_snapshot(struct session *s, const struct verb_line *line, struct tr_err *err)
-{
-	struct snapshot_request r;
-	int ret = snapshot_request_parse(line->arg ? line->arg : "", 0, &r, err);
-
-	if (ret)
-		return ret;
-	r.transient = r.waits = true;
-	r.request = line->request;
-	session_unlock(s);
-	ret = snapshot_take(s, &r, err);
-	snapshot_request_deinit(&r);
-	session_lock(s);
-	return ret;
 }
 
 static int then_stop(struct session *s, struct tr_err *err)
@@ -250,8 +164,8 @@ static int then_stop(struct session *s, struct tr_err *err)
 	struct tr_err why = TR_ERR_INIT;
 	int ret;
 
-	kernel_drain(s);
-	ret = output_stopped(s, &why);
+	domain_drain(s, DOMAIN_KERNEL);
+	ret = session_stop_parts(s, &why);
 	return ret ? tr_fail(err, ret,
 			     "the session has stopped, but what its buffers hold cannot be "
 			     "written: %s",
@@ -264,22 +178,10 @@ static void follow_verbs(struct session *s, bool stopped)
 {
 	session_follow_parts(s);
 	if (stopped) {
-		kernel_drain(s);
-		kernel_probes_gc(s->tracer);
+		domain_drain(s, DOMAIN_KERNEL);
+		domains_gc(s->tracer);
 	}
 	buffers_keep(s->tracer);
-}
-
-#define HALT_MOST 4096u         /* tracepoints: a halt takes a millisecond at most */
-
-static bool has_kernel_channel(const struct session *s)
-{
-	const struct channel *c;
-
-	cds_list_for_each_entry(c, &s->channels, node)
-		if (c->kernel)
-			return true;
-	return false;
 }
 
 int session_halt(struct session *s)
@@ -293,10 +195,10 @@ int session_halt(struct session *s)
 		return ret;
 	}
 	if (s->active && !session_check_alive(s, NULL) && !session_check_records(s, NULL) &&
-	    !has_kernel_channel(s) && apps_are_few(s->tracer, HALT_MOST)) {
+	    domains_may_halt(s)) {
 		s->active = false;
 		s->halting = true;
-		apps_halt(s);
+		domains_halt(s);
 		ret = 0;
 	}
 	session_unlock(s);
@@ -320,23 +222,20 @@ int session_halted(struct session *s, struct tr_err *err)
 	return ret;
 }
 
-static const struct verb {
-	const char *name;
-	int (*run)(struct session *s, const struct verb_line *line, struct tr_err *err);
-	bool when_active, when_inactive;
-	const char *arguments;                  /* as `control` shows them; NULL: none */
-	/* Of those that begin at byte `at` of the words. */
-	int (*check)(const char *words, size_t at, struct tr_err *err);
-	int (*then)(struct session *s, struct tr_err *err);     /* Unlocked: it may take long. */
-} verbs[] = {
-	{ "start", verb_start, false, true, NULL, NULL, NULL },
-	{ "stop", verb_stop, true, false, NULL, NULL, then_stop },
-	{ "clear", verb_clear, true, true, NULL, NULL, output_clear_verb },
-	{ "snapshot", verb_snapshot, true, true, " [NAME]", check_snapshot, NULL },
-	{ "rotate", verb_rotate, true, true, NULL, NULL, output_rotate_verb },
-	{ "reclaim", verb_reclaim, true, true, " [older-than TIME]", check_reclaim, NULL },
-	{ "regenerate metadata", verb_metadata, true, true, NULL, NULL, output_metadata_verb },
-	{ "regenerate statedump", verb_statedump, true, false, NULL, NULL, NULL },
+static const struct session_verb start_verb = {
+	.name = "start", .when_inactive = true, .run = verb_start,
+}, stop_verb = {
+	.name = "stop", .when_active = true, .run = verb_stop, .then = then_stop,
+}, clear_verb = {
+	.name = "clear", .when_active = true, .when_inactive = true, .run = verb_clear,
+	.then = session_clear_all,
+}, statedump_verb = {
+	.name = "regenerate statedump", .when_active = true, .run = verb_statedump,
+};
+
+static const struct session_verb *const verbs[] = {
+	&start_verb, &stop_verb, &clear_verb, &snapshot_verb, &rotate_verb, &reclaim_verb,
+	&metadata_verb, &statedump_verb,
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -346,10 +245,10 @@ void session_verbs(struct session *s, struct md_buf *out)
 	struct session_shown shown = session_shown(s);
 
 	for (size_t i = 0; i < VERBS && !shown.imported; i++)
-		if ((shown.info.active ? verbs[i].when_active : verbs[i].when_inactive) &&
-		    (verbs[i].run != verb_rotate || (shown.written && shown.info.starts)))
-			md_buf_printf(out, "%s%s\n", verbs[i].name,
-				      verbs[i].arguments ? verbs[i].arguments : "");
+		if ((shown.info.active ? verbs[i]->when_active : verbs[i]->when_inactive) &&
+		    (!verbs[i]->shown || verbs[i]->shown(&shown)))
+			md_buf_printf(out, "%s%s\n", verbs[i]->name,
+				      verbs[i]->arguments ? verbs[i]->arguments : "");
 }
 
 static int no_verb(const char *line, size_t len, size_t from, const char *words, size_t n,
@@ -359,7 +258,7 @@ static int no_verb(const char *line, size_t len, size_t from, const char *words,
 	char text[128];
 
 	for (size_t i = 0; i < VERBS; i++)
-		names[i] = verbs[i].name;
+		names[i] = verbs[i]->name;
 	near = nearest(words, n, names, VERBS);
 	snprintf(text, sizeof(text), "%.*s", (int)(len < 100 ? len : 100), line);
 	if (near)
@@ -396,7 +295,7 @@ static size_t line_words(const char *line, size_t len, char words[WORDS_MOST])
  * Parses one line of a write. Returns its verb, or NULL for an empty line or a comment. *next: the
  * beginning of the next line. *arg, in words: what follows the verb, or NULL.
  */
-static int parse_verb(const char *line, char words[WORDS_MOST], const struct verb **verb,
+static int parse_verb(const char *line, char words[WORDS_MOST], const struct session_verb **verb,
 		      const char **arg, const char **next, struct tr_err *err)
 {
 	size_t len = strcspn(line, "\n"), n = line_words(line, len, words), size;
@@ -407,11 +306,11 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 	if (!n)
 		return 0;
 	for (size_t i = 0; i < VERBS && !*verb; i++) {
-		size = strlen(verbs[i].name);
-		if (strncmp(verbs[i].name, words, size) ||
-		    (words[size] && (words[size] != ' ' || !verbs[i].arguments)))
+		size = strlen(verbs[i]->name);
+		if (strncmp(verbs[i]->name, words, size) ||
+		    (words[size] && (words[size] != ' ' || !verbs[i]->arguments)))
 			continue;
-		*verb = &verbs[i];
+		*verb = verbs[i];
 		if (words[size])
 			*arg = words + size + 1;
 	}
@@ -423,7 +322,7 @@ static int parse_verb(const char *line, char words[WORDS_MOST], const struct ver
 int session_control(struct session *s, const char *text, uint64_t request, struct tr_err *err)
 {
 	struct verb_line call = { NULL, 0 };
-	const struct verb *verb;
+	const struct session_verb *verb;
 	const char *at, *next;
 	char words[WORDS_MOST];
 	int ret = 0, line = 0;

@@ -40,6 +40,7 @@
 
 #include "tracer/output/snapshot/images.h"
 #include "tracer/session/part.h"
+#include "tracer/session/verb.h"
 
 struct tracer;
 struct snapshot_copies;         /* copies.h */
@@ -82,6 +83,7 @@ struct session_snapshots {
 
 /* The snapshots of a session, as parts of it (session/part.h): their data, and all hooks. */
 extern const struct session_part snapshot_list_part, snapshot_part;
+extern const struct session_verb snapshot_verb;
 
 static inline struct session_snapshots *snapshots_of(const struct session *s)
 {

@@ -187,12 +187,45 @@ static void destroy_snapshots(struct session *s)
 	snapshot_copies_destroy(s);
 }
 
+static int check_snapshot(const char *words, size_t at, struct tr_err *err)
+{
+	struct snapshot_request r;
+	int ret = snapshot_request_parse(words, at, &r, err);
+
+	if (!ret)
+		snapshot_request_deinit(&r);
+	return ret;
+}
+
+/* Copying takes long: runs without both locks. */
+static int run_snapshot(struct session *s, const struct verb_line *line, struct tr_err *err)
+{
+	struct snapshot_request r;
+	int ret = snapshot_request_parse(line->arg ? line->arg : "", 0, &r, err);
+
+	if (ret)
+		return ret;
+	r.transient = r.waits = true;
+	r.request = line->request;
+	session_unlock(s);
+	ret = snapshot_take(s, &r, err);
+	snapshot_request_deinit(&r);
+	session_lock(s);
+	return ret;
+}
+
+const struct session_verb snapshot_verb = {
+	.name = "snapshot", .arguments = " [NAME]", .when_active = true, .when_inactive = true,
+	.check = check_snapshot, .run = run_snapshot,
+};
+
 const struct session_part snapshot_part = {
 	.name = "snapshots",
 	.save = save_snapshots,
 	.restore_line = restore_line,
 	.exchange = exchange_settings,
 	.start = resume_snapshots,
+	.halted = snapshots_wait_stop,
 	.status = show_status,
 	.must_finish = has_unfinished,
 	.finish = finish_snapshots,
