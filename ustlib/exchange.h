@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exchange.c: questions to the daemons, and their answers. All with the registration lock held,
+ * dial.c, exchange.c: questions to the daemons, and their answers. All with the registration lock held,
  * where nothing else is said.
  */
 #ifndef USTLIB_EXCHANGE_H
@@ -21,6 +21,11 @@ struct taken_plan {
 	uint32_t object_count;
 };
 
+/*
+ * A connection to the lane's daemon (dial.c). -1 with errno: EAGAIN, the kernel's queue is full;
+ * EACCES, it is a daemon of another user than root and this one.
+ */
+int TRAIL_HIDDEN dial(unsigned int lane);
 /*
  * TAKEN: attach_apply() was called with the answer. LATE: none yet; the question stays open, see
  * exchange_look(). FAILED: none will come. NO_DAEMON: there is no daemon.

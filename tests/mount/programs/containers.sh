@@ -4,8 +4,7 @@
 #
 # Programs in containers with a root directory of their own, which has nothing of the host's but the
 # state directory: the host's daemon records all their events. Containers are made by unshare(1)
-# and, where it works, by podman. A rootless one is not recorded, and its program runs all the same.
-# Then the daemon itself is in a container.
+# and, where it works, by podman, of root and of a user. Then the daemon itself is in a container.
 . "$(dirname "$0")/../../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
 unshare -U -r -m -p -f -n true 2>/dev/null || skip "no namespaces can be made here"
@@ -67,10 +66,9 @@ try_podman() {
 		"$@" run --rm --network none --cgroups=disabled --security-opt seccomp=unconfined \
 		--ulimit nofile=1024:1024 --ulimit nproc=1000:1000 \
 		-v "$TRAIL_RUNTIME_DIR:/run/trailfs" -e TRAIL_RUNTIME_DIR=/run/trailfs \
-		-e LD_LIBRARY_PATH=/lib --rootfs "$root" /bin/ticker 40 0 2>"$work/err"; then
-		# In a rootless container root has no number: a program there does not trust root's
-		# daemon (ustlib/exchange.c, dial). It runs as without one.
-		[ "$name" = rootless ] || is "podman, $name" 40 "$(count "$name")"
+		-e LD_LIBRARY_PATH=/lib -e TRAIL_ATTACH_TIMEOUT=60000 \
+		--rootfs "$root" /bin/ticker 40 0 2>"$work/err"; then
+		is "podman, $name" 40 "$(count "$name")"
 		podman="${podman-} $name"
 	else
 		echo "# podman, $name, is left out: $(tail -n 1 "$work/err")"
@@ -78,8 +76,12 @@ try_podman() {
 }
 if command -v podman >/dev/null; then
 	mkdir "$work/user" && chown 65534 "$work/user"
-	try_podman rootful podman --root "$work/storage" --runroot "$work/run"
+	# (podman wants a short name)
+	short=$(mktemp -d /tmp/p.XXXXXX)
+	trap 'ended=$?; rm -rf "$short"; (exit $ended); clean_up' EXIT
+	try_podman rootful podman --root "$work/storage" --runroot "$short"
 	umount "$work/storage/overlay" 2>/dev/null
+	chown -R 65534 "$root"
 	try_podman rootless setpriv --reuid 65534 --regid 65534 --clear-groups \
 		env -u XDG_CONFIG_HOME HOME="$work/user" XDG_RUNTIME_DIR="$work/user" podman
 	# The process that keeps a user's namespaces
