@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dial.c, exchange.c: questions to the daemons, and their answers. All with the registration lock held,
- * where nothing else is said.
+ * dial.c, exchange.c: questions to the daemons, and their answers. All with the registration lock
+ * held, where nothing else is said.
  */
 #ifndef USTLIB_EXCHANGE_H
 #define USTLIB_EXCHANGE_H
