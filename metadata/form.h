@@ -33,7 +33,10 @@ static inline void form_put_name(enum md_form form, const char *before, const st
 {
 	struct md_buf name = MD_BUF_INIT;
 
-	md_name_put(f, &name);
+	if (form == MD_FORM_TEXT)
+		md_name_put_text(f, &name);
+	else
+		md_name_put(f, &name);
 	md_buf_puts(out, forms[form].before_name);
 	md_buf_puts(out, before);
 	if (form == MD_FORM_JSON)

@@ -249,6 +249,12 @@ static char *put_enum(char *o, const struct md_program *program, const struct md
 	return put_string(o, shown ? "\"}" : "null}");
 }
 
+static char *put_labels(char *o, const struct md_program *program, const struct md_step *s,
+			const uint8_t *p)
+{
+	return put_enum(o, program, s, p);
+}
+
 /* As an enumeration with the labels of all bits */
 static char *put_flags(char *o, const struct md_program *program, const struct md_step *s,
 		       const uint8_t *p)

@@ -104,6 +104,8 @@ struct md_field {
 	char *name;             /* without the leading underscore of CTF; owned */
 	bool group;             /* text shows it and those after it in braces of their own */
 	bool exact;             /* its name is shown as it is: md_name_put */
+	/* Text omits so many bytes at the begin of the name: it shows another field of the rest. */
+	uint8_t omitted;
 	struct md_type type;
 };
 
@@ -138,8 +140,12 @@ struct md_stream {              /* a stream class: one channel */
 	bool cpu_in_context;            /* the contexts have it: text has no cpu_id of its own */
 	bool no_time;                   /* events have no times: text has none */
 	bool empty_before;              /* text has `{ }` before the contexts */
-	/* of CTF 1.8, which has no BLOBs. Set it before the first event. */
-	bool blobs_are_arrays;
+	/*
+	 * The trace is of CTF 1.8. Text has BLOBs as arrays, as this format has none, and several
+	 * labels of a value without braces, as babeltrace2 2.0 prints them, which reads 1.8 alone.
+	 * Set it before the first event.
+	 */
+	bool ctf1;
 	uint32_t context_count;
 	struct md_field *context;       /* event contexts, before the fields of each event; owned */
 	struct md_program *context_program;     /* or NULL if there are none */

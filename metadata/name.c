@@ -120,12 +120,22 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-void md_name_put(const struct md_field *f, struct md_buf *out)
+static void put_name(const struct md_field *f, const char *name, struct md_buf *out)
 {
 	if (f->exact)
-		md_name_event(f->name, out);
+		md_name_event(name, out);
 	else
-		md_name_field(f->name, out);
+		md_name_field(name, out);
+}
+
+void md_name_put(const struct md_field *f, struct md_buf *out)
+{
+	put_name(f, f->name, out);
+}
+
+void md_name_put_text(const struct md_field *f, struct md_buf *out)
+{
+	put_name(f, f->name + f->omitted, out);
 }
 
 int md_name_check(const struct md_field *fields, uint32_t count)

@@ -9,7 +9,7 @@
 
 struct compiler {
 	enum md_form form;
-	bool arrays;            /* BLOBs are such */
+	bool ctf1;              /* text of CTF 1.8: md_stream.ctf1 */
 	const struct form *is;
 	struct md_buf walk, steps, labels;      /* arrays of struct md_walk, md_step, md_label */
 	struct md_buf text;
@@ -28,7 +28,7 @@ struct bounds {
 enum {
 	INT_TEXT = 66,          /* the longest integer: 0b and 64 digits */
 	FLOAT_TEXT = 32,
-	ENUM_TEXT = INT_TEXT + sizeof("( <unknown> : container =  )"),  /* JSON's is shorter */
+	ENUM_TEXT = INT_TEXT + sizeof("( { <unknown> } : container =  )"),  /* JSON's is shorter */
 	INDEX_TEXT = 32,        /* `, [18446744073709551615] = ` */
 	PER_BYTE_MAX = 64,      /* loops above this make room for each turn */
 };
@@ -89,7 +89,9 @@ static struct bounds compile_scalar(struct compiler *c, const struct md_type *t,
 /* The labels' texts go into the buffer of literals, before the literal of the step. */
 static struct bounds compile_enum(struct compiler *c, const struct md_type *t)
 {
-	struct md_step s = { .op = t->show == MD_SHOW_FLAGS ? MD_STEP_FLAGS : MD_STEP_ENUM,
+	struct md_step s = { .op = t->show == MD_SHOW_FLAGS ? MD_STEP_FLAGS
+				   : c->form == MD_FORM_TEXT && !c->ctf1 ? MD_STEP_LABELS
+									 : MD_STEP_ENUM,
 			     .size = t->size, .base = t->base ? t->base : 10,
 			     .bits = md_shown_bits(t), .is_signed = t->is_signed,
 			     .big_endian = t->big_endian };
@@ -340,7 +342,7 @@ static struct bounds compile_type(struct compiler *c, const struct md_type *t)
 		return compile_string(c);
 	case MD_ARRAY:
 	case MD_SEQUENCE:
-		return md_type_is_text(t->element) || (t->show == MD_SHOW_BLOB && !c->arrays)
+		return md_type_is_text(t->element) || (t->show == MD_SHOW_BLOB && !c->ctf1)
 			       ? compile_text(c, t) : compile_loop(c, t);
 	case MD_STRUCT:
 		return compile_fields(c, t->members, t->count);
@@ -466,7 +468,7 @@ int md_program_create(const struct md_event *e, const struct md_stream *s, enum 
 	const char *name = e ? e->name : NULL;
 	struct md_program *p = calloc(1, sizeof(*p));
 	struct compiler c = { .form = form, .is = &forms[form],
-			      .arrays = form == MD_FORM_TEXT && s->blobs_are_arrays };
+			      .ctf1 = form == MD_FORM_TEXT && s->ctf1 };
 	struct bounds b;
 	int ret = p ? md_type_check_fields(fields, count, 0) : -ENOMEM;
 

@@ -47,6 +47,7 @@ enum md_step_op {
 	MD_STEP_QUIET_LENGTH,   /* keeps a length for the next step */
 	MD_STEP_BOOL,
 	MD_STEP_FLAGS,
+	MD_STEP_LABELS,         /* MD_STEP_ENUM with several labels in braces */
 	MD_STEP_TEXT,           /* `count` bytes of text, or as many as the length says */
 	MD_STEP_BLOB,           /* … of data */
 	MD_STEP_LOOP,           /* body `count` times, or as often as the length says */
@@ -70,7 +71,8 @@ struct md_step {
 	uint32_t body;
 	uint64_t body_min;      /* MD_STEP_LOOP: least bytes of a turn; else of the body */
 	uint64_t rest;          /* least bytes of what follows this step in its list */
-	uint32_t labels, label_count;   /* MD_STEP_ENUM, _FLAGS, _TAG: in md_program.labels */
+	/* MD_STEP_ENUM, _LABELS, _FLAGS, _TAG: in md_program.labels */
+	uint32_t labels, label_count;
 };
 
 struct md_label {               /* one range of values or flags; those of one label are adjacent */

@@ -215,6 +215,13 @@ one("array_of_bits", struct_(f={"type": "static-length-array", "length": 8,
 one("nothing", struct_(x=array({"type": "structure"}, length=2),
                        b={"type": "static-length-blob", "length": 0}, e=struct_(), z=uint()),
     b"\1", ["{ x = [ [0] = { }, [1] = { } ], b = { }, e = { }, z = 1 }"])
+one("labels", struct_(e=uint(mappings={"low": [[0, 9]], "odd": [[1, 1], [3, 3]], "high": [
+    [200, 255]]})), b"\2\3\x64", [
+        '{ e = ( "low" : container = 2 ) }', '{ e = ( { "low", "odd" } : container = 3 ) }',
+        '{ e = ( <unknown> : container = 100 ) }'])
+one("same_names", struct_(context_a=uint(), a=uint(), b=uint()), bytes(range(1, 7)),
+    ["{ c = 1 }, { a = 2, b = 3 }, { context_a = 4, a = 5, b = 6 }"],
+    context=struct_(a=uint(), b=uint()), common=struct_(c=uint()))
 one("not_unicode", struct_(s=dict(STRING, encoding="utf-16le")), b"a\0\0\xd8b\0\0\0",
     ['{ s = "a\ufffdb" }'])
 
@@ -308,6 +315,9 @@ bad("same_member", "the name 'a'", event({"type": "structure", "member-classes":
 bad("size", "1 to 64 bits", event(struct_(a=uint(65))))
 bad("float", "16, 32, 64 or 128 bits", event(struct_(a={
     "type": "fixed-length-floating-point-number", "length": 80, "byte-order": "big-endian"})))
+bad("float_192", "16, 32, 64 or 128 bits", event(struct_(a={
+    "type": "fixed-length-floating-point-number", "length": 192,
+    "byte-order": "little-endian"})))                                      # example 28
 bad("alignment", "power of two", event(struct_(a=uint(alignment=24))))
 bad("base", "base must be", event(struct_(a=uint(**{"preferred-display-base": 12}))))
 bad("encoding", "'utf-7' is no encoding", event(struct_(a=dict(STRING, encoding="utf-7"))))

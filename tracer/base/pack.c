@@ -78,7 +78,7 @@ static void put_field(struct md_buf *b, const struct md_field *f, bool whole)
 {
 	md_pack_string(b, f->name, whole);
 	if (whole)
-		md_pack_number(b, f->group | f->exact << 1, 1);
+		md_pack_number(b, f->group | f->exact << 1 | f->omitted << 2, 1);
 	put_type(b, &f->type, whole);
 }
 
@@ -103,7 +103,7 @@ static void put_stream(struct md_buf *b, const struct md_stream *s)
 	md_pack_number(b, s->id, 4);
 	md_pack_number(b, s->header, 1);
 	md_pack_number(b, s->no_cpu | s->cpu_in_context << 1 | s->no_time << 2 |
-			  s->empty_before << 3, 1);
+			  s->empty_before << 3 | s->ctf1 << 4, 1);
 	md_pack_number(b, s->context_count, 4);
 	for (uint32_t i = 0; i < s->context_count; i++)
 		put_field(b, &s->context[i], true);
@@ -297,6 +297,8 @@ static void get_field(struct md_unpack *in, struct md_field *f, int depth)
 		flags = (unsigned int)md_unpack_number(in, 1);
 		f->group = flags & 1;
 		f->exact = flags & 2;
+		f->omitted = (uint8_t)(flags >> 2);
+		in->bad |= f->name && strlen(f->name) < f->omitted;
 	}
 	get_type(in, &f->type, depth);
 }
@@ -394,6 +396,7 @@ static void get_stream(struct md_unpack *in, struct md_trace *t)
 	s->no_cpu = flags & 1;
 	s->cpu_in_context = flags & 2;
 	s->no_time = flags & 4;
+	s->ctf1 = flags & 16;
 	s->empty_before = flags & 8;
 	get_contexts(in, s);
 	for (uint32_t n = (uint32_t)md_unpack_number(in, 4); n && !in->bad && !in->no_memory; n--) {

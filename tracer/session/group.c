@@ -220,7 +220,7 @@ struct stream_group *group_get(struct channel *c, struct trace *t, bool create)
 	group->channel = c;
 	group->stream = md_stream_create(c->id, MD_HEADER_COMPACT);
 	if (group->stream)
-		group->stream->blobs_are_arrays = !c->session->is_ctf2;
+		group->stream->ctf1 = !c->session->is_ctf2;
 	pthread_mutex_lock(&t->lock);
 	added = group->stream && set_context(group->stream, &c->contexts) == 0 &&
 		md_trace_add(t->md, group->stream) == 0;

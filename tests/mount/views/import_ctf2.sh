@@ -36,6 +36,12 @@ for why in "$work/cases/bad"/*.why; do
 	rmdir "$S/bad"
 done
 
+# Fields of one name in several structures: each has a name of its own where these are one object.
+put "$work/cases/good/same_names" "$s/input"
+is "names in JSON" '{"context_context_a":2,"context_b":3,"context_a":4,"a":5,"b":6}' "$(
+	sed 's/.*"fields"://; s/}$//' "$s/export/json" | xargs -d '\n')"
+has "$(head -n 1 "$s/export/csv")" 'fields.context_b,fields.context_a,fields.a,fields.b$'
+
 # Values in JSON: a boolean, named bits, base64, a value that is missing
 put "$work/cases/good/optional_bool" "$s/input"
 is "a boolean" '{"has-ip":false,"ip":null} {"has-ip":true,"ip":[1,2]}' "$(
@@ -54,6 +60,23 @@ PACKETS=1 python3 "$top/tests/lib/make_ctf2.py" "$work/random" 20 1001 || fail "
 for text in "$work/random"/*.text; do
 	shows "${text%.text}"
 done
+
+# ---- the examples of the specification ----
+
+python3 "$top/tests/lib/ctf2_spec.py" "$work/spec" || fail "ctf2_spec.py"
+for text in "$work/spec"/*.text; do
+	shows "${text%.text}"
+done
+[ $checks -gt 300 ] || fail "only $checks checks"
+
+# The byte order must not change inside a byte (6.4.3): example 96, whose `yellow` has the order of
+# `orange` now; what is before this event is shown.
+cp -r "$work/spec/96" "$work/changed"
+sed -i 's/"name": "blue", "field-class": {\([^}]*\)big-endian/"name": "blue", "field-class": {\1little-endian/' \
+	"$work/changed/metadata"
+put "$work/changed" "$s/input"
+is "events" 0 "$(grep -c '^e96: ' "$s/text")"
+has "$(cat "$s/error")" 'the byte order changes inside a byte (CTF 2, section 6.4.3)'
 
 # A packet that ends in the middle of an event: the events before it, and a sentence
 cp -r "$work/cases/good/leb128" "$work/cut"

@@ -175,6 +175,7 @@ static struct md_stream *random_stream(uint64_t *seed)
 	struct md_stream *s = md_stream_create(0, MD_HEADER_COMPACT);
 	struct md_field *context = calloc(CONTEXTS, sizeof(*context));
 
+	s->ctf1 = true;
 	/* (A context has no parts that a path can name.) */
 	for (uint32_t i = 0; i < CONTEXTS; i++) {
 		char name[8] = "c0";

@@ -50,6 +50,7 @@ static void writer_init(struct writer *w, enum md_header header)
 	md_trace_env(w->trace, "hostname", "vm", 0);
 	md_trace_env(w->trace, "low", NULL, INT64_MIN + 1);
 	w->stream = md_stream_create(7, header);
+	w->stream->ctf1 = true;
 	CHECK(md_trace_add(w->trace, w->stream) == 0);
 	md_text_init(&w->printer, OFFSET, "vm");
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OMITTED_MAX 63          /* of md_field.omitted, as md_pack_event has it */
+
 static int fail_model(const struct compiler *c, int ret, const char *what, const char *name)
 {
 	return tr_fail(c->err, ret,
@@ -17,12 +19,89 @@ static int fail_model(const struct compiler *c, int ret, const char *what, const
 		       c->file, what, name);
 }
 
-/* Joins the fields of an event's own context and its payload; takes both over. */
-static struct md_field *join_fields(struct md_field *context, uint32_t n, struct md_field *fields,
-				    uint32_t count)
-{
-	struct md_field *all = realloc(context, (n + count + 1) * sizeof(*all));
+struct names {                  /* sorted */
+	char **list;
+	uint32_t count;
+};
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of the fields, sorted; or NULL. */
+static char **sort_names(const struct md_field *fields, uint32_t count)
+{
+	char **names = calloc((size_t)count + 1, sizeof(*names));
+
+	for (uint32_t i = 0; names && i < count; i++)
+		names[i] = fields[i].name;
+	if (names)
+		qsort(names, count, sizeof(*names), compare_names);
+	return names;
+}
+
+static bool has_name(const struct names *names, const char *name)
+{
+	return bsearch(&name, names->list, names->count, sizeof(*names->list), compare_names);
+}
+
+/* Adds prefixes to the name of the field until no other one has it. The old name is kept. */
+static int add_prefix(struct md_field *f, const char *prefix, const struct names *a,
+		      const struct names *b)
+{
+	char *name = strdup(f->name), *longer;
+	size_t more = strlen(prefix);
+
+	while (name && f->omitted + more <= OMITTED_MAX &&
+	       (has_name(a, name) || has_name(b, name))) {
+		if (asprintf(&longer, "%s%s", prefix, name) < 0)
+			longer = NULL;
+		free(name);
+		name = longer;
+		f->omitted += (uint8_t)more;
+	}
+	f->name = name ? name : f->name;
+	return name ? 0 : -ENOMEM;
+}
+
+/*
+ * Gives fields of a context names of their own where fields of the other structure have the same
+ * ones: forms without groups show both structures in one object. Text omits the prefix.
+ */
+static int tell_apart(struct md_field *context, uint32_t n, const char *prefix,
+		      const struct md_field *fields, uint32_t count)
+{
+	struct names theirs = { sort_names(fields, count), count };
+	struct names own = { sort_names(context, n), n };
+	char **old = calloc((size_t)n + 1, sizeof(*old));
+	int ret = theirs.list && own.list && old ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < n && !ret; i++) {
+		if (!has_name(&theirs, context[i].name))
+			continue;
+		old[i] = context[i].name;
+		ret = add_prefix(&context[i], prefix, &theirs, &own);
+		if (ret)
+			old[i] = NULL;
+	}
+	for (uint32_t i = 0; old && i < n; i++)
+		free(old[i]);
+	free(old);
+	free(theirs.list);
+	free(own.list);
+	return ret;
+}
+
+/* Joins the fields of an event's own context and its payload; takes both over. */
+static struct md_field *join_fields(struct md_field *context, uint32_t n, const char *prefix,
+				    struct md_field *fields, uint32_t count)
+{
+	struct md_field *all;
+
+	if (n && count && tell_apart(context, n, prefix, fields, count))
+		return NULL;
+	all = realloc(context, (n + count + 1) * sizeof(*all));
 	if (!all)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++) {
@@ -63,7 +142,7 @@ static int add_event(struct compiler *c, struct ctf_class *class, const struct t
 	if (!ret)
 		ret = layout_compile(c, SCOPE_FIELDS, te->fields, &at->fields, &fields, &count);
 	layout_forget(c, symbols, slots);
-	all = ret ? NULL : join_fields(context, n, fields, count);
+	all = ret ? NULL : join_fields(context, n, "context_", fields, count);
 	if (!all) {
 		layout_free_fields(context, n);
 		layout_free_fields(fields, count);
@@ -222,19 +301,12 @@ static void set_counters(const struct compiler *c, struct ctf_class *class)
 	}
 }
 
-/* Whether text shows more of the packet context than `cpu_id = N`, and its names are not in use. */
-static bool shows_packet(const struct md_field *packet, uint32_t shown,
-			 const struct md_field *context, uint32_t count)
+/* Whether text shows more of the packet context than `cpu_id = N`. */
+static bool shows_packet(const struct md_field *packet, uint32_t shown)
 {
-	if (!shown || (shown == 1 && !strcmp(packet->name, "cpu_id") &&
-		       packet->type.kind == MD_INT && packet->type.base == 10 &&
-		       !packet->type.is_signed))
-		return false;
-	for (uint32_t i = 0; i < shown; i++)
-		for (uint32_t j = 0; j < count; j++)
-			if (!strcmp(packet[i].name, context[j].name))
-				return false;
-	return true;
+	return shown && !(shown == 1 && !strcmp(packet->name, "cpu_id") &&
+			  packet->type.kind == MD_INT && packet->type.base == 10 &&
+			  !packet->type.is_signed);
 }
 
 /* Sets the contexts: of packets and of events. Takes all fields over. 0 or -errno. */
@@ -244,9 +316,9 @@ static int set_context(struct compiler *c, struct ctf_class *class, struct md_fi
 	struct md_field *all;
 	int ret = 0;
 
-	if (shows_packet(packet, shown, context, count)) {
+	if (shows_packet(packet, shown)) {
 		class->shows_packet = class->md->cpu_in_context = true;
-		all = join_fields(packet, shown, context, count);
+		all = join_fields(packet, shown, "packet_", context, count);
 		if (all) {
 			packet = NULL;
 			context = all;
@@ -320,6 +392,7 @@ static int add_class(struct compiler *c, struct ctf_class *class, struct md_trac
 		class->md = NULL;
 		return fail_model(c, ret, "stream", "");
 	}
+	class->md->ctf1 = !c->t->ctf2;
 	class->md->no_cpu = !has_member(ts->packet_context, "cpu_id");
 	class->md->no_time = !has_times(c->t, ts);
 	set_names(c, ts);

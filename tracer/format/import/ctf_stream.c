@@ -320,11 +320,13 @@ static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want, ui
 
 	while (!ret && out->len < want && r->bits.at < p->content) {
 		uint64_t at = r->bits.at, cycles = r->cycles;
+		enum bits_order order = r->bits.order;
 		size_t len = out->len;
 
 		ret = read_event(p, out, &last);
 		if (ret) {
 			r->bits.at = at;
+			r->bits.order = order;
 			r->cycles = cycles;
 			out->len = len;
 		}
@@ -426,7 +428,7 @@ static int read_packet(const struct ctf_stream *s, const struct import_file *f, 
 				   "expected a packet of the stream class of the file's first one"
 				   IN_CTF("3"));
 	if (at->within)
-		r->bits.at = at->within;
+		r->bits.at = at->within, r->bits.order = 0;
 	else if ((ret = check_sum(s, f, offset, p)))
 		return ret;
 	if (p->compression && want < DECOMPRESS_PIECE)

@@ -179,6 +179,8 @@ struct bits {                   /* bytes of a packet, from one of its bytes on *
 	uint64_t from;          /* place of data[0] in the packet, bits */
 	uint64_t at;            /* the next bit */
 	uint64_t end;           /* of the bits that can be read */
+	/* The byte order of the number before `at`, if it ends in the byte of `at`; 0: not known */
+	enum bits_order { BITS_LE = 1, BITS_BE } order;
 };
 
 /*
@@ -208,6 +210,13 @@ struct packet_run {
 	uint8_t missing[TSDL_NODES_MAX / 8];    /* … then this means nothing */
 	const char *why;        /* of LAYOUT_BAD */
 };
+
+/*
+ * packet_text.c: a number of other bits than a double has, rounded to one. exp_dig of 15 at most
+ * is of an interchange format; else it is a number of the x87 in more bytes than it needs, whose
+ * leading 1 is stored.
+ */
+double packet_double(unsigned __int128 v, unsigned int size, unsigned int exp_dig);
 
 /*
  * packet_text.c: appends `n` bytes at p, or up to a NUL of the encoding, as UTF-8 with a NUL. A

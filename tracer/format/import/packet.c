@@ -3,7 +3,6 @@
 #include "tracer/format/import/layout.h"
 
 #include <endian.h>
-#include <math.h>
 #include <string.h>
 
 /* Elements that may have no bits: a trace of a few bytes must not have a text of gigabytes. */
@@ -119,26 +118,22 @@ static inline int put_int(struct packet_run *r, uint64_t v, size_t n)
 	return 0;
 }
 
-/*
- * A number of other bits than a double has, rounded to one. exp_dig of 15 at most is of an
- * interchange format; else it is a number of the x87 in more bytes than it needs, whose leading 1
- * is stored.
- */
-static double make_double(unsigned __int128 v, unsigned int size, unsigned int exp_dig)
+/* Takes the bits of a number from `at` on. The numbers in one byte are of one byte order. */
+static inline int take_bits(struct packet_run *r, const struct step *s, uint64_t at)
 {
-	bool x87 = exp_dig > 15;
-	unsigned int fraction = size - exp_dig - !x87, e_bits = x87 ? 15 : exp_dig;
-	unsigned __int128 one = 1, m = v & ((one << fraction) - 1);
-	int max = (1 << e_bits) - 1, e = (int)(v >> fraction) & max, bias = max / 2;
-	bool minus = v >> (fraction + e_bits) & 1;
-	double d;
+	enum bits_order order = s->big_endian ? BITS_BE : BITS_LE;
+	struct bits *b = &r->bits;
 
-	if (e == max)
-		d = (x87 ? m << 65 : m) ? NAN : INFINITY;
-	else
-		d = ldexp((double)(e && !x87 ? m | one << fraction : m),
-			  (e ? e : 1) - bias - (int)(x87 ? fraction - 1 : fraction));
-	return minus ? -d : d;
+	if (at + s->size > b->end || at + s->size < at)
+		return LAYOUT_SHORT;
+	if (__builtin_expect(at & 7 && b->order != order && b->order, 0)) {
+		r->why = r->layout->ctf2 ? "the byte order changes inside a byte" IN_CTF2("6.4.3")
+					 : "the byte order changes inside a byte";
+		return LAYOUT_BAD;
+	}
+	b->order = order;
+	b->at = at + s->size;
+	return 0;
 }
 
 static int run_float(struct packet_run *r, const struct step *s)
@@ -146,11 +141,11 @@ static int run_float(struct packet_run *r, const struct step *s)
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, s->align), low, high, v;
 	unsigned int n = s->size < 64 ? s->size : 64, rest = s->size - n;
+	int ret = take_bits(r, s, at);
 	double d;
 
-	if (at + s->size > b->end || at + s->size < at)
-		return LAYOUT_SHORT;
-	b->at = at + s->size;
+	if (ret)
+		return ret;
 	/* The upper bits come first in a big-endian number. */
 	low = s->big_endian ? at + rest : at;
 	high = s->big_endian ? at : at + n;
@@ -164,10 +159,10 @@ static int run_float(struct packet_run *r, const struct step *s)
 
 		v = reverse(high, rest);
 		high = swapped;
-		d = make_double((unsigned __int128)high << rest | v, s->size, s->exponent);
+		d = packet_double((unsigned __int128)high << rest | v, s->size, s->exponent);
 	} else {
 		v = s->reversed ? reverse(v, n) : v;
-		d = make_double((unsigned __int128)high << 64 | v, s->size, s->exponent);
+		d = packet_double((unsigned __int128)high << 64 | v, s->size, s->exponent);
 	}
 	memcpy(&v, &d, sizeof(v));
 	return put_int(r, v, sizeof(v));
@@ -185,15 +180,15 @@ static int run_int(struct packet_run *r, const struct step *s)
 {
 	struct bits *b = &r->bits;
 	uint64_t at = align_up(b->at, s->align), v;
+	int ret;
 
 	if (s->unit)
 		at = place_in_unit(r, s, at);
-
-	if (at + s->size > b->end || at + s->size < at)
-		return LAYOUT_SHORT;
+	ret = take_bits(r, s, at);
+	if (ret)
+		return ret;
 	v = read_int(s, b->data + (at - b->from) / 8, (unsigned int)(at & 7),
 		     b->end - (at & ~UINT64_C(7)));
-	b->at = at + s->size;
 	if (__builtin_expect(s->reversed | s->boolean, 0))
 		v = change_int(s, v);
 	keep_int(r, s, s->size, v);
@@ -373,10 +368,10 @@ static int run_missing(struct packet_run *r, const struct step *s)
 	memset(r->missing, 0, sizeof(r->missing));
 	for (uint32_t i = 0; i < n && i < 8 * sizeof(r->missing); i++) {
 		uint64_t at = align_up(b->at, s->align);
+		int ret = take_bits(r, s, at);
 
-		if (at + s->size > b->end || at + s->size < at)
-			return LAYOUT_SHORT;
-		b->at = at + s->size;
+		if (ret)
+			return ret;
 		if (!read_bits(b->data + (at - b->from) / 8, (unsigned int)(at & 7), s->size,
 			       s->big_endian))
 			continue;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Strings of CTF 2 in other encodings than UTF-8, and those of a length: section 5.3.11. */
+/* Strings of CTF 2 in other encodings than UTF-8 or of a length (5.3.11); numbers as doubles. */
 #include "tracer/format/import/layout.h"
 
+#include <math.h>
 #include <string.h>
 
 #define NOT_VALID 0xfffdu
@@ -97,4 +98,23 @@ int packet_string(struct packet_run *r, const struct step *s, uint64_t at)
 		return LAYOUT_SHORT;
 	b->at = at + 8 * (uint64_t)(i + unit);
 	return packet_text(r, s, p, i);
+}
+
+/* ---- numbers ---- */
+
+double packet_double(unsigned __int128 v, unsigned int size, unsigned int exp_dig)
+{
+	bool x87 = exp_dig > 15;
+	unsigned int fraction = size - exp_dig - !x87, e_bits = x87 ? 15 : exp_dig;
+	unsigned __int128 one = 1, m = v & ((one << fraction) - 1);
+	int max = (1 << e_bits) - 1, e = (int)(v >> fraction) & max, bias = max / 2;
+	bool minus = v >> (fraction + e_bits) & 1;
+	double d;
+
+	if (e == max)
+		d = (x87 ? m << 65 : m) ? NAN : INFINITY;
+	else
+		d = ldexp((double)(e && !x87 ? m | one << fraction : m),
+			  (e ? e : 1) - bias - (int)(x87 ? fraction - 1 : fraction));
+	return minus ? -d : d;
 }
