@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* LINK: core */
+/*
+ * A channel of BPF programs: what it records of a system call with text that other processes hardly
+ * use, with filters and of some threads; and what the keeper gives to the next daemon.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/lib/test.h"
+#include "tracer/base/os/state_file.h"
+#include "tracer/kernel/backend/bpf.h"
+
+#define EVENT "sys_enter_mq_unlink"     /* of a queue that there is not */
+
+static char missing[300];               /* what this system lacks */
+static struct backend b = { .dir = -1 };
+static struct bpf_call call;
+static char own[40];                    /* begins the names that this process uses */
+
+static void prepare(void)
+{
+	struct tr_err err = TR_ERR_INIT;
+	struct timespec now;
+
+	pthread_mutex_init(&b.lock, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(own, sizeof(own), "trailfs-test-%d-%ld-", getpid(), now.tv_nsec);
+	if (bpf_supported(&err)) {
+		snprintf(missing, sizeof(missing), "%s", err.sentence);
+		return;
+	}
+	b.dir = open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (b.dir < 0)
+		strcpy(missing, "there is no tracefs");
+	else if (bpf_call_find(&b, "syscalls", EVENT, &call, NULL))
+		strcpy(missing, "programs do not record " EVENT " here");
+}
+
+static struct bpf_channel *create(void)
+{
+	const struct backend_geometry g = {
+		.bytes = 1 << 18, .cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF),
+		.by = BACKEND_BPF
+	};
+	struct bpf_channel *c = NULL;
+
+	CHECK(!bpf_channel_create(&b, own, &g, &c));
+	return c;
+}
+
+static void use(char letter)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "%s%c", own, letter);
+	CHECK(syscall(SYS_mq_unlink, name) == -1);
+}
+
+/* The letters of all that was recorded since the last call; each record once, in order of time. */
+static const char *collect(struct bpf_channel *c)
+{
+	static char letters[100];
+	size_t count = 0, n = strlen(own);
+	uint64_t head[2], before = 0;
+
+	for (uint32_t cpu = 0; cpu < c->ring.cpus; cpu++) {
+		struct md_buf *r = &c->ring.records;
+
+		md_buf_reset(r);
+		CHECK(!bpf_ring_collect(&c->ring, cpu));
+		before = 0;
+		for (size_t at = 0; at < r->len; at += sizeof(head) + ((head[1] + 7) & ~7u)) {
+			const char *record = r->data + at + sizeof(head);
+			const char *text;
+
+			memcpy(head, r->data + at, sizeof(head));
+			CHECK(head[0] >= before && head[0] <= c->ring.until);
+			before = head[0];
+			text = memmem(record, head[1], own, n);
+			if (text && count + 1 < sizeof(letters))
+				letters[count++] = text[n];
+		}
+	}
+	letters[count] = '\0';
+	return letters;
+}
+
+static void records_text(void)
+{
+	char filter[120];
+	struct bpf_channel *c;
+	uint64_t missed = 1;
+
+	if (*missing)
+		SKIP(missing);
+	c = create();
+	pthread_mutex_lock(&c->lock);
+	CHECK(!bpf_channel_find(c, EVENT) && c->ring.map < 0);
+	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	CHECK(bpf_channel_find(c, EVENT) && c->count == 1 && c->ring.map >= 0);
+	CHECK(c->ring.cpus && bpf_ring_control(&c->ring, 0)->tokens[0] == 1);
+	use('a');
+	CHECK_STR(collect(c), "");
+	c->on = true;
+	bpf_channel_set(c);
+	use('b');
+	use('c');
+	CHECK(strlen(collect(c)) == 2);
+	/* A body with a filter takes the place of the other one; then one without it. */
+	snprintf(filter, sizeof(filter), "u_name == \"%sd\"", own);
+	CHECK(!bpf_channel_filter(c, EVENT, filter));
+	CHECK(c->count == 1 && bpf_channel_find(c, EVENT)->filter);
+	use('d');
+	use('e');
+	CHECK_STR(collect(c), "d");
+	CHECK(bpf_channel_filter(c, EVENT, "u_name ==") < 0);
+	CHECK(!bpf_channel_find(c, EVENT)->filter);
+	use('f');
+	CHECK_STR(collect(c), "f");
+	CHECK(bpf_channel_filter(c, "sys_enter_none", "") == -ENOENT);
+	CHECK(!bpf_missed(bpf_channel_find(c, EVENT)->program, &missed) && !missed);
+	bpf_channel_drop(c, bpf_channel_find(c, EVENT));
+	CHECK(!c->count && !bpf_channel_find(c, EVENT));
+	use('g');
+	CHECK_STR(collect(c), "");
+	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	use('h');
+	CHECK_STR(collect(c), "h");
+	pthread_mutex_unlock(&c->lock);
+	bpf_channel_free(c, true);
+	bpf_channel_free(NULL, true);
+}
+
+/* More than the ring holds: the rest is counted. */
+static void counts_what_is_lost(void)
+{
+	struct backend_losses lost = { 0 };
+	uint64_t discarded = 0, got;
+	struct bpf_channel *c;
+
+	if (*missing)
+		SKIP(missing);
+	c = create();
+	pthread_mutex_lock(&c->lock);
+	c->on = true;
+	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	for (int i = 0; i < 9999; i++)
+		use('x');
+	got = 0;
+	for (uint32_t cpu = 0; cpu < c->ring.cpus; cpu++) {
+		md_buf_reset(&c->ring.records);
+		CHECK(!bpf_ring_collect(&c->ring, cpu));
+		got += c->ring.readers[cpu].events;
+		kring_lost(&c->ring.geo, &c->ring.readers[cpu], &lost);
+		CHECK(!lost.overwritten);
+		discarded += lost.discarded;
+	}
+	/* Another test may use the call as well. */
+	CHECK(got && discarded && got + discarded >= 9999);
+	pthread_mutex_unlock(&c->lock);
+	bpf_channel_free(c, true);
+}
+
+/* Whether the kernel's numbers of threads are those that this process sees. */
+static bool has_own_numbers(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == 0xeffffffc;
+}
+
+static void in_child(char letter)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		use(letter);
+		_exit(0);
+	}
+	CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
+}
+
+static void follows_threads(void)
+{
+	const uint32_t self = (uint32_t)gettid(), none = 1;
+	struct bpf_channel *c;
+
+	if (*missing)
+		SKIP(missing);
+	if (!has_own_numbers())
+		SKIP("in a PID namespace, whose numbers the kernel's events do not have");
+	c = create();
+	pthread_mutex_lock(&c->lock);
+	c->on = true;
+	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	CHECK(!bpf_track(c, &none, 1));
+	CHECK(c->tracked && c->threads >= 0);
+	use('a');
+	in_child('b');
+	CHECK_STR(collect(c), "");
+	CHECK(!bpf_track_more(c, &self, 1));
+	use('c');
+	CHECK_STR(collect(c), "c");
+	in_child('d');
+	CHECK_STR(collect(c), "d");
+	CHECK(!bpf_track(c, &none, 1));
+	use('e');
+	CHECK_STR(collect(c), "");
+	CHECK(!bpf_track(c, NULL, 0) && !c->tracked);
+	use('f');
+	CHECK_STR(collect(c), "f");
+	pthread_mutex_unlock(&c->lock);
+	bpf_channel_free(c, true);
+}
+
+static void count_kept(void *arg, const char *name, int fd)
+{
+	(void)name;
+	++*(int *)arg;
+	close(fd);
+}
+
+static int kept(void)
+{
+	int n = 0;
+
+	CHECK(!keeper_each(b.keeper, count_kept, &n));
+	return n;
+}
+
+/* Programs record without a daemon; the next one takes over rings and programs. */
+static void outlives_the_daemon(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct bpf_channel *c;
+	char dir[300];
+	int found = -1;
+
+	if (*missing)
+		SKIP(missing);
+	snprintf(dir, sizeof(dir), "%s/bpf.XXXXXX", tmp ? tmp : "/tmp");
+	CHECK(mkdtemp(dir) && !keeper_open(dir, "/proc/self/exe", &b.keeper, &found));
+	c = create();
+	pthread_mutex_lock(&c->lock);
+	c->on = true;
+	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	/* The ring, the bodies, a program and its link */
+	CHECK(kept() == 4);
+	pthread_mutex_unlock(&c->lock);
+	bpf_channel_keep(c);
+	CHECK(kept() == 4);
+	use('a');
+	bpf_channel_free(c, false);
+	use('b');
+	c = create();
+	bpf_channel_adopt(c);
+	CHECK(c->on && c->count == 1 && bpf_channel_find(c, EVENT));
+	use('c');
+	CHECK(strlen(collect(c)) == 3);
+	bpf_channel_free(c, false);
+	bpf_channel_forget(&b, "another");
+	CHECK(kept() == 4);
+	bpf_channel_forget(&b, own);
+	CHECK(kept() == 0);
+	c = create();
+	bpf_channel_adopt(c);
+	CHECK(!c->count && c->ring.map < 0);
+	bpf_channel_free(c, true);
+	keeper_close(b.keeper, 1);
+	b.keeper = NULL;
+	state_file_remove(AT_FDCWD, dir);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "--keeper"))
+		return keeper_main(argv[2]);
+	prepare();
+	CASE(records_text);
+	CASE(counts_what_is_lost);
+	CASE(follows_threads);
+	CASE(outlives_the_daemon);
+	if (b.dir >= 0)
+		close(b.dir);
+	return test_summary();
+}
