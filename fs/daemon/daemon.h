@@ -167,7 +167,7 @@ void presets_make(void);
  *	$XDG_CONFIG_HOME/trailfs/groups.d/NAME.ini
  */
 
-/* Reads the hooks. A mistake is logged, and ends its file. Call it before any thread is started. */
+/* Reads the hooks: see hooks_fill_with. A mistake is logged, and ends its file. */
 void groups_load(void);
 
 /* ---- zone.c ---- */

@@ -402,8 +402,7 @@ static int run_daemon(const struct options *o, char **argv)
 		daemon_stay();
 	else if (!rc && !o->foreground)
 		rc = daemon_begin();
-	if (!rc)
-		groups_load();
+	hooks_fill_with(groups_load);
 	signals = open_signals();
 	/* Before the tracer, which may announce changes as soon as it is open. */
 	if (!rc && (rc = helper_start(housekeep)))

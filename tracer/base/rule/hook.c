@@ -65,7 +65,7 @@ static void choose(struct hook *h)
 
 void hooks_choose(bool (*has)(void *arg, const char *pattern), void *arg)
 {
-	for (size_t i = 0; i < hook_table.count; i++) {
+	for (size_t i = 0, all = hooks_count(); i < all; i++) {
 		struct hook *h = &hook_table.hooks[i];
 
 		for (size_t n = 0; n < h->count; n++)
@@ -77,7 +77,7 @@ void hooks_choose(bool (*has)(void *arg, const char *pattern), void *arg)
 
 void hook_refuse(const struct event_key *key)
 {
-	for (size_t i = 0; i < hook_table.count; i++) {
+	for (size_t i = 0, all = hooks_count(); i < all; i++) {
 		struct hook *h = &hook_table.hooks[i];
 
 		for (size_t n = 0; n < h->count; n++) {
@@ -123,7 +123,7 @@ static bool pattern_match(const struct hook_pattern *p, const struct event_key *
 
 bool hook_match(const char *pattern, const struct event_key *key)
 {
-	for (size_t i = 0; i < hook_table.count; i++) {
+	for (size_t i = 0, all = hooks_count(); i < all; i++) {
 		const struct hook *h = &hook_table.hooks[i];
 
 		if (!is_named(h, pattern + 1))
@@ -139,7 +139,7 @@ const struct event_key *hook_next_probe(const char *pattern, size_t *at)
 {
 	size_t seen = 0;
 
-	for (size_t i = 0; i < hook_table.count; i++) {
+	for (size_t i = 0, all = hooks_count(); i < all; i++) {
 		const struct hook *h = &hook_table.hooks[i];
 
 		if (seen + h->count <= *at || !is_named(h, pattern + 1)) {
@@ -169,11 +169,11 @@ static size_t length_as(const char *name, const char *word)
 /* The nearest name of a hook or a group. The caller frees it. */
 static char *suggest(const char *word)
 {
-	const char **names = calloc(hook_table.count + 1, sizeof(*names)), *near = NULL;
+	const char **names = calloc(hooks_count() + 1, sizeof(*names)), *near = NULL;
 	struct md_buf text = MD_BUF_INIT;
 	char *copy = NULL;
 
-	for (size_t i = 0; i < hook_table.count; i++) {
+	for (size_t i = 0, all = hooks_count(); i < all; i++) {
 		const char *name = hook_table.hooks[i].name;
 
 		md_buf_put(&text, name, length_as(name, word));
@@ -222,7 +222,7 @@ int hook_explain(const char *pattern, const char *text, struct tr_err *err)
 	char *near;
 	int ret;
 
-	for (size_t i = 0; i < hook_table.count; i++)
+	for (size_t i = 0, all = hooks_count(); i < all; i++)
 		if (is_named(&hook_table.hooks[i], pattern + 1)) {
 			first = first ? first : &hook_table.hooks[i];
 			named++;
@@ -282,7 +282,7 @@ void hooks_print(struct rows *r)
 	struct md_buf words = MD_BUF_INIT;
 	char number[32];
 
-	for (size_t i = 0; i < hook_table.count; i++) {
+	for (size_t i = 0, all = hooks_count(); i < all; i++) {
 		const struct hook *h = &hook_table.hooks[i];
 
 		snprintf(number, sizeof(number), "%u.%u", h->group, h->id);

@@ -13,8 +13,9 @@
  * A rule @NAME records the first alternative that this kernel has, of each of its hooks. If none
  * can be recorded as it is, probes are recorded without their extra data.
  *
- * The table is filled before the program has threads, and never shrinks or moves afterwards. What
- * changes later are the choices, which are atomic words. Any thread may read the table.
+ * The table is filled when a hook is needed first, as most daemons need none, and never shrinks or
+ * moves afterwards. What changes later are the choices, which are atomic words. Any thread may read
+ * the table.
  */
 #ifndef TRACER_RULE_HOOK_H
 #define TRACER_RULE_HOOK_H
@@ -69,7 +70,10 @@ struct hook {
 	int chosen;             /* atomic: the alternative that is recorded; -1: none */
 };
 
-/* ---- filling the table: before there are threads ---- */
+/* ---- filling the table ---- */
+
+/* Before there are threads: what calls hook_item for all lines, in the thread of the first use. */
+void hooks_fill_with(void (*fill)(void));
 
 /* The section of a file that is being read; { 0 } before the first. */
 struct hook_section {

@@ -3,6 +3,7 @@
 #include "tracer/base/rule/hook_table.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,24 @@
 #define HOOKS_MAX 4096u
 
 struct hook_table hook_table;
+static void (*fill)(void);
+
+void hooks_fill_with(void (*with)(void))
+{
+	fill = with;
+}
+
+static void fill_table(void)
+{
+	if (fill)
+		fill();
+}
 
 size_t hooks_count(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, fill_table);
 	return hook_table.count;
 }
 
