@@ -85,6 +85,13 @@ static bool has_context(const struct kchannel *kc, uint32_t kind)
 	return false;
 }
 
+static int set_stacks(struct kchannel *kc, const struct backend_ops *ops)
+{
+	return ops->stacks ? ops->stacks(kc->bc, has_context(kc, TRAIL_CONTEXT_CALLSTACK_KERNEL),
+					 has_context(kc, TRAIL_CONTEXT_CALLSTACK_USER))
+			   : 0;
+}
+
 static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 {
 	const struct channel *c = kc->channel;
@@ -101,14 +108,12 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 	int ret = ops->channel_open(c->session->tracer->kernel->backend, kc->name, &g, adopt,
 				    &kc->bc, err);
 
-	kc->backend_contexts = ops->contexts != NULL;
 	if (ret || kc->boot)
 		return ret;
-	if (kc->backend_contexts)
-		ret = ops->contexts(kc->bc, c->contexts.items, c->contexts.count);
-	else if (ops->stacks)
-		ret = ops->stacks(kc->bc, has_context(kc, TRAIL_CONTEXT_CALLSTACK_KERNEL),
-				  has_context(kc, TRAIL_CONTEXT_CALLSTACK_USER));
+	ret = ops->contexts ? ops->contexts(kc->bc, c->contexts.items, c->contexts.count) : 1;
+	kc->backend_contexts = !ret;
+	if (ret == 1)
+		ret = set_stacks(kc, ops);
 	if (!ret)
 		return 0;
 	ops->channel_close(kc->bc, !adopt);

@@ -245,7 +245,7 @@ static uint32_t find_need(const struct kchannel *kc)
 
 	for (int i = TRACK_PID + 1; i < TRACK_IDS; i++)
 		need |= t[i].some ? kstatus_need(TRAIL_CONTEXT_UID) : 0;
-	for (uint32_t i = 0; i < kc->context_count; i++)
+	for (uint32_t i = 0; i < kc->context_count && !kc->backend_contexts; i++)
 		need |= kstatus_need(kc->contexts[i]);
 	for (size_t i = 0; i < rules->count; i++)
 		if (rules->rules[i].filter && !rules->rules[i].disabled)

@@ -40,6 +40,7 @@ void kernel_open(struct tracer *t)
 							      &tracefs_backend };
 	struct tr_err err = TR_ERR_INIT;
 	struct kernel *k = calloc(1, sizeof(*k));
+	uint64_t kinds;
 
 	if (!k)
 		return;
@@ -59,9 +60,10 @@ void kernel_open(struct tracer *t)
 	cond_init_monotonic(&k->dumped);
 	if (k->ops->keep)
 		k->ops->keep(k->backend, t->keeper);
-	kcontext_have(k->ops->context_kinds ? k->ops->context_kinds(k->backend)
-		      : k->ops->contexts	    ? KCONTEXT_ALL
-					    : 0);
+	kinds = k->ops->context_kinds ? k->ops->context_kinds(k->backend)
+		: k->ops->contexts    ? KCONTEXT_ALL
+				      : 0;
+	kcontext_have(kinds, k->ops->programs ? kinds : 0);
 	CDS_INIT_LIST_HEAD(&k->dead);
 	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", hash_state_dir(t));
 	t->kernel = k;
@@ -278,7 +280,7 @@ bool available_kernel_probes(struct tracer *t)
 	return t->kernel && t->kernel->ops->compiled;
 }
 
-/* How the module records each tracepoint. */
+/* How the backend records each tracepoint. */
 static void show_probes(struct kernel *k, struct rows *r)
 {
 	struct md_buf compiled = MD_BUF_INIT;
@@ -297,7 +299,7 @@ static void show_probes(struct kernel *k, struct rows *r)
 		snprintf(line, sizeof(line), "\n%.390s\n", name);
 		row_begin(r, NULL);
 		cell_word(r, "name", 0, name);
-		cell_word(r, "how", 0, strstr(compiled.data, line) ? "module" : "fallback");
+		cell_word(r, "how", 0, k->ops->compiled_as[strstr(compiled.data, line) != NULL]);
 		row_end(r);
 	}
 out:

@@ -190,6 +190,14 @@ static const char *rule_contexts(const struct rule_list *rules)
 	return NULL;
 }
 
+static void channel_problems(const struct channel *c, struct md_buf *out)
+{
+	const struct kernel *k = c->session->tracer->kernel;
+
+	if (k && k->ops->note && c->kchannel && c->kchannel->bc)
+		k->ops->note(c->kchannel->bc, out);
+}
+
 const struct domain_ops kernel_domain = {
 	.name = "kernel",
 	.check_rules = check_rules,
@@ -210,5 +218,6 @@ const struct domain_ops kernel_domain = {
 	.gc = remove_unused,
 	.list_events = list_events,
 	.status = kernel_problems,
+	.channel_status = channel_problems,
 	.save = save_channel,
 };

@@ -195,15 +195,19 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	return (int)n;
 }
 
-/* Sets whether hits may wait for space in the channel. 0 or -ENOENT. */
-static int channel_blocking(struct session *s, enum domain domain, const char *channel,
-			    bool *blocks)
+/* Lines of a channel that its streams do not have. 0 or -ENOENT. */
+static int print_channel(struct session *s, enum domain domain, const char *channel,
+			 struct md_buf *out)
 {
+	const struct domain_ops *ops = s->tracer->domains[domain];
 	const struct channel *c;
 
 	pthread_mutex_lock(&s->tracer->lock);
 	c = channel_find(s, domain, channel);
-	*blocks = c && c->blocking;
+	if (c && c->blocking)
+		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
+	if (c && ops->channel_status)
+		LOCKED(s->tracer, ops->channel_status(c, out));
 	pthread_mutex_unlock(&s->tracer->lock);
 	return c ? 0 : -ENOENT;
 }
@@ -213,15 +217,18 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 	struct stream_set set;
 	struct ring_counts sum = { 0 }, c;
 	struct md_buf lines = MD_BUF_INIT;
-	bool kernel = domain == DOMAIN_KERNEL, blocks;
+	struct md_buf own = MD_BUF_INIT;
+	bool kernel = domain == DOMAIN_KERNEL;
 	int ret;
 
 	domain_drain(s, domain);
-	ret = channel_blocking(s, domain, channel, &blocks);
+	ret = print_channel(s, domain, channel, &own);
 	if (!ret)
 		ret = session_streams(s, channel, &set);
-	if (ret)
+	if (ret) {
+		md_buf_deinit(&own);
 		return ret;
+	}
 	for (size_t i = 0; i < set.count; i++) {
 		const struct stream *st = &set.streams[i];
 
@@ -240,8 +247,8 @@ int channel_status(struct session *s, enum domain domain, const char *channel, s
 		      "\nevents_overwritten %" PRIu64 "\nevents_unfiltered %" PRIu64
 		      "\nbytes %" PRIu64 "\n",
 		      sum.recorded, sum.discarded, sum.overwritten, sum.unfiltered, sum.bytes);
-	if (blocks)
-		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
+	md_buf_put(out, own.data, own.len);
+	md_buf_deinit(&own);
 	md_buf_put(out, lines.data, lines.len);
 	md_buf_deinit(&lines);
 	stream_set_deinit(&set);

@@ -115,7 +115,8 @@ for c in $names time_ns; do
 done
 s=$S/c$mark
 mkdir "$s"
-for c in interruptible vuid hostname; do
+# With BPF, a channel can have hostname.
+for c in interruptible vuid $(grep -qx hostname "$MNT/available/kernel/contexts" || echo hostname); do
 	! echo $c 2>/dev/null >"$s/kernel/contexts" || fail "$c is accepted"
 	has "$(cat "$s/error")" 'neither tracefs nor /proc says it of a thread, it needs the .* trail.ko'
 done

@@ -35,7 +35,7 @@ static void backends(void)
 	CHECK(l.items[1].kind == TRAIL_CONTEXT_PERF && l.items[1].perf_type == 1 &&
 	      l.items[1].perf_config == 3);
 	context_list_deinit(&l);
-	kcontext_have(KCONTEXT_ALL);
+	kcontext_have(KCONTEXT_ALL, KCONTEXT_ALL);
 	md_buf_reset(&out);
 	kcontext_available(&(struct rows){ .out = &out });
 	CHECK(!strncmp(md_buf_str(&out), "pid\ntid\nppid\n", 13) &&
@@ -48,7 +48,7 @@ static void backends(void)
 	CHECK(apply("perf:cpu:css", true, &l, &err) == -ENOENT);
 	CHECK_STR(err.sentence, "no such context 'perf:cpu:css'; did you mean 'perf:cpu:cs'?");
 	CHECK(apply("perf:cpu:raw:x", true, &l, NULL) == -EINVAL);
-	kcontext_have(1ull << TRAIL_CONTEXT_CALLSTACK_USER);
+	kcontext_have(1ull << TRAIL_CONTEXT_CALLSTACK_USER, 0);
 	CHECK(apply("callstack-user vpid", true, &l, NULL) == 0);
 	context_list_deinit(&l);
 	CHECK(apply("callstack-kernel", true, &l, NULL) == -EOPNOTSUPP &&
@@ -58,7 +58,7 @@ static void backends(void)
 	CHECK(strstr(md_buf_str(&out), "\ncallstack-user\n") &&
 	      !strstr(md_buf_str(&out), "callstack-kernel") &&
 	      !strstr(md_buf_str(&out), "perf:"));
-	kcontext_have(0);
+	kcontext_have(0, 0);
 	md_buf_deinit(&out);
 }
 

@@ -32,11 +32,22 @@ static const struct known {
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
-static uint64_t have;
+static uint64_t have, have_in_filters;
 
-void kcontext_have(uint64_t kinds)
+void kcontext_have(uint64_t kinds, uint64_t in_filters)
 {
 	have = kinds;
+	have_in_filters = in_filters;
+}
+
+uint64_t kcontext_of_proc(void)
+{
+	uint64_t kinds = 0;
+
+	for (size_t i = 0; i < KNOWN; i++)
+		if (known[i].always)
+			kinds |= UINT64_C(1) << known[i].kind;
+	return kinds;
 }
 
 static bool can_record(const struct known *k)
@@ -65,6 +76,12 @@ int kcontext_kind(const char *name, size_t len, bool any)
 bool kcontext_counters(bool any)
 {
 	return have == KCONTEXT_ALL || any;
+}
+
+bool kcontext_in_filters(uint32_t kind)
+{
+	return kcontext_value_type(kind) != FILTER_NONE &&
+	       (by_kind(kind)->always || have_in_filters >> kind & 1);
 }
 
 const char *kcontext_refusal(void)

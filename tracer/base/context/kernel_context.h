@@ -16,16 +16,19 @@
 
 #define KCONTEXT_ALL UINT64_MAX
 /*
- * What the backend records besides what the thread table and /proc have: bit N is enum
- * trail_context N; KCONTEXT_ALL: everything. Called once, before the other functions.
+ * What the backend records besides what the thread table and /proc have, and what of that filters
+ * can use: bit N is enum trail_context N; KCONTEXT_ALL: everything. Called once, before the other
+ * functions.
  */
-void kcontext_have(uint64_t kinds);
+void kcontext_have(uint64_t kinds, uint64_t in_filters);
+uint64_t kcontext_of_proc(void);        /* what the thread table and /proc have */
 
 /*
  * The enum trail_context of a name, except of counters; -ENOENT; -EOPNOTSUPP: the backend does not
  * record it. any: whatever the backend records.
  */
 int kcontext_kind(const char *name, size_t len, bool any);
+bool kcontext_in_filters(uint32_t kind);        /* a known context */
 bool kcontext_counters(bool any);               /* true: perf:cpu:NAME can be recorded */
 const char *kcontext_refusal(void);             /* the reason of -EOPNOTSUPP */
 struct rows;

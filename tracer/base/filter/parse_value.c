@@ -373,11 +373,15 @@ static bool parse_kernel_context(struct filter_parse *p, struct filter_node *n, 
 		p->at++;
 	len = (int)(p->at - begin);
 	kind = kcontext_kind(p->line + begin, (size_t)len, false);
-	if (kind > 0 && kcontext_value_type((uint32_t)kind) != FILTER_NONE) {
+	if (kind > 0 && kcontext_in_filters((uint32_t)kind)) {
 		n->context = (uint32_t)kind;
 		return true;
 	}
-	if (kind > 0 || (len > 5 && !strncmp(p->line + begin, "perf:", 5))) {
+	if (kind > 0 && kcontext_value_type((uint32_t)kind) != FILTER_NONE) {
+		kind = -EOPNOTSUPP;
+		filter_fail(p, begin, "filters cannot use '%.*s' without the kernel module",
+			    len < 60 ? len : 60, p->line + begin);
+	} else if (kind > 0 || (len > 5 && !strncmp(p->line + begin, "perf:", 5))) {
 		kind = -EOPNOTSUPP;
 		filter_fail(p, begin, "filters cannot use callstacks and counters");
 	} else if (kind == -EOPNOTSUPP) {

@@ -102,8 +102,12 @@ struct backend_ops {
 	/* Appends what the backend cannot do, for a line of `version`. */
 	void (*describe)(const struct backend *b, struct md_buf *out);
 	int (*list)(const struct backend *b, struct md_buf *out);       /* lines system:event */
-	/* Lines system:event of events with compiled probes. NULL: no event has one. */
+	/*
+	 * Lines system:event of events that the backend's own probes can record: compiled_as[1] is
+	 * how they are called, [0] how the others are recorded. NULL: no event has one.
+	 */
 	int (*compiled)(const struct backend *b, struct md_buf *out);
+	const char *compiled_as[2];
 	/*
 	 * Lines `system:event id` of events that other programs may remove and make again with
 	 * another id.
@@ -142,8 +146,8 @@ struct backend_ops {
 	void (*channel_close)(struct backend_channel *c, bool remove);
 	/*
 	 * Sets the context fields that each record gets. The channel has not recorded yet, or has
-	 * these contexts already. NULL: contexts come from records and from the daemon's thread
-	 * table (kernel/thread_events.c) only.
+	 * these contexts already. 1: its records do not get them, because they come from records,
+	 * the daemon's thread table (kernel/thread_events.c) and /proc. NULL: so it always is.
 	 */
 	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count);
 	/*
@@ -206,6 +210,8 @@ struct backend_ops {
 	/* Passes on what the buffer of a CPU holds now, at most its size once. */
 	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 	int (*lost)(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
+	/* Appends lines `key value` for the channel's status. NULL: there are none. */
+	void (*note)(struct backend_channel *c, struct md_buf *out);
 	/*
 	 * Adds the files of the buffers to an epoll(7): they are readable while there are records.
 	 * Same locking as drain(). Returns the number of files or -errno. NULL: no file wakes.

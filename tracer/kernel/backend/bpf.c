@@ -3,8 +3,12 @@
 #include "tracer/kernel/backend/bpf.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tracer/base/context/kernel_context.h"
 
 static int probe_bpf(const char *owner, struct backend **out, struct tr_err *err)
 {
@@ -40,8 +44,8 @@ static void keep_descriptors(struct backend *b, struct keeper *k)
 static int print_format(const struct backend *b, const char *system, const char *event,
 			struct md_buf *out)
 {
-	struct bpf_call call;
-	int ret = bpf_call_find(b, system, event, &call, out);
+	struct bpf_source call;
+	int ret = bpf_source_find(b, system, event, false, &call, out);
 
 	return ret == -ENOENT ? tracefs_backend.format(b, system, event, out) : ret;
 }
@@ -91,6 +95,37 @@ static int remove_channel(struct backend *b, const char *name)
 	return ret;
 }
 
+/* Contexts that records of tracefs lack make programs record all events. */
+static int set_contexts(struct backend_channel *c, const struct context *contexts, size_t count)
+{
+	struct bpf_channel *bpf = c->bpf;
+	uint64_t others = kcontext_of_proc();
+	bool needed = false, stacks[2] = { false };
+	int ret;
+
+	if (bpf->geometry.by == BACKEND_TRACEFS)
+		others |= tracefs_context_kinds(c->b);
+	for (size_t i = 0; i < count; i++) {
+		needed |= !(others >> contexts[i].kind & 1);
+		stacks[0] |= contexts[i].kind == TRAIL_CONTEXT_CALLSTACK_KERNEL;
+		stacks[1] |= contexts[i].kind == TRAIL_CONTEXT_CALLSTACK_USER;
+	}
+	if (needed && bpf->geometry.by == BACKEND_TRACEFS)
+		return -EOPNOTSUPP;
+	/* Of events that no program records. */
+	ret = tracefs_stacks(c, stacks[0], stacks[1]);
+	if (ret && ret != -EOPNOTSUPP)
+		return ret;
+	pthread_mutex_lock(&bpf->lock);
+	bpf->whole = needed || bpf->geometry.by == BACKEND_BPF;
+	if (bpf->whole && count)
+		ret = bpf_contexts_make(contexts, count, NULL, &bpf->contexts, NULL);
+	else
+		ret = 0;
+	pthread_mutex_unlock(&bpf->lock);
+	return ret ? ret : bpf->whole ? 0 : 1;
+}
+
 static int record(struct backend_channel *c, bool on)
 {
 	pthread_mutex_lock(&c->bpf->lock);
@@ -100,44 +135,71 @@ static int record(struct backend_channel *c, bool on)
 	return tracefs_record(c, on);
 }
 
-static void disable_all(struct bpf_channel *c)
+static void print_key(const char *system, const char *event, char key[BPF_EVENT_NAME])
 {
+	/* A longer one is not recorded by programs: bpf_source_find. */
+	snprintf(key, BPF_EVENT_NAME, "%s:%s", system, event);
+}
+
+static void disable_all(struct bpf_channel *c, const char *system)
+{
+	size_t len = strlen(system);
+
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = c->count; i-- > 0;)
-		if (c->events[i].name[0] != '@')
+		if (!strncmp(c->events[i].name, system, len) && c->events[i].name[len] == ':')
 			bpf_channel_drop(c, &c->events[i]);
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Caller holds the lock. *plain: the instance is to record it, or does. */
+static int enable_program(struct bpf_channel *c, const char *key, const char *event,
+			  const struct bpf_source *source, bool on, bool *plain)
+{
+	struct bpf_event *e = bpf_channel_find(c, key);
+	bool text = !source->fixed && (source->exit || source->texts);
+	int ret = 0;
+
+	if (!on) {
+		*plain = !e;
+		if (e)
+			bpf_channel_drop(c, e);
+		return 0;
+	}
+	*plain = c->geometry.by == BACKEND_TRACEFS;
+	if (!*plain && !e)
+		ret = bpf_channel_enable(c, key, source, NULL);
+	if (ret && (c->geometry.by != BACKEND_BPF || !text)) {
+		*plain = true;
+		c->refused++;
+		snprintf(c->refused_name, sizeof(c->refused_name), "%s", key);
+		ret = 0;
+	}
+	return *plain && text && !ret ? bpf_plain_add(c, event, source) : ret;
+}
+
 static int enable(struct backend_channel *c, const char *system, const char *event, bool on)
 {
-	struct bpf_event *e;
-	struct bpf_call call;
-	bool plain;
+	struct bpf_source source;
+	char key[BPF_EVENT_NAME];
+	bool plain = true;
 	int ret;
 
-	if (!event && !strcmp(system, "syscalls")) {
-		if (on)
+	if (!event) {
+		if (on && (c->bpf->whole || !strcmp(system, "syscalls")))
 			return -EOPNOTSUPP;     /* only one by one */
-		disable_all(c->bpf);
+		if (!on)
+			disable_all(c->bpf, system);
+		return tracefs_enable(c, system, event, on);
 	}
-	ret = event ? bpf_call_find(c->b, system, event, &call, NULL) : -ENOENT;
+	ret = bpf_source_find(c->b, system, event, c->bpf->whole, &source, NULL);
 	if (ret == -ENOENT)
 		return tracefs_enable(c, system, event, on);
 	if (ret)
 		return ret;
+	print_key(system, event, key);
 	pthread_mutex_lock(&c->bpf->lock);
-	e = bpf_channel_find(c->bpf, event);
-	if (on && !e && c->bpf->geometry.by != BACKEND_TRACEFS)
-		ret = bpf_channel_enable(c->bpf, event, &call, NULL);
-	else if (!on && e)
-		bpf_channel_drop(c->bpf, e);
-	/* The kernel refuses the program: there is the instance, if the channel may use it. */
-	plain = on ? (ret && c->bpf->geometry.by != BACKEND_BPF) ||
-			     c->bpf->geometry.by == BACKEND_TRACEFS
-		   : !e && bpf_plain_has(c->bpf, event);
-	if (on && plain)
-		ret = bpf_plain_add(c->bpf, event, &call);
+	ret = enable_program(c->bpf, key, event, &source, on, &plain);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return plain && !ret ? tracefs_enable(c, system, event, on) : ret;
 }
@@ -149,19 +211,19 @@ static int list_enabled(struct backend_channel *c, struct md_buf *out)
 	pthread_mutex_lock(&c->bpf->lock);
 	for (size_t i = 0; i < c->bpf->count && !ret; i++)
 		if (c->bpf->events[i].name[0] != '@')
-			md_buf_printf(out, "syscalls:%s\n", c->bpf->events[i].name);
+			md_buf_printf(out, "%s\n", c->bpf->events[i].name);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return ret;
 }
 
 static bool has_program(struct backend_channel *c, const char *system, const char *event)
 {
+	char key[BPF_EVENT_NAME];
 	bool has;
 
-	if (strcmp(system, "syscalls"))
-		return false;
+	print_key(system, event, key);
 	pthread_mutex_lock(&c->bpf->lock);
-	has = bpf_channel_find(c->bpf, event);
+	has = bpf_channel_find(c->bpf, key);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return has;
 }
@@ -169,12 +231,14 @@ static bool has_program(struct backend_channel *c, const char *system, const cha
 static int set_filter(struct backend_channel *c, const char *system, const char *event,
 		      const char *text, size_t len)
 {
+	char key[BPF_EVENT_NAME];
 	int ret;
 
 	if (!has_program(c, system, event))
 		return tracefs_filter(c, system, event, text, len);
+	print_key(system, event, key);
 	pthread_mutex_lock(&c->bpf->lock);
-	ret = bpf_channel_filter(c->bpf, event, text);
+	ret = bpf_channel_filter(c->bpf, key, text);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return ret;
 }
@@ -183,11 +247,13 @@ static int print_filter(struct backend_channel *c, const char *system, const cha
 			struct md_buf *out)
 {
 	const struct bpf_event *e;
+	char key[BPF_EVENT_NAME];
 
 	if (!has_program(c, system, event))
 		return tracefs_filter_text(c, system, event, out);
+	print_key(system, event, key);
 	pthread_mutex_lock(&c->bpf->lock);
-	e = bpf_channel_find(c->bpf, event);
+	e = bpf_channel_find(c->bpf, key);
 	if (e && e->filter)
 		md_buf_puts(out, e->filter);
 	pthread_mutex_unlock(&c->bpf->lock);
@@ -251,16 +317,19 @@ static void read_ring(struct merging *m, uint64_t time)
 static void pass_until(struct merging *m, uint64_t time)
 {
 	struct bpf_ring *r = &m->c->bpf->ring;
-	uint64_t head[2];
+	struct bpf_entry e;
 
 	while (r->next < r->records.len) {
 		const uint8_t *at = (const uint8_t *)r->records.data + r->next;
 
-		memcpy(head, at, sizeof(head));
-		if (head[0] > time)
+		memcpy(&e, at, sizeof(e));
+		if (e.time > time)
 			return;
-		m->to->record(m->to->arg, head[0], at + sizeof(head), head[1]);
-		r->next += sizeof(head) + ((head[1] + 7) & ~UINT64_C(7));
+		at += sizeof(e);
+		if (e.contexts && m->to->contexts)
+			m->to->contexts(m->to->arg, at, e.contexts);
+		m->to->record(m->to->arg, e.time, at + ((e.contexts + 7) & ~(size_t)7), e.len);
+		r->next += bpf_entry_size(&e);
 	}
 	md_buf_reset(&r->records);
 	r->next = 0;
@@ -315,7 +384,6 @@ static int count_lost(struct backend_channel *c, uint32_t cpu, struct backend_lo
 	int ret = tracefs_lost(c, cpu, losses);
 	struct backend_losses own;
 	struct bpf_ring *r = &c->bpf->ring;
-	uint64_t missed;
 
 	pthread_mutex_lock(&c->bpf->lock);
 	if (!ret && cpu < r->cpus) {
@@ -324,12 +392,40 @@ static int count_lost(struct backend_channel *c, uint32_t cpu, struct backend_lo
 		losses->discarded += own.discarded;
 	}
 	/* The kernel does not say on which CPU. */
-	for (size_t i = 0; i < c->bpf->count && !ret && !cpu; i++)
-		if (c->bpf->events[i].name[0] != '@' &&
-		    !bpf_missed(c->bpf->events[i].program, &missed))
-			losses->discarded += missed;
+	if (!ret && !cpu)
+		losses->discarded += bpf_channel_missed(c->bpf);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return ret;
+}
+
+/* Reads no format: those of all events take long. */
+static int list_recordable(const struct backend *b, struct md_buf *out)
+{
+	struct md_buf all = MD_BUF_INIT;
+	const char *line, *end;
+	int ret = tracefs_list(b, &all);
+
+	for (line = md_buf_str(&all); !ret && *line; line = end) {
+		end = strchrnul(line, '\n');
+		end += *end == '\n';
+		if (bpf_source_possible(line))
+			md_buf_put(out, line, (size_t)(end - line));
+	}
+	md_buf_deinit(&all);
+	return ret;
+}
+
+static void print_note(struct backend_channel *c, struct md_buf *out)
+{
+	struct bpf_channel *bpf = c->bpf;
+
+	pthread_mutex_lock(&bpf->lock);
+	md_buf_printf(out, "backend %s\n", bpf->whole ? "bpf" : "tracefs and bpf");
+	if (bpf->refused)
+		md_buf_printf(out, "programs_refused %" PRIu32 " %s: %s\n", bpf->refused,
+			      bpf->refused_name,
+			      *bpf->why.sentence ? bpf->why.sentence : "unknown");
+	pthread_mutex_unlock(&bpf->lock);
 }
 
 static int watch(struct backend_channel *c, int epoll)
@@ -342,6 +438,11 @@ static int watch(struct backend_channel *c, int epoll)
 	return some ? -EOPNOTSUPP : tracefs_watch(c, epoll);
 }
 
+static uint64_t list_contexts(const struct backend *b)
+{
+	return bpf_context_kinds() | tracefs_context_kinds(b);
+}
+
 const struct backend_ops bpf_backend = {
 	.name = "tracefs and bpf",
 	.probe = probe_bpf,
@@ -349,6 +450,8 @@ const struct backend_ops bpf_backend = {
 	.keep = keep_descriptors,
 	.describe = tracefs_describe,
 	.list = tracefs_list,
+	.compiled_as = { "tracefs", "bpf" },
+	.compiled = list_recordable,
 	.ids = tracefs_ids,
 	.format = print_format,
 	.probe_create = tracefs_probe_create,
@@ -361,7 +464,8 @@ const struct backend_ops bpf_backend = {
 	.channel_open = open_channel,
 	.channel_remove = remove_channel,
 	.channel_close = close_channel,
-	.context_kinds = tracefs_context_kinds,
+	.contexts = set_contexts,
+	.context_kinds = list_contexts,
 	.stacks = tracefs_stacks,
 	.record = record,
 	.recording = tracefs_recording,
@@ -376,6 +480,7 @@ const struct backend_ops bpf_backend = {
 	.track_more = track_more,
 	.drain = drain,
 	.lost = count_lost,
+	.note = print_note,
 	.watch = watch,
 	.boot_find = tracefs_boot_find,
 	.boot_format = tracefs_read_format,

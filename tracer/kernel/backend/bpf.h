@@ -5,6 +5,10 @@
  * instance of tracefs records all other events. The exits of these calls are recorded by programs,
  * too, so that both have times of one clock.
  *
+ * In a channel with contexts that only programs can record, or whose `backend` is bpf, programs
+ * record all events (`whole`): they copy the tracepoint's own record. The instance has only those
+ * that the kernel takes no program for.
+ *
  * struct backend and struct backend_channel are those of tracefs; the channel has a struct
  * bpf_channel besides. It makes its ring when the first of these events is enabled.
  *
@@ -14,7 +18,7 @@
  *	bpf_plain.c     … events that the instance records after all, without text
  *	bpf_track.c     … its set of threads
  *	bpf_program.c   the program of an event
- *	bpf_call.c      the formats of system calls
+ *	bpf_source.c    which events programs record, and their formats
  *
  * The keeper holds the descriptors of maps and of attached programs, which go on recording after
  * the daemon was killed. Their names are bpf.CHANNEL.WHAT, CHANNEL being a hash of the channel's
@@ -29,13 +33,23 @@
 #include "tracer/kernel/backend/kring_reader.h"
 #include "tracer/kernel/backend/tracefs_channel.h"
 #include "tracer/kernel/bpf/bpf.h"
+#include "tracer/kernel/bpf/context.h"
 
-enum { BPF_TEXTS_MAX = 3, BPF_ARGUMENTS = 6, BPF_EVENT_NAME = 80, BPF_SLOTS = 512 };
+enum {
+	BPF_TEXTS_MAX = 3, BPF_ARGUMENTS = 6, BPF_DYNAMIC_MAX = 8, BPF_EVENT_NAME = 160,
+	BPF_SLOTS = 2048, BPF_CONTROL = 4096 + 4 * BPF_SLOTS,
+	BPF_FIXED_MAX = 2048,           /* bytes of the fixed part of a tracepoint's record */
+};
 
-/* ---- bpf_call.c ---- */
+/* ---- bpf_source.c ---- */
 
-struct bpf_call {                       /* an event of a system call */
+struct bpf_source {                     /* an event that programs record */
 	uint32_t id;                    /* of tracefs */
+	/* Of a tracepoint: bytes that all of its records have; of a system call: 0 */
+	uint32_t fixed;
+	uint32_t other;                 /* … place of a second thread's id; 0: none */
+	uint32_t dynamics;              /* … its parts whose place and length the record has */
+	uint16_t dynamic[BPF_DYNAMIC_MAX];      /* … where */
 	bool exit;
 	uint32_t count;                 /* of arguments; 0 of an exit */
 	uint32_t texts;                 /* how many of them are text */
@@ -43,21 +57,25 @@ struct bpf_call {                       /* an event of a system call */
 };
 
 #define BPF_CALL_FIXED 16               /* offset in the record of the arguments, of the result */
-static inline uint32_t bpf_call_places(const struct bpf_call *c) /* offset of the __data_loc */
+static inline uint32_t bpf_source_places(const struct bpf_source *c) /* offset of the __data_loc */
 {
 	return BPF_CALL_FIXED + 8 * c->count;
 }
 
 /*
- * Whether programs record this event. Appends the format of its records if `format` is not NULL.
- * -ENOENT: they do not, because the call has no text, or tracefs records it; or another -errno.
+ * Whether programs record this event of a channel, which is whole or not. Appends the format of its
+ * records if `format` is not NULL. -ENOENT: they do not, because they cannot, or because tracefs
+ * records it as well; or another -errno.
  */
-int bpf_call_find(const struct backend *b, const char *system, const char *event,
-		  struct bpf_call *call, struct md_buf *format);
+int bpf_source_find(const struct backend *b, const char *system, const char *event, bool whole,
+		    struct bpf_source *out, struct md_buf *format);
+
+/* A guess from the name, at the beginning of a line SYSTEM:EVENT, for the list of all events. */
+bool bpf_source_possible(const char *line);
 
 /* ---- bpf_ring.c ---- */
 
-struct bpf_control {                    /* the first page of a ring */
+struct bpf_control {                    /* the first pages of a ring */
 	struct kring ring;
 	uint64_t pad[(128 - sizeof(struct kring)) / 8];
 	/* Written by the daemon. */
@@ -83,14 +101,24 @@ struct bpf_ring {
 	bool overwrite, tsc;
 	uint8_t *memory;                /* of all CPUs, mapped */
 	struct kring_reader *readers;   /* of each CPU */
-	/* Of bpf_ring_collect: entries { time, length, bytes, padding to 8 }, from `next` on */
+	/* Of bpf_ring_collect: entries, from `next` on */
 	struct md_buf records;
 	size_t next;
 	uint64_t until;                 /* a later record may not be in it */
+	const uint8_t *front;           /* the contexts of the record that follows */
+	uint32_t front_len;
 };
 
-/* Bytes that a record may have, with its header: whole in one sub-buffer. */
-uint32_t bpf_ring_record_max(uint32_t text_max, uint32_t texts);
+struct bpf_entry {                      /* the contexts and the record follow, padded to 8 bytes */
+	uint64_t time;
+	uint32_t len, contexts;         /* bytes */
+};
+
+static inline size_t bpf_entry_size(const struct bpf_entry *e)
+{
+	return sizeof(*e) + ((e->contexts + 7) & ~(size_t)7) + ((e->len + 7) & ~(size_t)7);
+}
+
 /* Makes the map, or (map >= 0) takes over the one of an earlier daemon. 0 or -errno. */
 int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
 		  const struct backend_geometry *g, struct tr_err *err);
@@ -105,7 +133,7 @@ int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu);
 /* ---- bpf_channel.c ---- */
 
 struct bpf_event {
-	char name[BPF_EVENT_NAME];      /* of the event; of bpf_track.c: begins with @ */
+	char name[BPF_EVENT_NAME];      /* SYSTEM:EVENT; of bpf_track.c: begins with @ */
 	uint32_t slot;                  /* in bpf_control.tokens; BPF_SLOTS: none */
 	int program, link;
 	char *filter;                   /* the filters in it, a line each; NULL: none; owned */
@@ -120,7 +148,7 @@ struct bpf_filters {
 
 struct bpf_plain {                      /* see bpf_plain.c */
 	char name[BPF_EVENT_NAME];
-	struct bpf_call call;
+	struct bpf_source call;
 };
 
 struct bpf_channel {
@@ -130,7 +158,12 @@ struct bpf_channel {
 	struct backend_geometry geometry;
 	/* Guards the rest: configuration, drains and the keeper's thread use it. */
 	pthread_mutex_t lock;
-	bool on, tracked;
+	bool on, tracked, whole;
+	uint64_t missed;                /* events that programs missed which were dropped since */
+	struct bpf_contexts *contexts;  /* of all its records; NULL: none */
+	uint32_t refused;               /* events that the kernel took no program for */
+	char refused_name[BPF_EVENT_NAME];      /* … the last one */
+	struct tr_err why;              /* … or the last error of a program */
 	struct bpf_ring ring;
 	int threads;                    /* map of tracked threads; -1: none yet */
 	int bodies;                     /* map of what records, by token; -1: none yet */
@@ -156,11 +189,13 @@ struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
 int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
 		    struct bpf_code *code);
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e);
+/* Events that no program saw because another one ran on the CPU, as the kernel counts them. */
+uint64_t bpf_channel_missed(const struct bpf_channel *c);
 /*
  * Enables an event, or replaces its program, so that each event is recorded by one of the two.
  * filters NULL: all of the event.
  */
-int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call,
+int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_source *source,
 		       const struct bpf_filters *filters);
 /* Replaces the program by one with these filters, a line each; "": none. As backend_ops.filter. */
 int bpf_channel_filter(struct bpf_channel *c, const char *event, const char *filters);
@@ -174,7 +209,7 @@ void bpf_channel_keep_one(struct bpf_channel *c, const char *what, int fd);
 /* ---- bpf_plain.c; caller holds the lock, but for the last one, which a drain calls ---- */
 
 /* From now on the instance records the event. 0 or -errno. */
-int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_call *call);
+int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_source *call);
 bool bpf_plain_has(const struct bpf_channel *c, const char *event);
 /* Adds the events of calls with text that an adopted instance records. */
 void bpf_plain_adopt(struct bpf_channel *c, const char *enabled);
@@ -192,13 +227,19 @@ int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count);
 
 /* What is attached to an event: jumps to the program in this entry of the map, its body. */
 void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry);
+struct bpf_recording {
+	const struct bpf_source *source;
+	const struct bpf_ring *ring;
+	const struct bpf_filters *filters;      /* NULL: none */
+	const struct bpf_contexts *contexts;    /* NULL: none */
+	uint32_t slot, token;
+	int threads;                    /* map; -1: no thread is left out */
+};
+
 /*
- * The body that records an event of a system call while the slot has this token. threads: -1: no
- * thread is left out. filters: NULL: none. What they need of the text is decided when the record is
- * written, above head, which then stays where it is; all else before.
+ * The body that records an event while the slot has this token. What the filters need of the text
+ * is decided when the record is written, above head, which then stays where it is; all else before.
  */
-void bpf_program_call(struct bpf_code *code, const struct bpf_call *call, const struct bpf_ring *r,
-		      const struct bpf_filters *filters, uint32_t slot, uint32_t token,
-		      int threads);
+void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r);
 
 #endif

@@ -21,10 +21,10 @@
  * Entries of the map of bodies. A stub of an event that was dropped stays attached for some
  * milliseconds: no other event may have its entry so soon.
  */
-#define BODIES_MAX 4096u
+#define BODIES_MAX (4u * BPF_SLOTS)
 #define LINK "link."
 #define PROGRAM "program."
-#define NAME_MAX_KEPT 192
+#define NAME_MAX_KEPT 240
 
 /* ---- the keeper ---- */
 
@@ -204,10 +204,27 @@ static void set_token(struct bpf_channel *c, uint32_t slot, uint32_t token)
 				 __ATOMIC_RELAXED);
 }
 
+static uint64_t count_missed(const struct bpf_event *e)
+{
+	uint64_t events;
+
+	return e->name[0] == '@' || bpf_missed(e->program, &events) ? 0 : events;
+}
+
+uint64_t bpf_channel_missed(const struct bpf_channel *c)
+{
+	uint64_t events = c->missed;
+
+	for (size_t i = 0; i < c->count; i++)
+		events += count_missed(&c->events[i]);
+	return events;
+}
+
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 {
 	uint32_t body;
 
+	c->missed += count_missed(e);
 	if (e->slot < BPF_SLOTS && c->ring.map >= 0) {
 		body = bpf_ring_control(&c->ring, 0)->tokens[e->slot] % BODIES_MAX;
 		set_token(c, e->slot, 0);
@@ -264,6 +281,7 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 	bpf_ring_close(&c->ring);
 	bpf_plain_free(c);
 	pthread_mutex_destroy(&c->lock);
+	free(c->contexts);
 	free(c->events);
 	free(c);
 }
@@ -289,14 +307,18 @@ struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event)
 }
 
 /* Loads a program and attaches it. 0 or -errno; on an error nothing is open. */
-static int attach(struct bpf_code *code, uint32_t id, int *program, int *link)
+static int attach(struct bpf_code *code, uint32_t id, int *program, int *link, struct tr_err *why)
 {
-	*program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, NULL);
+	*program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, why);
 	if (*program < 0)
 		return *program;
 	*link = bpf_attach(*program, id);
 	if (*link >= 0)
 		return 0;
+	if (*link == -E2BIG)
+		tr_fail(why, *link, "the kernel runs at most 64 programs at a tracepoint");
+	else
+		tr_fail(why, *link, "the program cannot be attached: %s", strerror(-*link));
 	close(*program);
 	return *link;
 }
@@ -304,7 +326,7 @@ static int attach(struct bpf_code *code, uint32_t id, int *program, int *link)
 int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
 		    struct bpf_code *code)
 {
-	int program, link, ret = attach(code, id, &program, &link);
+	int program, link, ret = attach(code, id, &program, &link, &c->why);
 	struct bpf_event *e = ret ? NULL : add_event(c, slot, name);
 
 	if (!e) {
@@ -350,7 +372,7 @@ static int load_body(struct bpf_channel *c, const char *event, uint32_t slot, ui
 
 	if (ret)
 		return ret;
-	body = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, NULL);
+	body = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, &c->why);
 	if (body < 0)
 		return body;
 	ret = bpf_map_set(c->bodies, &at, &body);
@@ -366,7 +388,8 @@ static int load_body(struct bpf_channel *c, const char *event, uint32_t slot, ui
 
 static int open_ring(struct bpf_channel *c)
 {
-	int ret = c->ring.map < 0 ? bpf_ring_open(&c->ring, -1, c->name, &c->geometry, NULL) : 1;
+	int ret = c->ring.map < 0 ? bpf_ring_open(&c->ring, -1, c->name, &c->geometry, &c->why)
+				  : 1;
 
 	if (!ret) {
 		bpf_channel_set(c);
@@ -375,26 +398,27 @@ static int open_ring(struct bpf_channel *c)
 	return ret < 0 ? ret : 0;
 }
 
-int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_call *call,
+int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_source *source,
 		       const struct bpf_filters *filters)
 {
 	struct bpf_event *e = bpf_channel_find(c, event);
+	struct bpf_recording r = { .source = source, .ring = &c->ring, .filters = filters,
+				   .contexts = c->contexts, .threads = c->threads };
 	struct bpf_code *code;
-	uint32_t slot, token;
 	int ret = open_ring(c);
 
 	if (ret)
 		return ret;
-	slot = e ? e->slot : find_slot(c);
-	code = slot == BPF_SLOTS ? NULL : calloc(1, sizeof(*code));
+	r.slot = e ? e->slot : find_slot(c);
+	code = r.slot == BPF_SLOTS ? NULL : calloc(1, sizeof(*code));
 	if (!code)
-		return slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
-	token = e ? bpf_ring_control(&c->ring, 0)->tokens[slot]
-		  : ++bpf_ring_control(&c->ring, 0)->last_token;
-	bpf_program_call(code, call, &c->ring, filters, slot, token, c->threads);
-	ret = load_body(c, event, slot, token, call->id, code);
+		return r.slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
+	r.token = e ? bpf_ring_control(&c->ring, 0)->tokens[r.slot]
+		    : ++bpf_ring_control(&c->ring, 0)->last_token;
+	bpf_program_body(code, &r);
+	ret = load_body(c, event, r.slot, r.token, source->id, code);
 	if (!ret)
-		set_token(c, slot, token);
+		set_token(c, r.slot, r.token);
 	free(code);
 	return ret;
 }
@@ -422,14 +446,19 @@ static int parse_filters(const char *text, struct bpf_filters *out)
 	return 0;
 }
 
-static int find_filters(struct bpf_channel *c, const char *event, const char *text,
-			struct bpf_call *call, struct bpf_filters *out)
+static int find_filters(struct bpf_channel *c, const char *key, const char *text,
+			struct bpf_source *source, struct bpf_filters *out)
 {
 	struct md_buf format = MD_BUF_INIT;
-	int ret = bpf_call_find(c->b, "syscalls", event, call, &format);
+	char system[BPF_EVENT_NAME];
+	size_t len = strcspn(key, ":");
+	int ret;
 
+	snprintf(system, sizeof(system), "%.*s", (int)len, key);
+	ret = bpf_source_find(c->b, system, key + len + (key[len] != 0), c->whole, source,
+			      &format);
 	if (!ret)
-		ret = kformat_parse("syscalls", md_buf_str(&format), format.len, &out->format);
+		ret = kformat_parse(system, md_buf_str(&format), format.len, &out->format);
 	if (!ret)
 		ret = parse_filters(text, out);
 	md_buf_deinit(&format);
@@ -440,16 +469,16 @@ int bpf_channel_filter(struct bpf_channel *c, const char *event, const char *tex
 {
 	struct bpf_event *e = bpf_channel_find(c, event);
 	struct bpf_filters filters = { 0 };
-	struct bpf_call call;
-	int ret = find_filters(c, event, text, &call, &filters), without;
+	struct bpf_source source;
+	int ret = find_filters(c, event, text, &source, &filters), without;
 
 	if (!ret)
-		ret = bpf_channel_enable(c, event, &call, *text ? &filters : NULL);
+		ret = bpf_channel_enable(c, event, &source, *text ? &filters : NULL);
 	put_filters(&filters);
 	e = bpf_channel_find(c, event);
 	if (ret && e && e->filter) {
 		/* The old filter must not stay. */
-		without = bpf_channel_enable(c, event, &call, NULL);
+		without = bpf_channel_enable(c, event, &source, NULL);
 		ret = without ? without : ret;
 		e = bpf_channel_find(c, event);
 	}

@@ -26,7 +26,7 @@ bool bpf_plain_has(const struct bpf_channel *c, const char *event)
 	return false;
 }
 
-int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_call *call)
+int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_source *call)
 {
 	struct bpf_plain *p;
 
@@ -49,14 +49,14 @@ void bpf_plain_adopt(struct bpf_channel *c, const char *enabled)
 {
 	static const char system[] = "syscalls:";
 	char event[BPF_EVENT_NAME];
-	struct bpf_call call;
+	struct bpf_source call;
 
 	for (; *enabled; enabled += strcspn(enabled, "\n"), enabled += *enabled == '\n') {
 		if (strncmp(enabled, system, strlen(system)))
 			continue;
 		snprintf(event, sizeof(event), "%.*s", (int)strcspn(enabled + strlen(system), "\n"),
 			 enabled + strlen(system));
-		if (!bpf_call_find(c->b, "syscalls", event, &call, NULL))
+		if (!bpf_source_find(c->b, "syscalls", event, false, &call, NULL))
 			bpf_plain_add(c, event, &call);
 	}
 }
@@ -70,9 +70,9 @@ void bpf_plain_free(struct bpf_channel *c)
 }
 
 /* The record of an entry, which has its arguments alone. */
-static size_t convert(struct bpf_channel *c, const struct bpf_call *call, const uint8_t *record)
+static size_t convert(struct bpf_channel *c, const struct bpf_source *call, const uint8_t *record)
 {
-	uint32_t at = bpf_call_places(call), end = at + 4 * call->texts, place;
+	uint32_t at = bpf_source_places(call), end = at + 4 * call->texts, place;
 	uint64_t address;
 
 	memcpy(c->record, record, at);
@@ -92,9 +92,9 @@ const uint8_t *bpf_plain_record(struct bpf_channel *c, const uint8_t *record, si
 	uint32_t count = __atomic_load_n(&c->plain_count, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct bpf_call *call = &c->plain[i]->call;
+		const struct bpf_source *call = &c->plain[i]->call;
 
-		if (call->id != krecord_id(record) || call->exit || *len < bpf_call_places(call))
+		if (call->id != krecord_id(record) || call->exit || *len < bpf_source_places(call))
 			continue;
 		*len = convert(c, call, record);
 		return c->record;

@@ -22,23 +22,11 @@
 #define SLACK 16384u
 /* A value of more bytes is refused before Linux 6.2. */
 #define BYTES_MAX (UINT64_C(2) << 20)
+#define BYTES_MOST (UINT64_C(256) << 20)
 #define TEXT_LEAST 1024u
 #define TEXT_MOST 4096u
 
-struct entry {                          /* of bpf_ring.records */
-	uint64_t time;
-	uint64_t len;
-};
-
-uint32_t bpf_ring_record_max(uint32_t text_max, uint32_t texts)
-{
-	return (uint32_t)sizeof(struct krec) + BPF_CALL_FIXED + 8 * BPF_ARGUMENTS +
-	       texts * (4 + text_max) + 8;
-}
-
-_Static_assert(sizeof(struct krec) + BPF_CALL_FIXED + 8 * BPF_ARGUMENTS +
-			       BPF_TEXTS_MAX * (4 + TEXT_MOST) + 8 <= SLACK,
-	       "the slack holds a record");
+_Static_assert(BPF_TEXTS_MAX * TEXT_MOST + 3072 <= SLACK, "it holds a record with contexts");
 
 struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu)
 {
@@ -61,14 +49,21 @@ static uint32_t find_value_size(int map)
 
 static void choose_sizes(struct bpf_ring *r, uint64_t bytes)
 {
-	uint32_t size, count = kring_choose_sizes(bytes < BYTES_MAX ? bytes : BYTES_MAX, &size);
+	uint32_t size, count = kring_choose_sizes(bytes, &size);
 
 	r->geo.size = size;
 	r->geo.total = (uint64_t)size * count;
-	r->stride = KRING_PAGE + r->geo.total + SLACK;
+	r->stride = BPF_CONTROL + r->geo.total + SLACK;
 	r->text_max = size / 16 < TEXT_LEAST ? TEXT_LEAST
 		      : size / 16 > TEXT_MOST ? TEXT_MOST
 					      : size / 16;
+}
+
+static int create_map(const struct bpf_ring *r)
+{
+	return bpf_map_create(&(struct bpf_map_spec){
+		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = (uint32_t)r->stride,
+		.entries = r->cpus, .flags = BPF_F_MMAPABLE, .name = "trailfs_ring" });
 }
 
 static int map_memory(struct bpf_ring *r)
@@ -84,7 +79,7 @@ static int map_memory(struct bpf_ring *r)
 		return -ENOMEM;
 	for (uint32_t cpu = 0; cpu < r->cpus; cpu++) {
 		r->readers[cpu].ring = &bpf_ring_control(r, cpu)->ring;
-		r->readers[cpu].data = r->memory + cpu * r->stride + KRING_PAGE;
+		r->readers[cpu].data = r->memory + cpu * r->stride + BPF_CONTROL;
 		kring_reader_begin(&r->readers[cpu]);
 	}
 	return 0;
@@ -109,12 +104,13 @@ int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
 
 	*r = (struct bpf_ring){ .map = map, .cpus = g->cpus, .overwrite = g->overwrite,
 				.tsc = g->tsc, .records = MD_BUF_INIT };
-	choose_sizes(r, g->bytes);
+	choose_sizes(r, g->bytes < BYTES_MOST ? g->bytes : BYTES_MOST);
 	if (map < 0)
-		r->map = bpf_map_create(&(struct bpf_map_spec){
-			.type = BPF_MAP_TYPE_ARRAY, .key_size = 4,
-			.value_size = (uint32_t)r->stride, .entries = r->cpus,
-			.flags = BPF_F_MMAPABLE, .name = "trailfs_ring" });
+		r->map = create_map(r);
+	if (r->map < 0 || (map >= 0 && find_value_size(map) != r->stride)) {
+		choose_sizes(r, g->bytes < BYTES_MAX ? g->bytes : BYTES_MAX);
+		r->map = map < 0 ? create_map(r) : map;
+	}
 	if (r->map < 0) {
 		ret = tr_fail(err, r->map, "the kernel refuses BPF rings of %zu bytes: %s",
 			      r->stride, strerror(-r->map));
@@ -149,11 +145,23 @@ static void add_record(void *arg, uint64_t time, const uint8_t *record, size_t l
 {
 	static const uint8_t zeros[8];
 	struct bpf_ring *r = arg;
-	struct entry e = { time, len };
+	struct bpf_entry e = { time, (uint32_t)len, r->front_len };
 
 	md_buf_put(&r->records, &e, sizeof(e));
+	md_buf_put(&r->records, r->front, r->front_len);
+	md_buf_put(&r->records, zeros, -(size_t)r->front_len & 7);
 	md_buf_put(&r->records, record, len);
 	md_buf_put(&r->records, zeros, -len & 7);
+	r->front_len = 0;
+}
+
+/* They lie in the copy of the sub-buffer until the record is added. */
+static void add_contexts(void *arg, const uint8_t *bytes, size_t len)
+{
+	struct bpf_ring *r = arg;
+
+	r->front = bytes;
+	r->front_len = (uint32_t)len;
 }
 
 /* `lost` counts them. */
@@ -178,10 +186,10 @@ static int release_space(void *arg, const struct kring_reader *p)
 static void convert_times(struct bpf_ring *r, struct bpf_control *c, size_t first)
 {
 	uint64_t cycles, mono, before = c->cycles, began = c->mono;
-	struct entry e;
+	struct bpf_entry e;
 
 	clock_read_pair(&cycles, &mono);
-	for (size_t at = first; at < r->records.len; at += sizeof(e) + ((e.len + 7) & ~7ull)) {
+	for (size_t at = first; at < r->records.len; at += bpf_entry_size(&e)) {
 		memcpy(&e, r->records.data + at, sizeof(e));
 		e.time = e.time > began ? e.time - began : 0;
 		if (mono > began)
@@ -196,8 +204,8 @@ static void convert_times(struct bpf_ring *r, struct bpf_control *c, size_t firs
 
 int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu)
 {
-	const struct backend_sink sink = { .record = add_record, .missed = ignore_missed,
-					   .arg = r };
+	const struct backend_sink sink = { .record = add_record, .contexts = add_contexts,
+					   .missed = ignore_missed, .arg = r };
 	struct kring_reader *p = &r->readers[cpu];
 	size_t first = r->records.len;
 	/* Read before the clocks: what is below it is not later than they say. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The set of threads that a channel's programs record. Two programs keep it as the kernel keeps
- * those of tracefs: a thread that a thread of the set creates is added, one that ends is removed.
+ * The set of threads that a channel's programs record. Programs keep it as the kernel keeps
+ * those of tracefs: a thread that a thread of the set creates is added. One that ends records until
+ * the last, so it is only marked; it is removed when the kernel frees it. The kernel may give its
+ * number to another thread before: then that one's birth decides.
  */
 #include "tracer/kernel/backend/bpf.h"
 
@@ -15,6 +17,9 @@
 #define SYSTEM "sched"
 #define BIRTH "sched_process_fork"
 #define END "sched_process_exit"
+#define FREE "sched_process_free"
+/* Values of the map. */
+enum { TRACKED = 1, ENDING = 2 };
 
 /* The offset of an integer of 4 bytes in the records of an event; 0: there is none. */
 static int find_number(const struct backend *b, const char *event, const char *name)
@@ -35,57 +40,98 @@ static void put_key(struct bpf_code *c, int offset, int place)
 	bpf_store(c, BPF_W, BPF_REG_10, place, BPF_REG_1);
 }
 
+/* Register 0: the address of the value of the key at this place on the stack, or 0. */
+static void look_up(struct bpf_code *c, int map, int place)
+{
+	bpf_set_map(c, BPF_REG_1, map);
+	bpf_set_stack(c, BPF_REG_2, place);
+	bpf_call(c, BPF_FUNC_map_lookup_elem);
+}
+
+static void delete(struct bpf_code *c, int map, int place)
+{
+	bpf_set_map(c, BPF_REG_1, map);
+	bpf_set_stack(c, BPF_REG_2, place);
+	bpf_call(c, BPF_FUNC_map_delete_elem);
+}
+
 static void make_birth(struct bpf_code *c, int map, int parent, int child)
 {
-	int end = bpf_label(c);
+	int other = bpf_label(c);
 
 	bpf_move(c, BPF_REG_6, BPF_REG_1);
 	put_key(c, parent, -4);
 	put_key(c, child, -8);
-	bpf_set_map(c, BPF_REG_1, map);
-	bpf_set_stack(c, BPF_REG_2, -4);
-	bpf_call(c, BPF_FUNC_map_lookup_elem);
-	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, end);
-	bpf_store_number(c, BPF_W, BPF_REG_10, -12, 1);
+	look_up(c, map, -4);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, other);
+	bpf_store_number(c, BPF_W, BPF_REG_10, -12, TRACKED);
 	bpf_set_map(c, BPF_REG_1, map);
 	bpf_set_stack(c, BPF_REG_2, -8);
 	bpf_set_stack(c, BPF_REG_3, -12);
 	bpf_set(c, BPF_REG_4, BPF_ANY);
 	bpf_call(c, BPF_FUNC_map_update_elem);
-	bpf_here(c, end);
+	bpf_pass(c);
+	bpf_here(c, other);
+	delete(c, map, -8);
 	bpf_pass(c);
 }
 
 static void make_end(struct bpf_code *c, int map, int thread)
 {
+	int end = bpf_label(c);
+
 	bpf_move(c, BPF_REG_6, BPF_REG_1);
 	put_key(c, thread, -4);
-	bpf_set_map(c, BPF_REG_1, map);
-	bpf_set_stack(c, BPF_REG_2, -4);
-	bpf_call(c, BPF_FUNC_map_delete_elem);
+	look_up(c, map, -4);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, end);
+	bpf_store_number(c, BPF_W, BPF_REG_0, 0, ENDING);
+	bpf_here(c, end);
 	bpf_pass(c);
 }
 
-/* Makes the two programs. 0 or -errno. */
+static void make_free(struct bpf_code *c, int map, int thread)
+{
+	int end = bpf_label(c);
+
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	put_key(c, thread, -4);
+	look_up(c, map, -4);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, end);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_0, 0);
+	bpf_jump_if(c, BPF_JNE, BPF_REG_1, ENDING, end);
+	delete(c, map, -4);
+	bpf_here(c, end);
+	bpf_pass(c);
+}
+
+/* Makes the programs. 0 or -errno. */
 static int follow_threads(struct bpf_channel *c, struct bpf_code *code)
 {
-	int parent = find_number(c->b, BIRTH, "parent_pid"),
-	    child = find_number(c->b, BIRTH, "child_pid"), own = find_number(c->b, END, "pid");
-	int birth = tracefs_event_id(c->b, SYSTEM, BIRTH);
-	int end = tracefs_event_id(c->b, SYSTEM, END);
+	static const struct {
+		const char *name, *event, *thread;
+		void (*make)(struct bpf_code *c, int map, int thread);
+	} programs[] = {
+		{ "@birth", BIRTH, "child_pid", NULL },
+		{ "@end", END, "pid", make_end },
+		{ "@free", FREE, "pid", make_free },
+	};
 	int ret = 0;
 
-	if (!parent || !child || !own || birth < 0 || end < 0)
-		return -EOPNOTSUPP;
-	if (!bpf_channel_find(c, "@birth")) {
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs) && !ret; i++) {
+		int thread = find_number(c->b, programs[i].event, programs[i].thread);
+		int parent = programs[i].make ? 0 : find_number(c->b, BIRTH, "parent_pid");
+		int id = tracefs_event_id(c->b, SYSTEM, programs[i].event);
+
+		if (id < 0 || !thread || (!programs[i].make && !parent))
+			return -EOPNOTSUPP;
+		if (bpf_channel_find(c, programs[i].name))
+			continue;
 		bpf_code_begin(code);
-		make_birth(code, c->threads, parent, child);
-		ret = bpf_channel_add(c, "@birth", BPF_SLOTS, (uint32_t)birth, code);
-	}
-	if (!ret && !bpf_channel_find(c, "@end")) {
-		bpf_code_begin(code);
-		make_end(code, c->threads, own);
-		ret = bpf_channel_add(c, "@end", BPF_SLOTS, (uint32_t)end, code);
+		if (programs[i].make)
+			programs[i].make(code, c->threads, thread);
+		else
+			make_birth(code, c->threads, parent, thread);
+		ret = bpf_channel_add(c, programs[i].name, BPF_SLOTS, (uint32_t)id, code);
 	}
 	return ret;
 }
@@ -131,7 +177,7 @@ static void empty_map(int map)
 
 int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count)
 {
-	const uint32_t one = 1;
+	const uint32_t one = TRACKED;
 	int ret = 0;
 
 	for (size_t i = 0; i < count && !ret; i++)
@@ -141,10 +187,10 @@ int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count)
 
 static void stop_following(struct bpf_channel *c)
 {
-	static const char *const names[] = { "@birth", "@end" };
+	static const char *const names[] = { "@birth", "@end", "@free" };
 	struct bpf_event *e;
 
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if ((e = bpf_channel_find(c, names[i])))
 			bpf_channel_drop(c, e);
 }

@@ -164,6 +164,7 @@ const struct backend_ops module_backend = {
 	.destroy = destroy_backend,
 	.describe = describe_backend,
 	.list = list_events,
+	.compiled_as = { "fallback", "module" },
 	.compiled = list_compiled,
 	.format = print_format,
 	.probe_create = create_probe,

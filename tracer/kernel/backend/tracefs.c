@@ -166,7 +166,8 @@ void tracefs_describe(const struct backend *b, struct md_buf *out)
 	if (!b->functions)
 		between = put_part(out, between, "no function tracing");
 	if (b->bpf) {
-		put_part(out, between, "strings of system calls by BPF");
+		between = put_part(out, between, "strings of system calls by BPF");
+		put_part(out, between, "contexts and stacks by BPF");
 	} else if (!tracefs_texts_supported(b)) {
 		put_part(out, between, "no strings of system calls");
 		if (bpf_supported(&err))

@@ -8,6 +8,7 @@
  *   code.h     instructions, with labels and calls of the kernel's functions
  *   code.c     … and what they become
  *   support.c  what this kernel permits
+ *   context.h  contexts of the thread, and stacks, in programs
  *
  * A program of a tracepoint runs on the CPU of the event, with preemption disabled. The kernel runs
  * no second program of a tracepoint on a CPU before the first has ended; it counts such an event as

@@ -39,17 +39,17 @@ static void put(const char *event, const char *file, const char *text)
 	close(fd);
 }
 
-static int find(const char *event, struct bpf_call *call, struct md_buf *format)
+static int find(const char *event, struct bpf_source *call, struct md_buf *format)
 {
 	md_buf_reset(format);
-	return bpf_call_find(&b, "syscalls", event, call, format);
+	return bpf_source_find(&b, "syscalls", event, false, call, format);
 }
 
 static void calls(void)
 {
 	struct md_buf text = MD_BUF_INIT;
 	struct kformat *f = NULL;
-	struct bpf_call call;
+	struct bpf_source call;
 
 	put("sys_enter_mount", "format",
 	    "name: sys_enter_mount\nID: 700\nformat:\n" COMMON
@@ -64,7 +64,7 @@ static void calls(void)
 	CHECK(!find("sys_enter_mount", &call, &text));
 	CHECK(call.id == 700 && !call.exit && call.count == 5 && call.texts == 3);
 	CHECK(call.text[0] == 0 && call.text[1] == 1 && call.text[2] == 2);
-	CHECK(bpf_call_places(&call) == 56);
+	CHECK(bpf_source_places(&call) == 56);
 	CHECK(strstr(md_buf_str(&text), "__data_loc char[] dir_name;\toffset:60;\tsize:4;") &&
 	      strstr(text.data, "unsigned long flags;\toffset:40;\tsize:8;") &&
 	      !strstr(text.data, "char * "));
@@ -73,7 +73,7 @@ static void calls(void)
 	CHECK(!find("sys_exit_mount", &call, &text) && call.exit && call.id == 699 &&
 	      !call.texts && strstr(md_buf_str(&text), "long ret"));
 	CHECK(find("sys_enter_none", &call, &text) == -ENOENT);
-	CHECK(bpf_call_find(&b, "sched", "sys_enter_mount", &call, NULL) == -ENOENT);
+	CHECK(bpf_source_find(&b, "sched", "sys_enter_mount", false, &call, NULL) == -ENOENT);
 	CHECK(find("mount", &call, &text) == -ENOENT);
 	md_buf_deinit(&text);
 }
@@ -95,7 +95,7 @@ static void others(void)
 		"", "\tfield:", "\tfield:const char * filename;\toffset:-1;\tsize:8;\tsigned:0;\n",
 	};
 	struct md_buf text = MD_BUF_INIT;
-	struct bpf_call call;
+	struct bpf_source call;
 
 	put("sys_enter_open", "id", "5\n");
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
@@ -117,7 +117,7 @@ static void plain(void)
 	uint8_t payload[300], *record = (uint8_t *)raw;
 	struct md_buf text = MD_BUF_INIT;
 	const uint8_t *got;
-	struct bpf_call call;
+	struct bpf_source call;
 	struct kformat *f = NULL;
 	struct kcode *code;
 	size_t len = sizeof(raw);
