@@ -18,10 +18,11 @@
 #include "tracer/kernel/backend/bpf.h"
 
 #define EVENT "sys_enter_mq_unlink"     /* of a queue that there is not */
+#define KEY "syscalls:" EVENT           /* the name in the channel */
 
 static char missing[300];               /* what this system lacks */
 static struct backend b = { .dir = -1 };
-static struct bpf_call call;
+static struct bpf_source call;
 static char own[40];                    /* begins the names that this process uses */
 
 static void prepare(void)
@@ -39,7 +40,7 @@ static void prepare(void)
 	b.dir = open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (b.dir < 0)
 		strcpy(missing, "there is no tracefs");
-	else if (bpf_call_find(&b, "syscalls", EVENT, &call, NULL))
+	else if (bpf_source_find(&b, "syscalls", EVENT, false, &call, NULL))
 		strcpy(missing, "programs do not record " EVENT " here");
 }
 
@@ -102,9 +103,9 @@ static void records_text(void)
 		SKIP(missing);
 	c = create();
 	pthread_mutex_lock(&c->lock);
-	CHECK(!bpf_channel_find(c, EVENT) && c->ring.map < 0);
-	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
-	CHECK(bpf_channel_find(c, EVENT) && c->count == 1 && c->ring.map >= 0);
+	CHECK(!bpf_channel_find(c, KEY) && c->ring.map < 0);
+	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
+	CHECK(bpf_channel_find(c, KEY) && c->count == 1 && c->ring.map >= 0);
 	CHECK(c->ring.cpus && bpf_ring_control(&c->ring, 0)->tokens[0] == 1);
 	use('a');
 	CHECK_STR(collect(c), "");
@@ -115,22 +116,22 @@ static void records_text(void)
 	CHECK(strlen(collect(c)) == 2);
 	/* A body with a filter takes the place of the other one; then one without it. */
 	snprintf(filter, sizeof(filter), "u_name == \"%sd\"", own);
-	CHECK(!bpf_channel_filter(c, EVENT, filter));
-	CHECK(c->count == 1 && bpf_channel_find(c, EVENT)->filter);
+	CHECK(!bpf_channel_filter(c, KEY, filter));
+	CHECK(c->count == 1 && bpf_channel_find(c, KEY)->filter);
 	use('d');
 	use('e');
 	CHECK_STR(collect(c), "d");
-	CHECK(bpf_channel_filter(c, EVENT, "u_name ==") < 0);
-	CHECK(!bpf_channel_find(c, EVENT)->filter);
+	CHECK(bpf_channel_filter(c, KEY, "u_name ==") < 0);
+	CHECK(!bpf_channel_find(c, KEY)->filter);
 	use('f');
 	CHECK_STR(collect(c), "f");
 	CHECK(bpf_channel_filter(c, "sys_enter_none", "") == -ENOENT);
-	CHECK(!bpf_missed(bpf_channel_find(c, EVENT)->program, &missed) && !missed);
-	bpf_channel_drop(c, bpf_channel_find(c, EVENT));
-	CHECK(!c->count && !bpf_channel_find(c, EVENT));
+	CHECK(!bpf_missed(bpf_channel_find(c, KEY)->program, &missed) && !missed);
+	bpf_channel_drop(c, bpf_channel_find(c, KEY));
+	CHECK(!c->count && !bpf_channel_find(c, KEY));
 	use('g');
 	CHECK_STR(collect(c), "");
-	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
 	use('h');
 	CHECK_STR(collect(c), "h");
 	pthread_mutex_unlock(&c->lock);
@@ -150,7 +151,7 @@ static void counts_what_is_lost(void)
 	c = create();
 	pthread_mutex_lock(&c->lock);
 	c->on = true;
-	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
 	for (int i = 0; i < 9999; i++)
 		use('x');
 	got = 0;
@@ -199,7 +200,7 @@ static void follows_threads(void)
 	c = create();
 	pthread_mutex_lock(&c->lock);
 	c->on = true;
-	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
 	CHECK(!bpf_track(c, &none, 1));
 	CHECK(c->tracked && c->threads >= 0);
 	use('a');
@@ -250,7 +251,7 @@ static void outlives_the_daemon(void)
 	c = create();
 	pthread_mutex_lock(&c->lock);
 	c->on = true;
-	CHECK(!bpf_channel_enable(c, EVENT, &call, NULL));
+	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
 	/* The ring, the bodies, a program and its link */
 	CHECK(kept() == 4);
 	pthread_mutex_unlock(&c->lock);
@@ -261,7 +262,7 @@ static void outlives_the_daemon(void)
 	use('b');
 	c = create();
 	bpf_channel_adopt(c);
-	CHECK(c->on && c->count == 1 && bpf_channel_find(c, EVENT));
+	CHECK(c->on && c->count == 1 && bpf_channel_find(c, KEY));
 	use('c');
 	CHECK(strlen(collect(c)) == 3);
 	bpf_channel_free(c, false);

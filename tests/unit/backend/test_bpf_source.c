@@ -151,7 +151,7 @@ static void plain(void)
 
 int main(void)
 {
-	char dir[] = "/tmp/test_bpf_call.XXXXXX", remove[64];
+	char dir[] = "/tmp/test_bpf_source.XXXXXX", remove[64];
 
 	CHECK(mkdtemp(dir) != NULL);
 	b.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
