@@ -43,6 +43,12 @@ struct program {
 _Static_assert(offsetof(struct bpf_control, on) == 128, "after the ring's own part");
 _Static_assert(sizeof(struct bpf_control) <= BPF_CONTROL, "it has room");
 
+static void put_thread(struct bpf_code *c)
+{
+	bpf_call(c, BPF_FUNC_get_current_pid_tgid);
+	bpf_store(c, BPF_W, BPF_REG_10, THREAD, BPF_REG_0);
+}
+
 /* Registers 6 and 7; ends the program if the event is not to be recorded. */
 static void begin(const struct program *p, const struct bpf_recording *r)
 {
@@ -61,9 +67,8 @@ static void begin(const struct program *p, const struct bpf_recording *r)
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, p->end);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tokens) + 4 * (int)r->slot);
 	bpf_jump_if(c, BPF_JNE, BPF_REG_1, (int32_t)r->token, p->end);
-	bpf_call(c, BPF_FUNC_get_current_pid_tgid);
-	bpf_store(c, BPF_W, BPF_REG_10, THREAD, BPF_REG_0);
 	if (threads >= 0) {
+		put_thread(c);
 		bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tracked));
 		bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, all);
 		bpf_set_map(c, BPF_REG_1, threads);
@@ -80,8 +85,14 @@ static void begin(const struct program *p, const struct bpf_recording *r)
 		bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, p->end);
 	}
 	bpf_here(c, all);
-	bpf_call(c, BPF_FUNC_ktime_get_ns);
-	bpf_store(c, BPF_DW, BPF_REG_10, TIME, BPF_REG_0);
+}
+
+/* What an event needs that is recorded, and one that is rejected does not. */
+static void note_event(const struct program *p)
+{
+	put_thread(p->code);
+	bpf_call(p->code, BPF_FUNC_ktime_get_ns);
+	bpf_store(p->code, BPF_DW, BPF_REG_10, TIME, BPF_REG_0);
 }
 
 /* Register 8, from the position in register 9. */
@@ -425,6 +436,7 @@ void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r)
 	begin(&p, r);
 	if (r->filters)
 		put_filters(&p, r->filters, 0);
+	note_event(&p);
 	find_place(&p);
 	if (p.contexts)
 		bpf_contexts_put(code, p.contexts, DATA + (int)sizeof(uint32_t));
