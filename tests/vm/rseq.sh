@@ -21,7 +21,7 @@ round() {
 	shift
 	s=$S/$name
 	mkdir "$s" "$s/user/channels/c"
-	echo 8M >"$s/user/channels/c/subbuf_size"
+	echo 1M >"$s/user/channels/c/subbuf_size"       # Linux 5.10 has all of it in memory
 	echo 4 >"$s/user/channels/c/subbuf_count"
 	echo discard >"$s/user/channels/c/loss_mode"
 	echo 'rseq:*' >"$s/user/channels/c/events"

@@ -171,8 +171,6 @@ static void not_formats(void)
 		"name: x\nID: 1\n" COMMON "\tfield:int;\toffset:8;\tsize:4;\tsigned:1;\n",
 		("name: x\nID: 1\n" COMMON
 		"\tfield:int a;\toffset:99999999999999999999;\tsize:4;\tsigned:1;\n"),
-		("name: x\nID: 1\n" COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
-		"\tfield:int a;\toffset:12;\tsize:4;\tsigned:1;\n"),
 		("name: x\nID: 1\nformat:\n\tfield:unsigned short "
 		"common_type;\toffset:4;\tsize:2;\tsigned:0;\n"),
 	};

@@ -196,11 +196,28 @@ static void layout(void)
 	kformat_free(f);
 }
 
+/* Of two fields with one name, as an event of Linux 5.10 has them, the first counts. */
+static void same_names(void)
+{
+	static const char text[] =
+		"name: x\nID: 1\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+		"\tfield:int caller;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:__data_loc char[] caller;\toffset:12;\tsize:4;\tsigned:1;\n";
+	struct kformat *f;
+
+	CHECK(!kformat_parse("s", text, strlen(text), &f));
+	CHECK(f->field_count == 1 && f->fields[0].offset == 8);
+	kformat_free(f);
+}
+
 int main(void)
 {
 	CASE(in_turn);
 	CASE(nested);
 	CASE(long_and_torn);
 	CASE(layout);
+	CASE(same_names);
 	return test_summary();
 }

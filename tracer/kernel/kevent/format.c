@@ -21,6 +21,17 @@ static bool has_name(const struct kformat *k, const char *name)
 	return false;
 }
 
+static void deinit_field(struct kformat_field *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->label_count; i++)
+		free(f->labels[i].name);
+	free(f->labels);
+	free(f->kernel_name);
+	free(f->name);
+}
+
 static int add_field(struct kformat *k, struct format_line *l, struct span print)
 {
 	struct kformat_field f = { .offset = (uint32_t)l->offset };
@@ -63,8 +74,11 @@ static int add_field(struct kformat *k, struct format_line *l, struct span print
 	f.name = strdup(row && !has_name(k, row->name) ? row->name : f.kernel_name);
 	if (!f.name)
 		ret = -ENOMEM;
-	else if (has_name(k, f.name))
-		ret = -EINVAL;
+	/* In Linux 5.10 regcache_sync has two of a name; the kernel's filters read the first. */
+	if (f.name && has_name(k, f.name)) {
+		deinit_field(&f);
+		return ret;
+	}
 	/* Added in any case, so that kformat_free frees it. */
 	k->fields[k->field_count++] = f;
 	return ret;
@@ -276,17 +290,6 @@ int kformat_parse(const char *system, const char *text, size_t len, struct kform
 	}
 	*out = k;
 	return 0;
-}
-
-static void deinit_field(struct kformat_field *f)
-{
-	uint32_t i;
-
-	for (i = 0; i < f->label_count; i++)
-		free(f->labels[i].name);
-	free(f->labels);
-	free(f->kernel_name);
-	free(f->name);
 }
 
 struct kformat *kformat_get(struct kformat *f)
