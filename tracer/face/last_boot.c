@@ -163,6 +163,9 @@ static int take_first(struct tracer *t, struct tr_err *err)
 			       boot.name);
 	if (boot.events)
 		ret = show(t, &boot, err);
+	/* Linux 7.2 and 7.3 empty its memory before the first program runs. */
+	if (!ret && boot.lacks_first)
+		tracer_report(t, "the events of the last boot: there are none of CPU 0");
 	if (!ret && kernel_boot_record(t, &boot))
 		ret = tr_fail(err, -EIO, "instance %s of tracefs cannot be set to record",
 			      boot.name);

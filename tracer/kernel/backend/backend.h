@@ -83,6 +83,7 @@ struct backend_boot {
 	char name[256];
 	uint64_t bytes;         /* per CPU */
 	uint64_t events;        /* that it holds */
+	bool lacks_first;       /* of CPUs that recorded, the first is not one */
 	bool recording;         /* since this boot began: what it holds is of both boots */
 };
 

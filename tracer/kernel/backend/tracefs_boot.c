@@ -31,18 +31,24 @@ static uint64_t read_number(int dir, const char *path, const char *key)
 static void look_at_instance(const struct backend *b, struct backend_boot *out)
 {
 	char path[400];
+	uint64_t events;
 
 	snprintf(path, sizeof(path), "instances/%s/buffer_size_kb", out->name);
 	out->bytes = 1024 * read_number(b->dir, path, NULL);
 	snprintf(path, sizeof(path), "instances/%s/tracing_on", out->name);
 	out->recording = read_number(b->dir, path, NULL) != 0;
 	out->events = 0;
+	out->lacks_first = false;
 	for (unsigned int cpu = 0; cpu < 8192; cpu++) {
 		snprintf(path, sizeof(path), "instances/%s/per_cpu/cpu%u/stats", out->name, cpu);
 		if (faccessat(b->dir, path, F_OK, 0))
 			break;
-		out->events += read_number(b->dir, path, "entries: ");
+		events = read_number(b->dir, path, "entries: ");
+		if (!cpu)
+			out->lacks_first = !events;
+		out->events += events;
 	}
+	out->lacks_first &= out->events != 0;
 }
 
 int tracefs_boot_find(const struct backend *b, struct backend_boot *out)
