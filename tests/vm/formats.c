@@ -29,6 +29,26 @@ static const struct kformat_field *field_at(const struct kformat *f, const char 
 }
 
 /*
+ * What has no place of its own: the text of a system call's argument, and the pointer that it
+ * replaces; the second one of two fields with one name.
+ */
+static bool is_left_out(const struct kformat *f, const char *name, size_t len)
+{
+	char text[256];
+
+	for (uint32_t i = 0; i < f->field_count; i++) {
+		const struct kformat_field *other = &f->fields[i];
+
+		snprintf(text, sizeof(text), "__%.*s_val", (int)len, name);
+		if ((other->place == KFORMAT_LOC && !strcmp(other->kernel_name, text)) ||
+		    (strlen(other->kernel_name) == len && !memcmp(other->kernel_name, name, len)))
+			return true;
+	}
+	return !strcmp(f->system, "syscalls") && len > 6 && !memcmp(name, "__", 2) &&
+	       !memcmp(name + len - 4, "_val", 4);
+}
+
+/*
  * Lines `field:TYPE NAME[…]; offset:N; size:N; signed:N;`, read in another way than kevent/format.c
  * does.
  */
@@ -56,6 +76,8 @@ static void check_line(const struct kformat *f, const char *line)
 		return;
 	fields++;
 	field = field_at(f, name, len, offset);
+	if (!field && is_left_out(f, name, len))
+		return;
 	if (!field ||
 	    (field->place == KFORMAT_FIXED && field->kind == KFORMAT_INT && field->from != size)) {
 		printf("%s:%s: field %.*s of %u bytes\n", f->system, f->name, (int)len, name, size);

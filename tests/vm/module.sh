@@ -85,7 +85,7 @@ load
 mount_tree
 has "$(cat "$MNT/version")" '^kernel module .*[0-9]* events with compiled probes'
 probes=$(wc -l </dev/trail)
-[ "$probes" -ge 60 ] || [ ! -e "$modules/trail_events.ko" ] || fail "only $probes compiled probes"
+[ "$probes" -ge 60 ] || [ "$VM" = 5.10 ] || fail "only $probes compiled probes"
 is "it is root's alone" 600 "$(stat -c %a /dev/trail)"
 
 for m in "$other" "$MNT"; do

@@ -427,7 +427,7 @@ echo tid >"$s/kernel/contexts"
 printf '%s\n' "usdt:$P:demo:hit" "kretprobe:$K" "kcall:$K as asked" >"$s/kernel/events"
 by_module || echo "function:$F" >>"$s/kernel/events"
 T_EXTRA=
-by_module || grep -q '^kernel.*no strings of system calls' "$MNT/version" ||
+by_module || ! grep -q '<attached-group>' $T/README ||
 	T_EXTRA='sched_process_exit with pid as who'
 [ -z "$T_EXTRA" ] || echo "$T_EXTRA" >>"$s/kernel/events" || fail "$T_EXTRA"
 printf '%s\n' "usdt:$P:demo:hit" "uprobe:$P:from_program" >"$S/lost/kernel/events"

@@ -212,6 +212,25 @@ static void same_names(void)
 	kformat_free(f);
 }
 
+/* Linux 7.3 says that it reads the flags of kexec_file_load as text. */
+static void wrong_text(void)
+{
+	static const char text[] =
+		"name: sys_enter_x\nID: 1\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+		"\tfield:const char * name;\toffset:16;\tsize:8;\tsigned:0;\n"
+		"\tfield:unsigned long flags;\toffset:24;\tsize:8;\tsigned:0;\n"
+		"\tfield:__data_loc char[] __name_val;\toffset:32;\tsize:4;\tsigned:0;\n"
+		"\tfield:__data_loc char[] __flags_val;\toffset:36;\tsize:4;\tsigned:0;\n";
+	struct kformat *f;
+
+	CHECK(!kformat_parse("syscalls", text, strlen(text), &f));
+	CHECK(f->field_count == 2 && f->fields[0].kind == KFORMAT_STRING &&
+	      f->fields[1].kind == KFORMAT_INT && f->fields[1].offset == 24);
+	kformat_free(f);
+}
+
 int main(void)
 {
 	CASE(in_turn);
@@ -219,5 +238,6 @@ int main(void)
 	CASE(long_and_torn);
 	CASE(layout);
 	CASE(same_names);
+	CASE(wrong_text);
 	return test_summary();
 }

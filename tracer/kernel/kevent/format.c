@@ -128,33 +128,34 @@ static void drop_field(struct kformat *k, uint32_t i)
 
 /*
  * A string of a system call that the kernel read: `__NAME_val` replaces the pointer NAME. Bytes,
- * such as those that write(2) is given, are left out.
+ * such as those that write(2) is given, are left out, and so is the text of an argument that is no
+ * pointer: Linux 7.3 has one for the flags of kexec_file_load.
  */
 static void join_values(struct kformat *k, struct span print)
 {
 	uint32_t i, j;
 
 	for (i = 0; i < k->field_count; i++) {
-		struct kformat_field *v = &k->fields[i], *p;
+		struct kformat_field *v = &k->fields[i], *p = NULL;
 		size_t n = strlen(v->kernel_name);
 
 		if (v->place != KFORMAT_LOC || n < 7 || memcmp(v->kernel_name, "__", 2) ||
 		    memcmp(v->kernel_name + n - 4, "_val", 4))
 			continue;
-		if (format_prints_bytes(print, SPAN(v->kernel_name))) {
-			free(v->name);
-			free(v->kernel_name);
-			drop_field(k, i--);
-			continue;
-		}
 		for (j = 0; j < i; j++) {
 			p = &k->fields[j];
 			if (strlen(p->kernel_name) == n - 6 &&
 			    !memcmp(p->kernel_name, v->kernel_name + 2, n - 6))
 				break;
 		}
-		if (j == i ||
-		    (k->fields[j].kind != KFORMAT_INT && k->fields[j].kind != KFORMAT_ADDRESS))
+		if (format_prints_bytes(print, SPAN(v->kernel_name)) ||
+		    (j < i && p->kind == KFORMAT_INT && !p->hex)) {
+			free(v->name);
+			free(v->kernel_name);
+			drop_field(k, i--);
+			continue;
+		}
+		if (j == i || (p->kind != KFORMAT_INT && p->kind != KFORMAT_ADDRESS))
 			continue;
 		free(v->name);
 		v->name = p->name;
