@@ -112,6 +112,25 @@ static void pairs(void)
 	CHECK(shows("pairs", MAP_VALUES, "latency"));
 }
 
+/* The rule of triggers' actions. */
+static void increments(void)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	make("added", "increments\n");
+	CHECK(map_increment(s, DOMAIN_USER, "added", "late", 3, &err) == 0);
+	CHECK(map_increment(s, DOMAIN_USER, "added", "early", 1, &err) == 0);
+	CHECK(map_increment(s, DOMAIN_USER, "added", "late", 4, &err) == 0);
+	CHECK(shows("added", MAP_JSON, "\"late\"") && shows("added", MAP_JSON, "\"count\":7"));
+	CHECK(shows("added", MAP_JSON, "\"early\"") && shows("added", MAP_JSON, "\"count\":1"));
+	CHECK(map_clear(s, DOMAIN_USER, "added") == 0);
+	CHECK(!strstr(shown("added", MAP_JSON), "late"));
+	CHECK(map_increment(s, DOMAIN_USER, "keys", "a", 1, &err) == -ENOENT);
+	CHECK(strstr(err.sentence, "the map 'keys' has no rule `increments`"));
+	CHECK(map_increment(s, DOMAIN_USER, "none", "a", 1, &err) == -ENOENT);
+	CHECK(strstr(err.sentence, "session 'a' has no map 'none'"));
+}
+
 static void mistakes(void)
 {
 	struct tr_err err = TR_ERR_INIT;
@@ -192,6 +211,7 @@ int main(int argc, char **argv)
 	CASE(counters);
 	CASE(keys);
 	CASE(pairs);
+	CASE(increments);
 	CASE(mistakes);
 	CASE(settings);
 	CASE(next_daemon);

@@ -8,6 +8,7 @@
 
 #include "tests/lib/live_tracer.h"
 #include "tracer/output/snapshot/images.h"
+#include "tracer/trigger/trigger.h"
 #include "tracer/trigger/trigger_files.h"
 
 static struct session *s;
@@ -148,6 +149,43 @@ static void rates(void)
 	trigger_put(t);
 }
 
+/* As many hits at once as nothing is known of but their number. */
+static void hit(struct trigger *t, uint64_t n)
+{
+	pthread_mutex_lock(&live->triggers->lock);
+	trigger_hit_many(t, n, hit_time_now(live));
+	pthread_mutex_unlock(&live->triggers->lock);
+	runners_wake(live->triggers);
+}
+
+/* Notifications are lost then, and most actions fail; a new open continues where another was. */
+static void many_at_once(void)
+{
+	struct trigger *t = make("many", "session none started\n", "notify\nstart none\n");
+	struct notices *first = NULL, *next = NULL;
+
+	CHECK(notices_open(t, false, &first) == 0);
+	CHECK(notices_number(first) == 0);
+	hit(t, 100);
+	CHECK(shows(t, TRIGGER_STATUS, "hits 100\n"));
+	CHECK(shows(t, TRIGGER_STATUS, "action 1 executed 100 failed 0 notify\n"));
+	/* What waits fails in the runner's thread: there is no such session. */
+	CHECK(comes(t, "action 2 executed 0 failed 100 start none\n"));
+	CHECK(notices_number(first) == 0);
+	CHECK_STR(next_notice(first), "# many: 100 notifications lost\n");
+	CHECK(notices_number(first) == 100);
+	CHECK(notices_open(t, true, &next) == 0);
+	notices_resume(next, 100);
+	notices_resume(first, 100);
+	CHECK(notices_number(next) == 100);
+	notices_resume(next, 60);
+	CHECK(notices_number(next) == 60);
+	CHECK_STR(next_notice(next), "{\"trigger\":\"many\",\"lost\":40}\n");
+	notices_close(first);
+	notices_close(next);
+	trigger_put(t);
+}
+
 static void sessions(void)
 {
 	struct trigger *t = make("stopped", "session b stopped\n", "notify\n");
@@ -200,6 +238,11 @@ static void mistakes(void)
 	CHECK(trigger_load(t, "session x started\n", "start y\n", true, &wrong, &err) == 0);
 	CHECK(shows(t, TRIGGER_CONDITION, "session x started"));
 	CHECK(trigger_check_writer(t, "session x started", &me, false, &err) == 0);
+	/* A write that the next daemon must not repeat. */
+	session_write_begin(7001);
+	CHECK(trigger_store(t, TRIGGER_ACTIONS, "stop y\n", false, &err) == 0);
+	CHECK(session_write_end() == 7001);
+	CHECK(trigger_write_done(t, 7001) && !trigger_write_done(t, 7002));
 	CHECK(trigger_create(live, "wrong", &me, &err) == -EEXIST);
 	CHECK(trigger_create(live, "name@1", &me, &err) == -EINVAL);
 	CHECK(trigger_destroy(live, "none", getuid(), &err) == -ENOENT);
@@ -273,6 +316,7 @@ int main(int argc, char **argv)
 	CASE(events);
 	CASE(actions);
 	CASE(rates);
+	CASE(many_at_once);
 	CASE(sessions);
 	CASE(amounts);
 	CASE(mistakes);
