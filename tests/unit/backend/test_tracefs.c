@@ -295,6 +295,80 @@ static void formats(void)
 	md_buf_deinit(&out);
 }
 
+/* Of a system call whose tracepoint records bytes, beside the probe that records its text. */
+static void data(void)
+{
+	static const char format[] =
+		"name: sys_enter_write\nID: 310\nformat:\n"
+		"\tfield:const char * buf;\toffset:24;\tsize:8;\tsigned:0;\n"
+		"\tfield:__data_loc char[] __buf_val;\toffset:40;\tsize:4;\tsigned:0;\n"
+		"\nprint fmt: \"buf: %s\", __print_dynamic_array(__buf_val, 1)\n";
+	uint16_t *ids = calloc(UINT16_MAX + 1, sizeof(*ids));
+	struct md_buf out = MD_BUF_INIT;
+
+	b.data = tracefs_data_create();
+	put("events/syscalls/sys_enter_write/id", "310\n");
+	put("events/syscalls/sys_enter_write/format", format);
+	CHECK(tracefs_data_make(&b, "sys_enter_write", ids) == -ENOENT && !ids[310]);
+	CHECK(tracefs_data_format(&b, "sys_enter_write", &out) == -ENOENT && !out.len);
+	put("events/trailtext_me/sys_enter_write/id", "503\n");
+	CHECK(tracefs_data_make(&b, "sys_enter_write", ids) == 0 && ids[310] == 503);
+	CHECK(tracefs_data_format(&b, "sys_enter_write", &out) == 0);
+	CHECK(strstr(md_buf_str(&out), "ID: 503\n"));
+	CHECK(strstr(out.data, "\tfield:__data_loc bytes[] data;\toffset:40;\tsize:4;") &&
+	      strstr(out.data, "\tfield:const char * buf;\toffset:24;") &&
+	      !strstr(out.data, "char[] __buf_val"));
+	tracefs_data_destroy(b.data);
+	b.data = NULL;
+	free(ids);
+	md_buf_deinit(&out);
+}
+
+static void stacks_and_functions(void)
+{
+	struct tr_err err = TR_ERR_INIT;
+
+	put(CHANNEL "options/stacktrace", "0");
+	put(CHANNEL "options/userstacktrace", "0");
+	CHECK(tracefs_stacks(c, true, false) == 0);
+	CHECK_STR(get(CHANNEL "options/stacktrace"), "1");
+	CHECK_STR(get(CHANNEL "options/userstacktrace"), "0");
+	CHECK(tracefs_stacks(c, false, true) == 0);
+	CHECK_STR(get(CHANNEL "options/stacktrace"), "0");
+	CHECK_STR(get(CHANNEL "options/userstacktrace"), "1");
+	CHECK(tracefs_stacks(c, false, false) == 0);
+	put("available_filter_functions", "vfs_read\nnf_hook [nf_tables]\n");
+	CHECK(tracefs_function_check(&b, "vfs_*", &err) == 0);
+	CHECK(tracefs_function_check(&b, "nf_hook", &err) == 0);
+	CHECK(tracefs_function_check(&b, "none", &err) == -ENOENT);
+	CHECK(strstr(err.sentence, "no function 'none'"));
+	b.functions = false;
+	CHECK(tracefs_function_check(&b, "vfs_read", &err) == -EOPNOTSUPP);
+	/* An instance of the kernel's command line records again after its events were kept. */
+	put("instances/boot/trace_clock", "");
+	put("instances/boot/tracing_on", "0");
+	CHECK(tracefs_boot_record(&b, "boot") == 0);
+	CHECK_STR(get("instances/boot/trace_clock"), "mono");
+	CHECK_STR(get("instances/boot/tracing_on"), "1");
+	CHECK(tracefs_boot_record(&b, "none") == -ENOENT);
+}
+
+/* If another backend was chosen, this one leaves the probes of an earlier daemon. */
+static void abandoned(void)
+{
+	struct backend *other = calloc(1, sizeof(*other));
+	char before[2000];
+
+	snprintf(before, sizeof(before), "%s", get("dynamic_events"));
+	pthread_mutex_init(&other->lock, NULL);
+	CDS_INIT_LIST_HEAD(&other->channels);
+	other->dir = openat(b.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	other->texts = tracefs_texts_create("me");
+	other->data = tracefs_data_create();
+	tracefs_abandon(other);
+	CHECK_STR(get("dynamic_events"), before);
+}
+
 /* The calls of the module's backend, where no module says which ones the kernel has. */
 static void calls_without_module(void)
 {
@@ -335,6 +409,9 @@ int main(void)
 	CASE(buffers);
 	CASE(probes);
 	CASE(formats);
+	CASE(data);
+	CASE(stacks_and_functions);
+	CASE(abandoned);
 	CASE(calls_without_module);
 	tracefs_channel_close(c, false);
 	tracefs_texts_destroy(&b);
