@@ -204,7 +204,7 @@ soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for 
 	@tools/deps.sh --try soak
 	@tools/deps.sh --try cross
 	@tools/deps.sh --try programs
-	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid views/map_counts
+	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid views/map_counts project/deb project/release
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench analyses
@@ -414,6 +414,7 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	$(INSTALL) -m 755 $B/trailfs $B/tools/trail-recover $(DESTDIR)$(BINDIR)/
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/groups
 	$(INSTALL) -m 644 $(wildcard data/groups/*.ini) $(DESTDIR)$(DATADIR)/groups/
+	$(INSTALL) -m 755 tools/packaging/service $(DESTDIR)$(DATADIR)/
 	$(INSTALL) -m 755 $B/$(SONAME) $(DESTDIR)$(LIBDIR)/
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libtrail.so
 	$(INSTALL) -m 755 $(PRELOAD_LIBS) $(DESTDIR)$(LIBDIR)/

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# In the root that built the packages: its gcc and its newest clang find nothing to warn of.
+set -e
+export DEBIAN_FRONTEND=noninteractive
+clang=$(apt-cache pkgnames clang- | grep -x 'clang-[0-9]*' | sort -t - -k 2 -n | tail -n 1)
+apt-get install -y -q --no-install-recommends "$clang"
+for cc in gcc "$clang"; do
+	$cc --version | sed -n '1s/^/compiler /p'
+	make -C /source -j"$(nproc)" CC="$cc" WERROR=1 all
+done
