@@ -58,7 +58,8 @@ mount --bind "$build" "$root/srv"
 mount --bind "$top" "$root/media"
 mkdir "$root/run/home"
 cd /
-exec chroot "$root" env HOME=/run/home LTTNG_HOME=/run/home sh "$@"
+# (A directory for temporary files of the host may not be in the root: packages would not install.)
+exec chroot "$root" env -u TMPDIR HOME=/run/home LTTNG_HOME=/run/home sh "$@"
 END
 
 sid() {
