@@ -19,12 +19,14 @@ kernel_there() {
 		[ -d $T/events/syscalls/sys_enter_getppid ]
 }
 
+backend=auto    # of the sessions
 kernel_session() { # NAME LOSS_MODE RULE…
 	k=$mnt/sessions/$1
 	mkdir "$k" "$k/kernel/channels/channel0" &&
 		echo $((kernel_kb / 8))k >"$k/kernel/channels/channel0/subbuf_size" &&
 		echo 8 >"$k/kernel/channels/channel0/subbuf_count" &&
-			echo "$2" >"$k/kernel/channels/channel0/loss_mode" || die "no session"
+			echo "$2" >"$k/kernel/channels/channel0/loss_mode" &&
+			echo $backend >"$k/kernel/channels/channel0/backend" || die "no session"
 	shift 2
 	printf '%s\n' "$@" >"$k/kernel/events" && echo start >"$k/control" ||
 		die "no session: $(cat "$k/error")"
@@ -78,15 +80,24 @@ stop_recording() {
 traced_by() {
 	case $1 in
 	none) "$bin/kernel_calls" "$2" ;;
-	trailfs)
-		kernel_session traced overwrite "$(case_rules "$2")"
+	trailfs | bpf | bpf-rejected)
+		case $1 in bpf*) backend=bpf ;; esac
+		filter=
+		case $1,$2 in
+		*-rejected,calls) filter=' if $ctx.pid == 1' ;;
+		*-rejected,*) filter=' if next_prio > 100000' ;;
+		esac
+		kernel_session traced overwrite "$(case_rules "$2")$filter"
+		backend=auto
 		"$bin/kernel_calls" "$2"
 		rmdir "$k"
 		;;
-	tracefs)
+	tracefs | tracefs-rejected)
 		mkdir "$plain_dir" && echo $kernel_kb >"$plain_dir/buffer_size_kb" ||
 			die "no instance of tracefs"
 		for e in $(case_events "$2"); do
+			[ $1 = tracefs ] || echo "common_pid == 1" \
+				>"$plain_dir/events/$(echo "$e" | tr : /)/filter"
 			echo 1 >"$plain_dir/events/$(echo "$e" | tr : /)/enable"
 		done
 		"$bin/kernel_calls" "$2"
@@ -149,18 +160,21 @@ kernel_costs() {
 	kernel_there ||
 		{ echo "  left out: the kernel cannot be traced here"; stop_trailfs; return; }
 	kernel_tools
+	programs=
+	! grep -q '^kernel tracefs and bpf' "$mnt/version" ||
+		programs="bpf bpf-rejected tracefs-rejected"
 	r=0
 	while [ $r -lt "$rounds" ]; do
 		r=$((r + 1))
 		note "kernel, round $r of $rounds"
 		for c in calls switches; do
-			for who in none trailfs tracefs $tools; do
+			for who in none trailfs tracefs $programs $tools; do
 				traced_by $who $c >>"$work/kernel.$who.all" ||
 					die "kernel_calls failed"
 			done
 		done
 	done
-	for who in none trailfs tracefs $tools; do
+	for who in none trailfs tracefs $programs $tools; do
 		combine "$work/kernel.$who.all" >"$work/kernel.$who"
 	done
 	for c in calls switches; do
@@ -171,6 +185,18 @@ kernel_costs() {
 			row "  $what, $who" "$(cost $c trailfs)" "$(cost $c $who)" \
 				"$(ratio "$(cost $c trailfs)" "$(cost $c $who)")"
 		done
+		for who in ${programs:+tracefs $tools}; do
+			row "  … by BPF programs, $who" "$(cost $c bpf)" "$(cost $c $who)" \
+				"$(ratio "$(cost $c bpf)" "$(cost $c $who)")"
+		done
+		[ -z "$programs" ] ||
+			row "  … rejected by a filter, tracefs" "$(cost $c bpf-rejected)" \
+				"$(cost $c tracefs-rejected)" \
+				"$(ratio "$(cost $c bpf-rejected)" "$(cost $c tracefs-rejected)")"
+		[ -z "$programs" ] ||
+			row "  … rejected by a filter, tracefs records" "$(cost $c bpf-rejected)" \
+				"$(cost $c tracefs)" \
+				"$(ratio "$(cost $c bpf-rejected)" "$(cost $c tracefs)")"
 	done
 	stop_trailfs
 }
