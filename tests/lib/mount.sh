@@ -150,6 +150,23 @@ mount_kernel() {
 	know_pids
 }
 
+# KERNEL_BACKEND=WORD: the first kernel channel of each session that a test makes has this `backend`.
+if [ -n "${KERNEL_BACKEND-}" ]; then
+	mkdir() {
+		command mkdir "$@" || return
+		for made; do
+			case $made in
+			"${S-/}"/*/* | -*) ;;
+			"${S-/}"/*)
+				command mkdir "$made/kernel/channels/channel0" 2>/dev/null &&
+					echo "$KERNEL_BACKEND" >"$made/kernel/channels/channel0/backend"
+				;;
+			esac
+		done
+		return 0
+	}
+fi
+
 # kernel_pid PID: the number that the kernel's records have of a process: another one in a PID
 # namespace. (Programs of tests have kernel_pid.h.)
 kernel_pid() { "$BUILD/tests/lib/kernel_pid" "$1"; }
