@@ -151,6 +151,11 @@ mount_kernel() {
 }
 
 # KERNEL_BACKEND=WORD: the first kernel channel of each session that a test makes has this `backend`.
+# by_instance: for tests that look at an instance's own files, or at a session without channels.
+by_instance() {
+	[ "${KERNEL_BACKEND:-auto}" = auto ] || [ "$KERNEL_BACKEND" = tracefs ] ||
+		skip "it is about the files of tracefs, not about $KERNEL_BACKEND"
+}
 if [ -n "${KERNEL_BACKEND-}" ]; then
 	mkdir() {
 		command mkdir "$@" || return

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/hooks.sh"
 command -v python3 >/dev/null || skip "there is no python3"
+by_instance
 mount_kernel
 [ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
 [ -x "$BUILD/tests/lib/hook_calls" ] || skip "there is no hook_calls"

@@ -19,6 +19,7 @@ record = nowhere:nothing
 [own.past]
 gone = it went with Linux 1.0
 END
+by_instance
 mount_kernel
 [ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the program of the hooks does not know its numbers"
 [ -x "$BUILD/tests/lib/calls" ] && [ -x "$BUILD/tests/lib/hook_calls" ] || skip "there is no calls"

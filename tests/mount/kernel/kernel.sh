@@ -5,6 +5,7 @@
 # The kernel domain, on whatever kernel runs this: skips where the daemon finds no backend.
 . "$(dirname "$0")/../../lib/mount.sh"
 
+by_instance
 mount_kernel
 
 # calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid

@@ -5,6 +5,7 @@
 # by the next start.
 . "$(dirname "$0")/../../lib/mount.sh"
 
+by_instance
 mount_kernel
 by_module && skip "instances of tracefs are not used: trail.ko is loaded"
 cat >"$work/calls.c" <<'C'

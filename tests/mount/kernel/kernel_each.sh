@@ -6,6 +6,7 @@
 # under a load decode whole.
 . "$(dirname "$0")/../../lib/mount.sh"
 
+by_instance
 mount_kernel
 
 # Every sixteenth is enabled. A guest is slow: some of them, there (tests/vm/formats.c reads all

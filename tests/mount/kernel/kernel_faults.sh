@@ -5,6 +5,7 @@
 # the rest continues.
 . "$(dirname "$0")/../../lib/mount.sh"
 
+by_instance
 mount_kernel
 
 cat >"$work/calls.c" <<'C'

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 T=/sys/kernel/tracing
+by_instance
 mount_tree
 grep -q '^kernel none' "$MNT/version" &&
 	skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"

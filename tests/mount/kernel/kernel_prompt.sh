@@ -6,6 +6,7 @@
 # it is at each call. A trace may say that a value is unknown, where no record has it; it never has
 # another value.
 . "$(dirname "$0")/../../lib/mount.sh"
+by_instance
 mount_kernel
 by_module && skip "trail.ko records them: tests/vm/module_context.sh"
 [ "$(id -u)" = 0 ] || skip "only root changes users"
