@@ -258,7 +258,7 @@ void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), 
 	m->err = rows_lend(&m->rows, &m->later->rows);
 	if (m->err)
 		return;
-	thread = !pthread_create(&id, NULL, run_half, &half);
+	thread = create_beside(&id, run_half, &half);
 	m->limit = m->later->from - 1 < limit ? m->later->from - 1 : limit;
 	maker_run(m, ROW_VALUES, add, arg);
 	m->limit = limit;
