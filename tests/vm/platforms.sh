@@ -55,16 +55,33 @@ try() {
 	if "$@" >/dev/null 2>&1; then row "$name" yes; else row "$name" -; fi
 }
 
-# records RULE TEXT COMMAND…: an event that a rule records has this text
+# records RULE TEXT COMMAND…: an event that a rule records has this text. $by: the channel's
+# backend; $contexts: its contexts
 records() {
-	rule=$1 text=$2
+	rule=$1 text=$2 c=$S/t/kernel/channels/channel0
 	shift 2
-	mkdir "$S/t" && echo "$rule" >"$S/t/kernel/events" && echo start >"$S/t/control" &&
+	mkdir "$S/t" "$c" && echo "${by:-auto}" >"$c/backend" && echo "$rule" >"$c/events" &&
+		echo "${contexts-}" >"$c/contexts" && echo start >"$S/t/control" &&
 		"$@" >/dev/null 2>&1
 	echo stop >"$S/t/control" 2>/dev/null
 	cat "$S/t/text" >"$work/text"
 	rmdir "$S/t"
 	grep -q -e "$text" "$work/text"
+}
+# by BACKEND COMMAND…; with CONTEXT COMMAND…
+by() { (by=$1; shift; "$@"); }
+with() { (contexts=$1; shift; "$@"); }
+# counts: the kernel counts the calls of a map
+counts() {
+	mkdir "$S/t" "$S/t/kernel/maps/m" &&
+		echo 'syscall:entry:getppid by $event' >"$S/t/kernel/maps/m/rules" &&
+		echo start >"$S/t/control"
+	cat "$S/t/kernel/maps/m/values" >"$work/text"
+	rmdir "$S/t"
+	grep -q '^counted_by kernel' "$work/text"
+}
+spin() {
+	timeout 2 sh -c 'while :; do :; done' || :
 }
 # accepts RULE
 accepts() {
@@ -95,6 +112,9 @@ try "tracepoints" records sched:sched_process_exec 'sched_process_exec: ' $cat /
 try "system calls" records syscall:openat 'syscall_entry_openat: ' $cat /etc/hosts
 try "text of system calls, in filters too" \
 	records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' $cat /etc/hosts
+try "… by the backend tracefs" by tracefs \
+	records syscall:entry:openat '"/etc/hosts"' $cat /etc/hosts
+try "… by the backend bpf" by bpf records syscall:entry:openat '"/etc/hosts"' $cat /etc/hosts
 try "… of execve" records syscall:entry:execve 'filename = "/bin/cat"' env -i $cat /etc/hosts
 try "contents of write(2) are left out" leaves_out
 try "… recorded by a rule with data" records 'syscall:entry:write with data' 'data = "password' \
@@ -113,20 +133,44 @@ try "… with arguments of the entry" \
 try "uprobe:" records "uprobe:$libc:read" ':read: ' $cat /etc/hosts
 try "function:" records function:vfs_read 'func = "vfs_read"' $cat /etc/hosts
 try "rules that wait for their event: ?" waits
+stacks() { # SUFFIX of the rows
+	try "callstack-kernel$1" with callstack-kernel \
+		records sched:sched_process_exec 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
+	try "… of system calls$1" with callstack-kernel \
+		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
+	try "callstack-user$1" with callstack-user \
+		records syscall:entry:openat 'callstack_user = \[ \[0\] = 0x' $cat /etc/hosts
+}
+stacks ""
+try "samples: sample:cpu" records 'sample:cpu 99hz' 'trail:sample: ' spin
+try "maps that the kernel counts" counts
 try "memory for the last boot" test -e $T/instances/kept/last_boot_info
 try "user_events" test -e /sys/kernel/tracing/user_events_data
-size="$(LD_SHOW_AUXV=1 /bin/true | sed -n 's/^AT_RSEQ_FEATURE_SIZE: *//p; s/^AT_??? (0x1b): *//p' | head -n 1)"
-# (A kernel that does not say it has the first version.)
-row "rseq(2): bytes of the kernel's fields" "${size:--}"
+# A kernel that does not say how many it has is of the first version, if it has the call: the C
+# library has made it for this thread already.
+size=$(LD_SHOW_AUXV=1 /bin/true |
+	sed -n 's/^AT_RSEQ_FEATURE_SIZE: *//p; s/^AT_??? (0x1b): *//p' | head -n 1)
+[ -n "$size" ] || size=$(python3 -c "import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall(334, 0, 0, 0, 0)
+print('no' if ctypes.get_errno() == 38 else 'first')")
+case $size in
+0x*) row "rseq(2): bytes of the kernel's fields" $((size)) ;;
+first) row "rseq(2): bytes of the kernel's fields" 20 ;;
+*) row "rseq(2): bytes of the kernel's fields" - ;;
+esac
 fusermount3 -u "$MNT"
 within 20 daemon_ended
 if by_module; then
 	mount_tree
-	try "trail.ko, compiled probes" grep -q : /dev/trail
+	try "trail.ko" by module \
+		records sched:sched_process_exec 'sched_process_exec: ' $cat /etc/hosts
+	try "… compiled probes" grep -q : /dev/trail
 	try "… text of system calls" \
 		records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' \
 		$cat /etc/hosts
+	stacks " by trail.ko"
 else
-	row "trail.ko, compiled probes" -
+	row "trail.ko" -
 fi
 echo "$(wc -l <"$out") rows"
