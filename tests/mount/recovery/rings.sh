@@ -27,6 +27,13 @@ refused "$work/none" "cannot be opened: No such file"
 refused "$work/file" "cannot be opened: Not a directory"
 mkdir -m 777 "$work/open"
 refused "$work/open" "writable for no other"
+# (In a mount namespace, so that nothing is left of it.)
+mkdir "$work/huge"
+if unshare -m mount -t hugetlbfs none "$work/huge" 2>/dev/null; then
+	unshare -m sh -c 'mount -t hugetlbfs -o mode=755 none "$1" && "$2" "$3" -o "rings=$1"' - \
+		"$work/huge" "$TRAILFS" "$MNT" 2>"$work/err" && fail "accepted: hugetlbfs"
+	has "$(cat "$work/err")" "only whole huge pages can be mapped; a tmpfs with huge=always"
+fi
 
 mount_tree -o tz=UTC,rings="$rings"
 mkdir "$S/a" "$S/b"

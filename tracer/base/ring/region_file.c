@@ -10,17 +10,21 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23          /* Linux 5.14 */
 #endif
 
+#define HUGETLBFS 0x958458f6            /* struct statfs.f_type */
+
 /* The descriptor of the directory, or -1. Set before there are other threads. */
 static int directory = -1;
 
 int region_directory(const char *path, struct tr_err *err)
 {
+	struct statfs fs;
 	struct stat st;
 	int fd;
 
@@ -42,6 +46,15 @@ int region_directory(const char *path, struct tr_err *err)
 		return tr_fail(err, -EPERM,
 			       "the directory of rings %s must belong to this user and be writable "
 			       "for no other",
+			       path);
+	}
+	/* Header, switch bytes and rings of a region begin at pages of 4096 bytes. */
+	if (!fstatfs(fd, &fs) && (unsigned long)fs.f_type == HUGETLBFS) {
+		close(fd);
+		return tr_fail(err, -EOPNOTSUPP,
+			       "the directory of rings %s is on hugetlbfs, of whose files only "
+			       "whole huge pages can be mapped; a tmpfs with huge=always has "
+			       "huge pages, too",
 			       path);
 	}
 	if (directory >= 0)
