@@ -244,7 +244,11 @@ struct trail_counter *trail_counter_open(struct trail_attach *a)
 		.size = sizeof(attr),
 		.config = a->id,
 		.sample_period = 1,
-		.sample_type = PERF_SAMPLE_RAW,
+		/*
+		 * With the period, the kernel calls the handler once for each event; else as often
+		 * as the event's own count says: for sched_stat_runtime, once for each ns.
+		 */
+		.sample_type = PERF_SAMPLE_RAW | PERF_SAMPLE_PERIOD,
 	};
 
 	return make(a, &attr);

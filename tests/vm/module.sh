@@ -85,6 +85,7 @@ load
 mount_tree
 has "$(cat "$MNT/version")" '^kernel module .*[0-9]* events with compiled probes'
 probes=$(wc -l </dev/trail)
+# (Kernels before 5.18 have none.)
 [ "$probes" -ge 60 ] || [ "$VM" = 5.10 ] || fail "only $probes compiled probes"
 is "it is root's alone" 600 "$(stat -c %a /dev/trail)"
 
@@ -212,7 +213,8 @@ for i in 1 2 3 4 5 6 7 8; do
 done
 is "more than is left" ENOMEM "$refused"
 has "$(cat "$s/error")" "Cannot allocate memory"
-[ $i -gt 1 ] || fail "there was no room for 256 MiB in a guest with $(grep MemTotal /proc/meminfo)"
+# (On Linux 5.10 the daemon's buffer for the same events is in memory from the beginning.)
+[ $i -gt 1 ] || [ "$VM" = 5.10 ] || fail "there was no room for 256 MiB in a guest with $(grep MemTotal /proc/meminfo)"
 rmdir "$S"/large*
 clean
 
