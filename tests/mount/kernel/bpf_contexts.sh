@@ -168,6 +168,28 @@ has "$(grep hostname "$s/text")" 'callstack_kernel = \[ \[0\] = 0x[0-9A-F]*, .*h
 is "without a stack" 1 "$(grep -c '{ procname = "self" }' "$s/text")"
 rmdir "$s"
 
+# --- while there is no daemon, and with the next one
+s=$S/k$mark
+mkdir "$s" "$s/kernel/channels/channel0"
+put 'procname callstack-kernel hostname' "$s/kernel/channels/channel0/contexts"
+put 'sched:sched_process_exec if filename == "'$work'/self"' "$s/kernel/events"
+put start "$s/control"
+"$work/self" "$own" >/dev/null
+kill -9 $(daemon_pids)
+within 20 daemon_ended
+end_dead_mount "$MNT"
+"$work/self" "$own" >/dev/null
+mount_tree
+"$work/self" "$own" >/dev/null
+is "of both daemons and between" 3 \
+	"$(grep -c 'procname = "self", .*callstack_kernel = \[ \[0\] = 0x.*hostname = "'$(hostname)'"' "$s/text")"
+put 'sched:sched_process_exec if filename == "'$work'/sel*"' "$s/kernel/events"
+"$work/self" "$own" >/dev/null
+is "after a change of rules" 4 "$(grep -c 'callstack_kernel = \[ \[0\] = 0x' "$s/text")"
+is "lost" 0 "$(key events_discarded "$s/status")"
+has "$(cat "$s/kernel/channels/channel0/status")" '^backend bpf$'
+rmdir "$s"
+
 # --- what programs cannot record
 mkdir "$S/n$mark" "$S/n$mark/kernel/channels/channel0"
 is "a counter" EOPNOTSUPP "$(tool open "$S/n$mark/kernel/contexts" wt write 'perf:cpu:cs\n' close |
