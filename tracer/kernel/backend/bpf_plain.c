@@ -18,7 +18,7 @@
 #define ADDRESS_MAX 19u                 /* bytes of 0x and 16 digits, with the NUL */
 #define RECORD_MAX (BPF_CALL_FIXED + 8 * BPF_ARGUMENTS + BPF_TEXTS_MAX * (4 + ADDRESS_MAX))
 
-static bool has(const struct bpf_channel *c, const char *event)
+bool bpf_plain_has(const struct bpf_channel *c, const char *event)
 {
 	for (uint32_t i = 0; i < c->plain_count; i++)
 		if (!strcmp(c->plain[i]->name, event))
@@ -30,7 +30,7 @@ int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_sou
 {
 	struct bpf_plain *p;
 
-	if (has(c, event))
+	if (bpf_plain_has(c, event))
 		return 0;
 	if (!c->record)
 		c->record = malloc(RECORD_MAX);
