@@ -27,6 +27,13 @@ is "Nix" "$version" "$(sed -n 's/^ *version = "\(.*\)";/\1/p' $recipes/default.n
 is "Buildroot" "$version" "$(sed -n 's/^TRAILFS_VERSION = //p' $recipes/buildroot/trailfs.mk)"
 is "Yocto" "trailfs_$version.bb" "$(cd $recipes/yocto && echo *.bb)"
 
+# (A build finds other files that no package has; these grow most.)
+for d in $(sed -n 's,.*(INSTALL) .*(DESTDIR)$(DATADIR)/\([a-z]*\).*,\1,p' Makefile | sort -u); do
+	grep -q "^%{_datadir}/trailfs/$d\$" $recipes/trailfs.spec || fail "RPM: no package has $d"
+	grep -q "^usr/share/trailfs/$d\$" tools/debian/*.install || fail "Debian: no package has $d"
+	checks=$((checks + 1))
+done
+
 # ---- the shell: Alpine, and what scripts of packages do ----
 
 for f in APKBUILD service trailfs.post-upgrade trailfs.pre-deinstall; do
