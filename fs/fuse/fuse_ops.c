@@ -485,6 +485,7 @@ const struct fuse_lowlevel_ops fuse_ops = {
 	.flush = flush_file,
 	.release = release_file,
 	.poll = poll_file,
+	.copy_file_range = reply_no_copy,
 	.opendir = open_dir,
 	.readdir = read_dir,
 	.releasedir = release_file,

@@ -2,6 +2,7 @@
 #ifndef FUSE_USE_VERSION
 #define FUSE_USE_VERSION 314
 #endif
+#include <errno.h>
 #include <fuse_lowlevel.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,15 @@ void reply_parts(struct fuse_req *req, const struct iovec *parts, int count)
 void reply_error(struct fuse_req *req, int code)
 {
 	fuse_reply_err(req, code);
+}
+
+void reply_no_copy(struct fuse_req *req, uint64_t in, off_t in_offset, struct fuse_file_info *in_fi,
+		   uint64_t out, off_t out_offset, struct fuse_file_info *out_fi, size_t size,
+		   int flags)
+{
+	(void)in, (void)in_offset, (void)in_fi, (void)out, (void)out_offset, (void)out_fi;
+	(void)size, (void)flags;
+	fuse_reply_err(req, EINVAL);
 }
 
 void reply_watch(struct fuse_req *req, void (*interrupted)(struct fuse_req *req, void *unused))

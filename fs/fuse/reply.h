@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+struct fuse_file_info;
 struct fuse_lowlevel_ops;
 struct fuse_pollhandle;
 struct fuse_req;
@@ -22,6 +24,13 @@ extern const struct fuse_lowlevel_ops fuse_ops;
 void reply_data(struct fuse_req *req, const void *data, size_t size);
 void reply_parts(struct fuse_req *req, const struct iovec *parts, int count);
 void reply_error(struct fuse_req *req, int code);       /* a positive errno */
+/*
+ * The answer to copy_file_range(2) is EINVAL: programs read and write themselves then. If libfuse
+ * answers that there is no such operation, Linux 7.3 says EIO, which ends a program.
+ */
+void reply_no_copy(struct fuse_req *req, uint64_t in, off_t in_offset, struct fuse_file_info *in_fi,
+		   uint64_t out, off_t out_offset, struct fuse_file_info *out_fi, size_t size,
+		   int flags);
 
 /*
  * From now on calls interrupted(req, NULL) when the process of the request gets a signal; at once,
