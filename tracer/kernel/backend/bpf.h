@@ -210,7 +210,6 @@ void bpf_channel_keep_one(struct bpf_channel *c, const char *what, int fd);
 
 /* From now on the instance records the event. 0 or -errno. */
 int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_source *call);
-bool bpf_plain_has(const struct bpf_channel *c, const char *event);
 /* Adds the events of calls with text that an adopted instance records. */
 void bpf_plain_adopt(struct bpf_channel *c, const char *enabled);
 void bpf_plain_free(struct bpf_channel *c);

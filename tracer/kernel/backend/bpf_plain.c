@@ -18,7 +18,7 @@
 #define ADDRESS_MAX 19u                 /* bytes of 0x and 16 digits, with the NUL */
 #define RECORD_MAX (BPF_CALL_FIXED + 8 * BPF_ARGUMENTS + BPF_TEXTS_MAX * (4 + ADDRESS_MAX))
 
-bool bpf_plain_has(const struct bpf_channel *c, const char *event)
+static bool bpf_plain_has(const struct bpf_channel *c, const char *event)
 {
 	for (uint32_t i = 0; i < c->plain_count; i++)
 		if (!strcmp(c->plain[i]->name, event))
