@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,7 +18,6 @@
 #define NOTIFY_RESEND 7
 #define RESENT (UINT64_C(1) << 63)      /* in `unique` of a message */
 
-#define MESSAGE ((1u << 20) + 4096u)    /* the kernel reads no larger one */
 #define WAITING_MOST 65536              /* messages that are read before any is served */
 
 /* A message that was read before a thread served. */
@@ -125,6 +125,12 @@ static void note_poll(const struct fuse_poll_in *in)
 		f->poll = in->kh;
 }
 
+/* writev(2), which reply.c replaces. */
+static ssize_t put_message(int fd, const struct iovec *iov, int count)
+{
+	return syscall(SYS_writev, fd, iov, count);
+}
+
 static void answer_again(int fd, uint64_t unique, struct handover_doing *before)
 {
 	struct fuse_out_header out;
@@ -133,7 +139,7 @@ static void answer_again(int fd, uint64_t unique, struct handover_doing *before)
 
 	memcpy(&out, before->reply, sizeof(out));
 	out.unique = unique;
-	if (writev(fd, iov, before->len > sizeof(out) ? 2 : 1) < 0)
+	if (put_message(fd, iov, before->len > sizeof(out) ? 2 : 1) < 0)
 		say(SAY_DEBUG, "a reply that was sent again: %s", strerror(errno));
 	__atomic_store_n(&before->unique, 0, __ATOMIC_RELEASE);
 }
@@ -236,11 +242,6 @@ ssize_t channel_read(int fd, void *buf, size_t size, void *unused)
 	return n;
 }
 
-void channel_note(const void *message, size_t size)
-{
-	begin(-1, message, size);
-}
-
 /* ---- replies ---- */
 
 static size_t total(const struct iovec *iov, int count)
@@ -296,7 +297,7 @@ ssize_t channel_writev(int fd, struct iovec *iov, int count, void *unused)
 		copy_parts(d->reply, iov, count);
 		__atomic_store_n(&d->len, (uint32_t)size, __ATOMIC_RELEASE);
 	}
-	n = writev(fd, iov, count);
+	n = put_message(fd, iov, count);
 	if (d) {
 		int error = errno;
 
@@ -329,7 +330,8 @@ static int notify(int fd, int code, const void *body, size_t size)
 	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + size), .error = code };
 	struct iovec iov[2] = { { &out, sizeof(out) }, { (void *)body, size } };
 
-	return writev(fd, iov, size ? 2 : 1) < 0 ? -errno : 0;
+
+	return put_message(fd, iov, size ? 2 : 1) < 0 ? -errno : 0;
 }
 
 void channel_wake(int fd, uint64_t poll)
@@ -377,11 +379,11 @@ static int keep_unanswered(uint64_t unique)
 static int read_unanswered(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	char *buf = malloc(MESSAGE);
+	char *buf = malloc(CHANNEL_MESSAGE);
 	int rc = buf ? 0 : -ENOMEM;
 
 	for (int i = 0; !rc && i < WAITING_MOST && poll(&p, 1, 0) == 1; i++) {
-		ssize_t n = p.revents & POLLIN ? read(fd, buf, MESSAGE) : 0;
+		ssize_t n = p.revents & POLLIN ? read(fd, buf, CHANNEL_MESSAGE) : 0;
 		struct fuse_in_header h;
 
 		if (n < (ssize_t)sizeof(h))

@@ -15,15 +15,12 @@
 
 struct iovec;
 
+#define CHANNEL_WRITE (1u << 20)        /* bytes of a write(2) that the kernel passes on at most */
+#define CHANNEL_MESSAGE (CHANNEL_WRITE + 4096u) /* of a message */
+
 /* As struct fuse_custom_io of libfuse wants them. */
 ssize_t channel_read(int fd, void *buf, size_t size, void *unused);
 ssize_t channel_writev(int fd, struct iovec *iov, int count, void *unused);
-
-/*
- * Where libfuse does not pass messages here: the calling thread has read this one. Nothing can be
- * handed over then.
- */
-void channel_note(const void *message, size_t size);
 
 /* The calling thread is number `index` of those that serve, from 0 on. Before its first message. */
 void channel_thread(unsigned index);

@@ -80,6 +80,8 @@ static void init_connection(void *unused, struct fuse_conn_info *conn)
 		~(unsigned)(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
 	/* Files whose contents change have no cached pages, those of trace/ never change. */
 	conn->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
+	if (conn->max_write > CHANNEL_WRITE)
+		conn->max_write = CHANNEL_WRITE;
 }
 
 /* Replies with the node of what was found under the name. */

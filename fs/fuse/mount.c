@@ -61,10 +61,7 @@ struct mount {
 	char *path;
 	char device[24];        /* of the file system, as the mount table has it; "": not known */
 	bool taken;             /* an earlier daemon has mounted */
-	bool apart;             /* libfuse reads and writes by itself; channel.h sees requests */
 };
-
-static const struct fuse_custom_io channel = { .read = channel_read, .writev = channel_writev };
 
 static struct fuse_session *new_session(const char *options, bool allow_other)
 {
@@ -112,7 +109,7 @@ static bool greet(struct fuse_session *session)
 	int n = 1;
 
 	while (h && n > 0 && !h->init_reply_len) {
-		n = fuse_session_receive_buf(session, &buf);
+		n = session_io_receive(session, &buf);
 		if (n > 0)
 			fuse_session_process_buf(session, &buf);
 		n = n == -EINTR ? 1 : n;
@@ -121,12 +118,12 @@ static bool greet(struct fuse_session *session)
 	return h && h->init_reply_len;
 }
 
-static void hold(struct mount *m)
+static void hold(void)
 {
 	int rc = tracer_hold(fs.tracer, HELD_TABLE, handover_fd());
 
 	if (!rc)
-		rc = tracer_hold(fs.tracer, HELD_CONNECTION, fuse_session_fd(m->session));
+		rc = tracer_hold(fs.tracer, HELD_CONNECTION, session_io_connection());
 	if (rc) {
 		say(SAY_WARNING, "the mount will end with this daemon: %s", strerror(-rc));
 		mount_forget(fs.tracer);
@@ -145,7 +142,7 @@ static void keep(struct mount *m, const char *options)
 	if (possible) {
 		h->library = (uint32_t)fuse_version();
 		memcpy(h->device, m->device, sizeof(h->device));
-		hold(m);
+		hold();
 	} else {
 		say(SAY_DEBUG, "the mount will end with this daemon");
 	}
@@ -168,25 +165,16 @@ struct mount *mount_open(const char *path, const char *options, bool allow_other
 	rc = handover_begin(path);
 	if (rc < 0)
 		say(SAY_DEBUG, "nothing can be handed over: %s", strerror(-rc));
-	rc = fuse_session_custom_io(session, &channel, fuse_session_fd(session));
-	/* A libfuse that was built without it: all else is as ever. */
-	if (rc == -EOPNOTSUPP)
-		handover_end();
-	if (!rc || rc == -EOPNOTSUPP)
+	rc = session_io_use(session, fuse_session_fd(session));
+	if (!rc)
 		m = new_mount(session, path, top.device);
 	if (!m) {
 		fuse_session_unmount(session);
-		fuse_session_destroy(session);
+		session_io_end(session);
 		handover_end();
 		return NULL;
 	}
-	m->apart = rc != 0;
-	if (m->apart)
-		say(SAY_WARNING,
-		    "the mount will end with this daemon: libfuse %s was built without custom io",
-		    fuse_pkgversion());
-	else
-		keep(m, options);
+	keep(m, options);
 	return m;
 }
 
@@ -206,8 +194,8 @@ static int continue_session(struct fuse_session *session, int connection)
 {
 	int rc = handover_head()->library == (uint32_t)fuse_version() ? 0 : -EPROTO;
 
-	if (!rc && fuse_session_custom_io(session, &channel, connection))
-		rc = -ENOMEM;
+	if (!rc)
+		rc = session_io_use(session, connection);
 	if (rc)
 		close(connection);
 	else if (!repeat_greeting(session))
@@ -226,7 +214,7 @@ int mount_try(int table, const char *options, bool allow_other)
 		rc = null < 0 ? -errno : continue_session(session, null);
 	}
 	if (session)
-		fuse_session_destroy(session);
+		session_io_end(session);
 	return rc;
 }
 
@@ -251,13 +239,13 @@ struct mount *mount_take(int connection, int table, const char *options, bool al
 		    rc == -EPROTO ? "its state is of another version"
 				  : strerror(rc ? -rc : ENOMEM));
 		if (session)
-			fuse_session_destroy(session);
+			session_io_end(session);
 		handover_end();
 		return NULL;
 	}
 	m->taken = true;
 	/* Again: the keeper knows by that which daemon has the mount. */
-	hold(m);
+	hold();
 	rc = channel_resume(connection);
 	if (rc == -EINVAL)
 		say(SAY_WARNING, "the requests that the daemon before this one had end with EINTR: "
@@ -368,7 +356,7 @@ static void *work(void *worker)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	while (!self->ended && !fuse_session_exited(m->session)) {
 		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-		n = fuse_session_receive_buf(m->session, &buf);
+		n = session_io_receive(m->session, &buf);
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 		if (n == -ENOMEM)
 			pause_briefly();
@@ -377,8 +365,6 @@ static void *work(void *worker)
 		if (n <= 0)
 			break;
 		leave_queue(m);
-		if (m->apart)
-			channel_note(buf.mem, (size_t)n);
 		fuse_session_process_buf(m->session, &buf);
 		if (n > KEEP) {
 			free(buf.mem);
@@ -460,13 +446,13 @@ static bool is_foreign(const struct mount *m)
  * descriptor that polls as POLLERR, as a pipe without a reader does, for a mount that is already
  * unmounted.
  */
-static void cut_connection(struct mount *m)
+static void cut_connection(void)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		return;
-	dup3(ends[1], fuse_session_fd(m->session), O_CLOEXEC);
+	dup3(ends[1], session_io_connection(), O_CLOEXEC);
 	close(ends[0]);
 	close(ends[1]);
 }
@@ -484,11 +470,11 @@ void mount_close(struct mount *m)
 	/* While the keeper has the connection, it does not end. */
 	mount_forget(fs.tracer);
 	if (is_foreign(m))
-		cut_connection(m);
+		cut_connection();
 	else if (m->taken && umount2(m->path, MNT_DETACH | UMOUNT_NOFOLLOW))
 		say(SAY_DEBUG, "%s: %s", m->path, strerror(errno));
 	fuse_session_unmount(m->session);
-	fuse_session_destroy(m->session);
+	session_io_end(m->session);
 	channel_end();
 	close(m->ended);
 	pthread_cond_destroy(&m->call);

@@ -5,9 +5,14 @@
 #include <errno.h>
 #include <fuse_lowlevel.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "fs/base/base.h"
+#include "fs/fuse/channel.h"
 #include "fs/fuse/reply.h"
 
 static struct fuse_session *notified;
@@ -99,4 +104,79 @@ static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
 void log_use(void)
 {
 	fuse_set_log_func(log_libfuse);
+}
+
+/* ---- messages ---- */
+
+/*
+ * By fuse_session_custom_io where libfuse was built with it. Where it was not, as Debian's 3.18,
+ * session_io_receive reads for libfuse, and the writev(2) with which libfuse answers is the one
+ * below.
+ */
+static const struct fuse_custom_io custom = { .read = channel_read, .writev = channel_writev };
+
+/* Constant while threads serve. */
+static struct {
+	bool plain;             /* libfuse was built without custom io */
+	int connection;         /* /dev/fuse */
+	int session_fd;         /* what libfuse writes to; -1 if it has not mounted */
+} io = { .connection = -1 };
+
+int session_io_use(struct fuse_session *session, int connection)
+{
+	int rc = fuse_session_custom_io(session, &custom, connection);
+
+	if (rc && rc != -EOPNOTSUPP)
+		return rc;
+	io.session_fd = fuse_session_fd(session);
+	io.connection = connection;
+	io.plain = rc != 0;
+	return 0;
+}
+
+int session_io_connection(void)
+{
+	return io.connection;
+}
+
+int session_io_receive(struct fuse_session *session, struct fuse_buf *buf)
+{
+	ssize_t n;
+
+	if (!io.plain)
+		return fuse_session_receive_buf(session, buf);
+	if (!buf->mem && !(buf->mem = malloc(CHANNEL_MESSAGE)))
+		return -ENOMEM;
+	buf->flags = 0;
+	n = channel_read(io.connection, buf->mem, CHANNEL_MESSAGE, NULL);
+	if (n >= 0) {
+		buf->size = (size_t)n;
+		return (int)n;
+	}
+	/* ENOENT: the request was interrupted before it was read. ENODEV: unmounted. */
+	if (errno == ENODEV)
+		fuse_session_exit(session);
+	return errno == ENODEV ? 0 : errno == ENOENT ? -EINTR : -errno;
+}
+
+void session_io_end(struct fuse_session *session)
+{
+	bool owned = io.plain && io.session_fd != io.connection;
+
+	fuse_session_destroy(session);
+	if (owned)
+		close(io.connection);
+	io.plain = false;
+	io.connection = -1;
+}
+
+/*
+ * In place of libc's, for this program and for its libraries: what libfuse answers goes to
+ * channel.h; all else is the system call.
+ */
+ssize_t writev(int fd, const struct iovec *iov, int count)
+{
+	if (io.plain && fd == io.session_fd)
+		return channel_writev(io.connection, (struct iovec *)iov, count, NULL);
+	return syscall(SYS_writev, fd, iov, count);
 }

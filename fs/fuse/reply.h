@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct fuse_buf;
 struct fuse_file_info;
 struct fuse_lowlevel_ops;
 struct fuse_pollhandle;
@@ -66,5 +67,21 @@ void notify_forget_attr(uint64_t id);
  * a size of 1 TiB: it stores one byte there, which the kernel drops when the open returns.
  */
 void notify_size(uint64_t id);
+
+/*
+ * How the kernel's messages reach libfuse, and libfuse's answers the kernel: always by channel.h,
+ * whether libfuse was built with custom io or not. There is one session that does so.
+ */
+/*
+ * Before the first message. The connection, an open /dev/fuse, is the session's from now on; after
+ * an error it is the caller's. 0 or -errno.
+ */
+int session_io_use(struct fuse_session *session, int connection);
+/* /dev/fuse; -1: none */
+int session_io_connection(void);
+/* As fuse_session_receive_buf(3). Thread-safe for different buffers; a cancellation point. */
+int session_io_receive(struct fuse_session *session, struct fuse_buf *buf);
+/* Frees the session, and closes the connection. No thread serves. */
+void session_io_end(struct fuse_session *session);
 
 #endif

@@ -43,14 +43,8 @@ sleep 1
 before=$(systemctl show -p MainPID --value trailfs)
 apt-get install -y -q --no-install-recommends /later/*.deb
 dpkg-query -W -f 'version ${Version}\n' trailfs
-# (With a libfuse that was built without custom io, the old version continues until the restart.)
-if journalctl -u trailfs --no-pager | grep 'built without custom io'; then
-	takes_over=
-else
-	takes_over=1
-fi
 n=0
-while [ -n "$takes_over" ] && readlink /proc/$before/exe | grep deleted; do
+while readlink /proc/$before/exe | grep deleted; do
 	n=$((n + 1)); [ $n -lt 600 ] || exit 1; sleep 0.1
 done
 cat /trace/version >/dev/null
