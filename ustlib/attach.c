@@ -42,7 +42,7 @@ static bool daemon_was_here(unsigned int lane)
 	if (lane_is_hidden(lane))
 		return true;
 	snprintf(path, sizeof(path), "%s/active", runtime_dir[lane]);
-	return stat(path, &st) == 0 && (lane == TRAIL_LANE_ROOT) == (st.st_uid == 0);
+	return stat(path, &st) == 0 && (lane == TRAIL_LANE_ROOT) == is_of_root(st.st_uid);
 }
 
 /* No answer will come: nothing is tried again before a word changes. */

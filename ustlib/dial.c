@@ -121,6 +121,11 @@ static bool has_unmapped_users(void)
 	return mapped < UINT32_MAX;
 }
 
+bool is_of_root(uid_t uid)
+{
+	return uid == 0 || (uid == NO_USER && geteuid() != NO_USER && has_unmapped_users());
+}
+
 /*
  * In a container of an ordinary user the host's root has no number. Its daemon is then known by the
  * directory, which belongs to a user without a number, too, who alone can write to it. Only who
@@ -130,9 +135,8 @@ static bool is_host_root(unsigned int lane, uid_t uid)
 {
 	struct stat st;
 
-	return lane == TRAIL_LANE_ROOT && uid == NO_USER && geteuid() != NO_USER &&
-	       stat(runtime_dir[lane], &st) == 0 && st.st_uid == NO_USER &&
-	       !(st.st_mode & 022) && has_unmapped_users();
+	return lane == TRAIL_LANE_ROOT && uid == NO_USER && is_of_root(uid) &&
+	       stat(runtime_dir[lane], &st) == 0 && st.st_uid == NO_USER && !(st.st_mode & 022);
 }
 
 int dial(unsigned int lane)

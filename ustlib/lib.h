@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "tracer/abi/app.h"
 #include "tracer/abi/ring.h"
@@ -182,6 +183,8 @@ void TRAIL_HIDDEN slots_reclaim(void);
 
 /* exchange.c: without the lock; exchange.h has the rest */
 bool TRAIL_HIDDEN daemon_lives(unsigned int lane);
+/* The owner of a file is root, or the host's root that this user namespace has no number for. */
+bool TRAIL_HIDDEN is_of_root(uid_t uid);
 bool TRAIL_HIDDEN lane_is_hidden(unsigned int lane);            /* by chroot(2) */
 
 /* description.c: with the registration lock held */

@@ -176,8 +176,12 @@ static unsigned int active_lanes(void)
 	/* The lane is that of the file's owner: a private directory serves either daemon. */
 	for (unsigned int i = 0; i < LANES; i++) {
 		snprintf(path, sizeof(path), "%.91s/active", runtime_dir[i]);
-		if (stat(path, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()))
-			lanes |= 1u << (st.st_uid == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER);
+		if (stat(path, &st))
+			continue;
+		if (is_of_root(st.st_uid))
+			lanes |= 1u << TRAIL_LANE_ROOT;
+		else if (st.st_uid == geteuid())
+			lanes |= 1u << TRAIL_LANE_USER;
 	}
 	return lanes;
 }

@@ -45,8 +45,9 @@ static const char *const heads[] = {
 	"event { name = \"a:text\"; id = 0; stream_id = 0; loglevel = 13; fields := struct {\n"
 	"string _s; uint8_t _n; uint16_t _list[_n]; string { encoding = ASCII; } _t; }; };\n",
 	"event { name = \"a:bits\"; id = 1; stream_id = 0; context := struct { uint8_t c; };\n"
-	"fields := struct { integer { size = 3; align = 1; } a; integer { size = 13; align = 1;\n"
-	"signed = true; byte_order = be; } b; float f; pair_t pairs[2]; }; };\n",
+	"fields := struct { integer { size = 3; align = 1; byte_order = be; } a;\n"
+	"integer { size = 13; align = 1; signed = true; byte_order = be; } b;\n"
+	"float f; pair_t pairs[2]; }; };\n",
 	"enum kind : uint8_t { none, one = 1, some = 2 ... 9, \"all of it\" = 10 ... 255 };\n"
 	"event { name = \"a:kinds\"; id = 2; stream_id = 0; fields := struct { enum kind tag;\n"
 	"variant <tag> { struct { } none; uint8_t one; struct { uint8_t x; uint8_t y; } some; } v;"

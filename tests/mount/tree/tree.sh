@@ -15,8 +15,11 @@ is "top" "README apps available error log metrics metrics.prom schema.json sessi
 kernel=
 grep -q '^kernel none' "$MNT/version" || kernel="kernel "
 is "available" "jul jul.json ${kernel}${kernel:+kernel.json }log4j log4j.json log4j2 log4j2.json python python.json user user.json " "$(names "$MNT/available")"
+# (probes: where more than one thing can record system calls)
+probes=
+[ ! -e "$MNT/available/kernel/probes" ] || probes="probes "
 [ -z "$kernel" ] ||
-	is "available/kernel" "contexts events groups syscalls tracepoints " \
+	is "available/kernel" "contexts events groups ${probes}syscalls tracepoints " \
 	"$(names "$MNT/available/kernel")"
 is "available/user" "contexts fields tracepoints " "$(names "$MNT/available/user")"
 is "no sessions yet" "" "$(names "$S")"

@@ -219,6 +219,7 @@ struct import_trace *lket_model(struct lket_trace *t, const char *dir, uint64_t 
 		tr_fail(err, -ENOMEM, "out of memory");
 		return NULL;
 	}
+	t->class->ctf1 = true;  /* text as of a recording */
 	for (unsigned int id = 0; id < 65535 && !ret; id++)
 		if (t->groups[id >> 8])
 			ret = add_event(t, id >> 8, id & 255, &t->groups[id >> 8][id & 255], err);

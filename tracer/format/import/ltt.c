@@ -176,6 +176,7 @@ static int find_class(struct ltt_trace *t, struct md_field *contexts, uint32_t c
 					     : NULL;
 	if (!s)
 		goto unused;
+	s->ctf1 = true;         /* text as of a recording */
 	if (count && (ret = md_stream_set_context(s, contexts, count))) {
 		md_stream_destroy(s);
 		goto unused;
