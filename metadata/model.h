@@ -104,7 +104,7 @@ struct md_field {
 	char *name;             /* without the leading underscore of CTF; owned */
 	bool group;             /* text shows it and those after it in braces of their own */
 	bool exact;             /* its name is shown as it is: md_name_put */
-	/* Text omits so many bytes at the begin of the name: it shows another field of the rest. */
+	/* Bytes at the beginning of the name that text does not show */
 	uint8_t omitted;
 	struct md_type type;
 };

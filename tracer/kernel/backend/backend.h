@@ -152,8 +152,8 @@ struct backend_ops {
 	 */
 	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count);
 	/*
-	 * The contexts that records can have besides those of the daemon: bit N is enum
-	 * trail_context N. NULL: all, if there is `contexts`, else none.
+	 * The contexts that the backend can record, in addition to what the daemon adds: bit N is
+	 * enum trail_context N. NULL: all, if there is `contexts`, else none.
 	 */
 	uint64_t (*context_kinds)(const struct backend *b);
 	/*

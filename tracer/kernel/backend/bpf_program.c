@@ -138,7 +138,10 @@ static void check_room(const struct program *p)
 	bpf_jump_if_reg(c, BPF_JGT, BPF_REG_3, BPF_REG_1, p->lost);
 }
 
-/* The end of the program. loses: it jumps to p->lost, so the kernel permits what is there. */
+/*
+ * The end of the program. loses: some code jumps to p->lost. The kernel refuses code that nothing
+ * jumps to.
+ */
 static void end(const struct program *p, bool loses)
 {
 	struct bpf_code *c = p->code;
@@ -245,7 +248,6 @@ static void put_common(const struct program *p, uint32_t id)
 static void put_text(const struct program *p, const struct bpf_source *call, uint32_t n)
 {
 	struct bpf_code *c = p->code;
-	int read = bpf_label(c), whole = bpf_label(c);
 	int32_t most = (int32_t)p->ring->text_max;
 
 	bpf_move(c, BPF_REG_1, BPF_REG_8);
@@ -254,13 +256,7 @@ static void put_text(const struct program *p, const struct bpf_source *call, uin
 	bpf_set(c, BPF_REG_2, most);
 	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, BPF_CALL_FIXED + 8 * call->text[n]);
 	bpf_call(c, BPF_FUNC_probe_read_user_str);
-	bpf_jump_if(c, BPF_JSGT, BPF_REG_0, 0, read);
-	bpf_set(c, BPF_REG_0, 0);
-	bpf_here(c, read);
-	/* It is never more; the kernel must see that. */
-	bpf_jump_if(c, BPF_JLE, BPF_REG_0, most, whole);
-	bpf_set(c, BPF_REG_0, most);
-	bpf_here(c, whole);
+	bpf_bound(c, most);
 	bpf_move(c, BPF_REG_1, BPF_REG_0);
 	bpf_alu(c, BPF_LSH, BPF_REG_1, 16);
 	bpf_alu_reg(c, BPF_OR, BPF_REG_1, BPF_REG_9);

@@ -169,6 +169,18 @@ void bpf_call(struct bpf_code *c, int32_t function)
 	add(c, BPF_JMP | BPF_CALL, 0, 0, 0, function);
 }
 
+void bpf_bound(struct bpf_code *c, int32_t most)
+{
+	int some = bpf_label(c), bounded = bpf_label(c);
+
+	bpf_jump_if(c, BPF_JSGT, BPF_REG_0, 0, some);
+	bpf_set(c, BPF_REG_0, 0);
+	bpf_here(c, some);
+	bpf_jump_if(c, BPF_JLE, BPF_REG_0, most, bounded);
+	bpf_set(c, BPF_REG_0, most);
+	bpf_here(c, bounded);
+}
+
 void bpf_exit(struct bpf_code *c)
 {
 	add(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);

@@ -61,6 +61,8 @@ void bpf_jump_if(struct bpf_code *c, uint8_t op, int reg, int32_t value, int lab
 void bpf_jump_if_reg(struct bpf_code *c, uint8_t op, int reg, int other, int label);
 /* Calls a function of enum bpf_func_id. */
 void bpf_call(struct bpf_code *c, int32_t function);
+/* R0: 0 if it is negative, as after an error, and never more than `most`, which the kernel sees. */
+void bpf_bound(struct bpf_code *c, int32_t most);
 /* Ends the program, with the value of register 0. */
 void bpf_exit(struct bpf_code *c);
 /*

@@ -54,7 +54,7 @@ static const struct source {
 	{ TRAIL_CONTEXT_USER_NS, BY_PATH, "cred->user_ns->ns.inum", 0 },
 	{ TRAIL_CONTEXT_PID_NS, BY_NAMESPACE, NULL, 0 },
 	{ TRAIL_CONTEXT_VTID, BY_OWN_ID, "thread_pid", 0 },
-	/* The second of the pointers is that of the process (PIDTYPE_TGID). */
+	/* The second pointer is to the struct pid of the process (PIDTYPE_TGID). */
 	{ TRAIL_CONTEXT_VPID, BY_OWN_ID, "signal->pids", sizeof(uint64_t) },
 	{ TRAIL_CONTEXT_VPPID, BY_OWN_ID, "real_parent->signal->pids", sizeof(uint64_t) },
 	{ TRAIL_CONTEXT_CALLSTACK_KERNEL, BY_STACK, NULL, 0 },
@@ -260,7 +260,6 @@ static void put_name(struct bpf_code *c, const struct bpf_context *item, int at)
 /* A stack that the kernel cannot find has no addresses. */
 static void put_stack(struct bpf_code *c, const struct bpf_context *item, int at)
 {
-	int some = bpf_label(c), bounded = bpf_label(c);
 	int32_t most = 8 * BPF_STACK_DEPTH;
 
 	bpf_move(c, BPF_REG_1, BPF_REG_6);
@@ -269,13 +268,7 @@ static void put_stack(struct bpf_code *c, const struct bpf_context *item, int at
 	bpf_set(c, BPF_REG_3, most);
 	bpf_set(c, BPF_REG_4, item->add);
 	bpf_call(c, BPF_FUNC_get_stack);
-	bpf_jump_if(c, BPF_JSGT, BPF_REG_0, 0, some);
-	bpf_set(c, BPF_REG_0, 0);
-	bpf_here(c, some);
-	/* It is never more; the kernel must see that. */
-	bpf_jump_if(c, BPF_JLE, BPF_REG_0, most, bounded);
-	bpf_set(c, BPF_REG_0, most);
-	bpf_here(c, bounded);
+	bpf_bound(c, most);
 	bpf_move(c, BPF_REG_1, BPF_REG_0);
 	bpf_alu(c, BPF_RSH, BPF_REG_1, 3);
 	bpf_store(c, BPF_W, BPF_REG_8, at, BPF_REG_1);
@@ -285,18 +278,24 @@ static void put_stack(struct bpf_code *c, const struct bpf_context *item, int at
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_8, BPF_REG_0);
 }
 
+/* R1: the offset of the ids that a struct pid has in its innermost namespace. Overwrites `word`. */
+static void offset_of_ids(struct bpf_code *c, const struct bpf_contexts *x, int pid, int word)
+{
+	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_10, pid);
+	bpf_alu(c, BPF_ADD, BPF_REG_3, (int32_t)x->ids.level);
+	bpf_store_number(c, BPF_DW, BPF_REG_10, word, 0);
+	fetch(c, word, 4);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, word);
+	bpf_alu(c, BPF_MUL, BPF_REG_1, (int32_t)x->ids.step);
+	bpf_alu(c, BPF_ADD, BPF_REG_1, (int32_t)x->ids.first);
+}
+
 /* OWN and LEVEL: the thread's struct pid, and the offset of its ids in its own namespace. */
 static void find_own(struct bpf_code *c, const struct bpf_contexts *x)
 {
 	follow(c, x->ids.own, 1);
 	fetch(c, OWN, 8);
-	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_10, OWN);
-	bpf_alu(c, BPF_ADD, BPF_REG_3, (int32_t)x->ids.level);
-	bpf_store_number(c, BPF_DW, BPF_REG_10, LEVEL, 0);
-	fetch(c, LEVEL, 4);
-	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, LEVEL);
-	bpf_alu(c, BPF_MUL, BPF_REG_1, (int32_t)x->ids.step);
-	bpf_alu(c, BPF_ADD, BPF_REG_1, (int32_t)x->ids.first);
+	offset_of_ids(c, x, OWN, LEVEL);
 	bpf_store(c, BPF_DW, BPF_REG_10, LEVEL, BPF_REG_1);
 }
 
@@ -318,13 +317,7 @@ static void put_own_id(struct bpf_code *c, const struct bpf_contexts *x,
 
 	follow(c, item->steps, item->step_count);
 	fetch(c, OTHER, 8);
-	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_10, OTHER);
-	bpf_alu(c, BPF_ADD, BPF_REG_3, (int32_t)x->ids.level);
-	bpf_store_number(c, BPF_DW, BPF_REG_10, WORD, 0);
-	fetch(c, WORD, 4);
-	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, WORD);
-	bpf_alu(c, BPF_MUL, BPF_REG_1, (int32_t)x->ids.step);
-	bpf_alu(c, BPF_ADD, BPF_REG_1, (int32_t)x->ids.first);
+	offset_of_ids(c, x, OTHER, WORD);
 	bpf_load_from(c, BPF_DW, BPF_REG_2, BPF_REG_10, LEVEL);
 	bpf_jump_if_reg(c, BPF_JLT, BPF_REG_1, BPF_REG_2, outside);
 	fetch_id(c, OWN, x->ids.space, POINTER, 8);

@@ -51,7 +51,7 @@ struct record_stacks {
 	size_t used, room;
 };
 
-/* A record of the buffer: an event or a stack. Without memory, an event is passed on at once. */
+/* Takes a record: an event or a stack. If memory is short, passes an event on at once. */
 void record_stacks_add(struct record_stacks *s, uint64_t time, const uint8_t *record, size_t len);
 /* Whether an event may still get a stack. */
 bool record_stacks_wait(const struct record_stacks *s);

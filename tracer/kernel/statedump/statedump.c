@@ -133,7 +133,7 @@ void kdump_filter_event(enum kdump_type type, struct kdump_fields *out)
 	for (uint32_t i = 0; i < out->event.field_count; i++) {
 		struct md_type t = { 0 };
 
-		/* Without memory, the event seems to lack the field. */
+		/* If memory is short, filters take the field for missing. */
 		set_type(&t, l->types[i]);
 		out->fields[i] = filter_field_of(&t, (uint32_t)(name - l->fields));
 		md_type_deinit(&t);
