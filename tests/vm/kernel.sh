@@ -9,5 +9,6 @@ kernel_in_check=6.1
 
 "$BUILD/tests/unit/probe/test_dynevent" || fail "dynamic events"
 "$BUILD/tests/vm/formats" || fail "not all formats are understood"
+"$top/tests/mount/kernel/bpf_call_stacks.sh" || [ $? = 77 ] || fail "bpf_call_stacks.sh"
 [ -z "${SOAK-}" ] || "$top/tests/mount/kernel/kernel_each.sh" || fail "kernel_each.sh"
 "$top/tests/mount/kernel/kernel.sh" || fail "kernel.sh"

@@ -169,6 +169,8 @@ static int enable_program(struct bpf_channel *c, const char *key, const char *ev
 	*plain = c->geometry.by == BACKEND_TRACEFS;
 	if (!*plain && !e)
 		ret = bpf_channel_enable(c, key, source, NULL);
+	if (!*plain && !ret && !source->fixed)
+		bpf_source_try_stacks(c);
 	if (ret && (c->geometry.by != BACKEND_BPF || !text)) {
 		*plain = true;
 		c->refused++;
@@ -421,6 +423,9 @@ static void print_note(struct backend_channel *c, struct md_buf *out)
 
 	pthread_mutex_lock(&bpf->lock);
 	md_buf_printf(out, "backend %s\n", bpf->whole ? "bpf" : "tracefs and bpf");
+	if (!bpf->call_stacks)
+		md_buf_puts(out, "callstack_kernel empty at system calls: this kernel gives a "
+				 "program none; the backend tracefs records them, without text\n");
 	if (bpf->refused)
 		md_buf_printf(out, "programs_refused %" PRIu32 " %s: %s\n", bpf->refused,
 			      bpf->refused_name,

@@ -73,6 +73,13 @@ int bpf_source_find(const struct backend *b, const char *system, const char *eve
 /* A guess from the name, at the beginning of a line SYSTEM:EVENT, for the list of all events. */
 bool bpf_source_possible(const char *line);
 
+struct bpf_channel;
+/*
+ * Finds out, once for a channel with callstack-kernel, whether its programs at system calls get
+ * stacks: bpf_channel.call_stacks. Caller holds its lock.
+ */
+void bpf_source_try_stacks(struct bpf_channel *c);
+
 /* ---- bpf_ring.c ---- */
 
 struct bpf_control {                    /* the first pages of a ring */
@@ -161,6 +168,7 @@ struct bpf_channel {
 	bool on, tracked, whole;
 	uint64_t missed;                /* events that programs missed which were dropped since */
 	struct bpf_contexts *contexts;  /* of all its records; NULL: none */
+	int call_stacks;                /* of bpf_source_try_stacks; -1: not tried */
 	uint32_t refused;               /* events that the kernel took no program for */
 	char refused_name[BPF_EVENT_NAME];      /* … the last one */
 	struct tr_err why;              /* … or the last error of a program */

@@ -191,7 +191,7 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 	c->hash = hash_string(HASH_START, name);
 	c->geometry = *g;
 	c->ring = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
-	c->threads = c->bodies = -1;
+	c->threads = c->bodies = c->call_stacks = -1;
 	*out = c;
 	return 0;
 }

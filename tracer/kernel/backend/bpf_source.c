@@ -181,6 +181,18 @@ int bpf_source_find(const struct backend *b, const char *system, const char *eve
 	return ret < 0 ? ret : 0;
 }
 
+void bpf_source_try_stacks(struct bpf_channel *c)
+{
+	struct bpf_source getppid;
+	bool wanted = false;
+
+	for (uint32_t i = 0; c->contexts && i < c->contexts->count; i++)
+		wanted |= c->contexts->items[i].kind == TRAIL_CONTEXT_CALLSTACK_KERNEL;
+	if (wanted && c->call_stacks < 0 &&
+	    !bpf_source_find(c->b, SYSTEM, "sys_enter_getppid", true, &getppid, NULL))
+		c->call_stacks = bpf_stacks_at_getppid(getppid.id);
+}
+
 bool bpf_source_possible(const char *line)
 {
 	static const char *const without[] = { BACKEND_FUNCTION_SYSTEM ":", BACKEND_DATA_SYSTEM ":",

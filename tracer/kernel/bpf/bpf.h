@@ -77,5 +77,11 @@ int bpf_missed(int program, uint64_t *events);
  * sentence with what is missing: -EOPNOTSUPP: the kernel lacks it; -EACCES: the daemon's rights do.
  */
 int bpf_supported(struct tr_err *err);
+/*
+ * Whether programs at system calls get stacks of the kernel; they do not on older kernels, which
+ * give such a program the registers of the process. Makes a call of getppid, whose entry is the
+ * tracepoint with this id. 1, 0 or -errno.
+ */
+int bpf_stacks_at_getppid(uint32_t id);
 
 #endif

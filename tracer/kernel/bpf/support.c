@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LOCKDOWN "/sys/kernel/security/lockdown"
@@ -72,4 +73,54 @@ int bpf_supported(struct tr_err *err)
 		return refuse(program, "BPF programs of tracepoints", err);
 	close(program);
 	return 0;
+}
+
+/* A program that stores in the map how many bytes of the kernel's stack it gets, or -errno. */
+static void put_trial(struct bpf_code *c, int map)
+{
+	enum { ADDRESS = -8, BYTES = -16, KEY = -24 };
+
+	bpf_code_begin(c);
+	bpf_set_stack(c, BPF_REG_2, ADDRESS);
+	bpf_set(c, BPF_REG_3, 8);
+	bpf_set(c, BPF_REG_4, 0);
+	bpf_call(c, BPF_FUNC_get_stack);
+	bpf_store(c, BPF_DW, BPF_REG_10, BYTES, BPF_REG_0);
+	bpf_store_number(c, BPF_W, BPF_REG_10, KEY, 0);
+	bpf_set_map(c, BPF_REG_1, map);
+	bpf_set_stack(c, BPF_REG_2, KEY);
+	bpf_set_stack(c, BPF_REG_3, BYTES);
+	bpf_set(c, BPF_REG_4, 0);
+	bpf_call(c, BPF_FUNC_map_update_elem);
+	bpf_pass(c);
+}
+
+int bpf_stacks_at_getppid(uint32_t id)
+{
+	const struct bpf_map_spec spec = {
+		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 8, .entries = 1,
+		.name = "trailfs_trial",
+	};
+	struct bpf_code *c = calloc(1, sizeof(*c));
+	int map = c ? bpf_map_create(&spec) : -ENOMEM, program = map, link = map;
+	int64_t bytes = 0;
+	uint32_t key = 0;
+
+	if (map >= 0) {
+		put_trial(c, map);
+		program = link = bpf_load(BPF_PROG_TYPE_TRACEPOINT, c, NULL);
+	}
+	free(c);
+	if (program >= 0)
+		link = bpf_attach(program, id);
+	if (link >= 0) {
+		syscall(SYS_getppid);
+		if (bpf_map_get(map, &key, &bytes))
+			bytes = 0;
+	}
+	if (program >= 0)
+		bpf_detach(link, program);
+	if (map >= 0)
+		close(map);
+	return link < 0 ? link : bytes > 0;
 }
