@@ -3,6 +3,7 @@
  * Channels of the kernel domain: they start, are adopted from an earlier daemon, and are removed.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static struct clock clock_of_records(const struct tracer *t, const struct region
 }
 
 /* Makes the object and its rings. The caller opens the backend's channel. */
-static int create_kchannel(struct channel *c, struct kchannel **out)
+static int create_kchannel(struct channel *c, struct kchannel **out, struct tr_err *err)
 {
 	struct trace *t = kernel_trace(c->session);
 	struct stream_group *group = t ? group_get(c, t, true) : NULL;
@@ -60,8 +61,11 @@ static int create_kchannel(struct channel *c, struct kchannel **out)
 	int ret = group ? group_buffer(group, TRAIL_RINGS_THREAD, 0, &b) : -ENOMEM;
 	struct kchannel *kc = ret ? NULL : calloc(1, sizeof(*kc));
 
-	if (!kc)
-		return ret ? ret : -ENOMEM;
+	if (!kc) {
+		ret = ret ? ret : -ENOMEM;
+		return tr_fail(err, ret, "no buffer of %" PRIu64 " bytes for kernel events: %s",
+			       c->subbuf_size * c->subbuf_count, strerror(-ret));
+	}
 	kc->refs = 1;
 	kc->tracer = c->session->tracer;
 	kc->channel = c;
@@ -175,9 +179,9 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 	pthread_mutex_lock(lock);
 	if (ret)
 		return ret;
-	ret = create_kchannel(c, &kc);
+	ret = create_kchannel(c, &kc, err);
 	if (ret)
-		return tr_fail(err, ret, "no buffer for kernel events: %s", strerror(-ret));
+		return ret;
 	pthread_mutex_unlock(lock);
 	ret = make_channel(c, kc, err);
 	pthread_mutex_lock(lock);
@@ -261,7 +265,7 @@ static void adopt_channel(struct channel *c, const char *name)
 
 	if (!k || !c->started || strlen(name) >= sizeof(kc->name))
 		return;
-	if (create_kchannel(c, &kc))
+	if (create_kchannel(c, &kc, NULL))
 		return;
 	snprintf(kc->name, sizeof(kc->name), "%s", name);
 	if (open_channel(kc, true, &err)) {
@@ -292,10 +296,10 @@ int kchannel_take_boot(struct channel *c, const struct backend_boot *boot, struc
 	int ret;
 
 	pthread_mutex_lock(&t->lock);
-	ret = create_kchannel(c, &kc);
+	ret = create_kchannel(c, &kc, err);
 	pthread_mutex_unlock(&t->lock);
 	if (ret)
-		return tr_fail(err, ret, "no buffer for kernel events: %s", strerror(-ret));
+		return ret;
 	kc->boot = true;
 	kc->clock = (struct clock){ 0 };        /* ns since that boot began */
 	snprintf(kc->name, sizeof(kc->name), "%s", boot->name);

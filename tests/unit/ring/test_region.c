@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
+#include "tracer/base/os/memory.h"
 #include "tracer/base/ring/ring.h"
 
 static const struct region_geometry geo = {
@@ -128,6 +129,22 @@ static void refuse(void)
 		CHECK(region_create(&bad[i], 1, &r) == -EINVAL);
 }
 
+/* No machine has so much; without a check, all of its memory would be taken. */
+static void more_than_there_is(void)
+{
+	static const struct region_geometry huge = {
+		.ring_count = 1,
+		.subbuf_count = 4096,
+		.subbuf_size = 1 << 30,
+		.switch_count = 1,
+		.preallocate = true,
+	};
+	struct region *r;
+
+	if (memory_available() < (UINT64_C(4) << 40))
+		CHECK(region_create(&huge, 1, &r) == -ENOSPC);
+}
+
 static void adopt(void)
 {
 	struct region *r, *again = NULL;
@@ -204,6 +221,7 @@ int main(void)
 	CASE(sealed);
 	CASE(retire);
 	CASE(refuse);
+	CASE(more_than_there_is);
 	CASE(adopt);
 	CASE(adopt_lies);
 	CASE(adopt_other_files);

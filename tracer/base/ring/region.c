@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "tracer/abi/ring_write.h"
+#include "tracer/base/os/memory.h"
 #include "tracer/base/os/worker.h"
 #include "tracer/base/ring/region_file.h"
 
@@ -88,11 +89,14 @@ static bool can_populate(void *page)
 
 /*
  * Allocates what a writer stores to without a check: such a store must not fail for lack of memory.
+ * More than there is would be taken as well, until the kernel ends processes.
  */
 static int allocate_memory(const struct region *r, bool all)
 {
 	if (all)
-		return posix_fallocate(r->fd, 0, (off_t)r->size) ? -ENOSPC : 0;
+		return r->size > memory_available() || posix_fallocate(r->fd, 0, (off_t)r->size)
+			       ? -ENOSPC
+			       : 0;
 	if (posix_fallocate(r->fd, 0, (off_t)r->ring_offset))
 		return -ENOSPC;
 	for (uint32_t i = 0; i < r->geo.ring_count; i++) {
