@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # What an event costs in the kernel, for tests/bench/run: by instructions, in a guest that counts
-# them (tests/vm), with trail.ko beside LTTng-modules, an instance of tracefs and perf. The same on
-# every machine, but for what a cache miss costs on it. LTTNG_SUITE=sid: LTTng-modules of Debian sid.
+# them (tests/vm), with trail.ko beside LTTng-modules, an instance of tracefs, perf and bpftrace. The
+# same on every machine, but for what a cache miss costs on it. LTTNG_SUITE=sid: LTTng-modules of
+# Debian sid. BENCH_KERNEL: another of Debian's kernels than 6.1 (tests/vm/kernel).
 
 instructions_of() { # WHO HOW KIND: less those that the loop costs without a recording
 	awk -v who="$1" -v how="$2" -v kind="$3" '
@@ -15,13 +16,14 @@ instructions_rows() { # CASE WHAT
 	for how in plain filter contexts; do
 		what=$2
 		[ $how = plain ] || what="  $how"
-		for who in lttng ftrace perf; do
+		for who in lttng ftrace perf bpftrace; do
 			theirs=$(instructions_of $who $how "$1")
 			[ -n "$theirs" ] || continue
 			case $who in
 			lttng) label='LTTng-modules' ;;
 			ftrace) label='tracefs' ;;
 			perf) label='perf record' ;;
+			bpftrace) label='bpftrace, printed' ;;
 			esac
 			ours=$(instructions_of trailfs $how "$1")
 			row "  $what, $label" "$ours" "$theirs" "$(ratio "$ours" "$theirs")"
@@ -32,14 +34,15 @@ instructions_rows() { # CASE WHAT
 }
 
 kernel_instructions() {
-	heading "kernel: instructions per event, in a guest with Debian's 6.1 (filter: rejects; contexts: pid tid procname)"
+	linux=${BENCH_KERNEL:-6.1}
+	heading "kernel: instructions per event, in a guest with Debian's $linux (filter: rejects; contexts: pid tid procname)"
 	note "instructions: building modules"
-	trail=$(BUILD=$BUILD tests/vm/modules 6.1) || { echo "  left out: $trail"; return; }
+	trail=$(BUILD=$BUILD tests/vm/modules $linux) || { echo "  left out: $trail"; return; }
 	# shellcheck disable=SC2086
-	loop=$(BUILD=$BUILD tests/bench/vm/modules 6.1 ${LTTNG_SUITE-}) ||
+	loop=$(BUILD=$BUILD tests/bench/vm/modules $linux ${LTTNG_SUITE-}) ||
 		{ echo "  left out: $loop"; return; }
 	note "instructions: in the guest"
-	VM_ICOUNT=1 VM_SECONDS=${VM_SECONDS:-900} tests/vm/boot 6.1 "$PWD/tests/bench/vm/guest.sh" "$trail" \
+	VM_ICOUNT=1 VM_SECONDS=${VM_SECONDS:-900} tests/vm/boot $linux "$PWD/tests/bench/vm/guest.sh" "$trail" \
 		"$loop" >"$work/guest" 2>&1
 	grep '^[a-z]* [a-z]* [a-z_]* [0-9.]*$' "$work/guest" >"$work/instructions"
 	[ -n "$(instructions_of trailfs plain getppid)" ] ||

@@ -142,6 +142,47 @@ end_perf() {
 	rm -f $work/perf.data
 }
 
+# ---- bpftrace, which prints each event ----
+
+# bpftrace_program HOW: cpu_frequency comes last, as the probes are attached in this order
+bpftrace_program() {
+	context_format='' contexts='' string='' call='' frequency=''
+	case $1 in
+	filter)
+		string='/str(args->name) == "no"/' call='/tid == 1/' frequency='/args->cpu_id == 7/'
+		;;
+	contexts) context_format=' %d %d %s' contexts=', pid, tid, comm' ;;
+	esac
+	cat <<-END
+		tracepoint:module:module_get $string
+			{ printf("%d %s$context_format\n", args->refcnt, str(args->name)$contexts); }
+		tracepoint:syscalls:sys_enter_getppid $call
+			{ printf("getppid$context_format\n"$contexts); }
+		tracepoint:syscalls:sys_exit_getppid $call
+			{ printf("%d$context_format\n", args->ret$contexts); }
+		tracepoint:power:cpu_frequency $frequency
+			{ printf("%d %d$context_format\n", args->state, args->cpu_id$contexts); }
+	END
+}
+
+begin_bpftrace() {
+	bpftrace=
+	command -v bpftrace >/dev/null || return
+	bpftrace_program "$1" >$work/program.bt
+	BPFTRACE_PERF_RB_PAGES=2048 bpftrace -o $work/bpftrace.out $work/program.bt \
+		>$work/bpftrace.log 2>&1 &
+	bpftrace=$!
+	until [ "$(one_cpu_frequency)" -gt $((untraced + 30)) ]; do
+		kill -0 $bpftrace && sleep 1 ||
+			{ say "bpftrace: $(tail -n 1 $work/bpftrace.log)"; return 1; }
+	done
+}
+
+end_bpftrace() {
+	[ -z "$bpftrace" ] || { kill -INT $bpftrace; wait $bpftrace; } 2>/dev/null
+	rm -f $work/bpftrace.out
+}
+
 # ---- all ----
 
 run() { # WHO…
@@ -157,13 +198,14 @@ run() { # WHO…
 
 busybox insmod "$loop/loop/loop.ko" || exit
 measure none plain
+untraced=$(one_cpu_frequency)
 busybox insmod "$trail/trail.ko" && busybox insmod "$trail/trail_events.ko" || exit
 "$BUILD/trailfs" $mnt >&2 || exit
 say "$(grep '^kernel' $mnt/version), $(cat \
 	/sys/devices/system/clocksource/clocksource0/current_clocksource)"
-who='trailfs ftrace perf'
+who='trailfs ftrace perf bpftrace'
 if start_lttng; then
-	who="trailfs lttng ftrace perf"
+	who="trailfs lttng ftrace perf bpftrace"
 else
 	say "no LTTng-modules: $(tail -n 2 $work/sessiond.log 2>/dev/null)"
 fi
