@@ -9,7 +9,6 @@
 # are together what was made. For SOAK=1 only, on each kernel.
 #
 #   VM_CALLS   calls of each kind of each process (20000) where there is little room
-kernels_in_soak="5.10 6.1 6.12 backports"
 [ -n "${VM_KERNEL-}${SOAK-}${VM-}" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
 prepare() {
 	cat >"$1/calls.c" <<'C'

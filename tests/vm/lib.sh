@@ -2,20 +2,21 @@
 #
 # For tests in a guest, `. "$(dirname "$0")/lib.sh"` as the first command: outside, it runs the
 # whole script in a guest with each kernel in $VM_KERNEL, all at once where there are CPUs for them
-# (a guest uses one; with VM_LANE others use the rest), and ends. kernel_in_check: the kernel that
-# it runs on unless others are asked for, or SOAK=1; kernels_in_soak: those of SOAK=1; else it runs
-# on 6.1 and 6.12. Inside, it is tests/lib/mount.sh and continues. $VM is then the kernel's series,
-# root has this machine's files, and nothing that is done to the kernel outlives the guest. A function `prepare` that a script has
-# before that builds programs outside, as compilers are slow in a guest: into its argument, which is
-# $prepared inside. A function `conclude` that a script has looks outside, when the guest has passed,
-# at what it has left in the directory $OUT: its arguments are that and the kernel.
+# (a guest uses one; with VM_LANE others use the rest), and ends. Unless others are asked for, these
+# are $kernel_in_check, or 6.1 and 6.12; with SOAK=1, $kernels_in_soak, or 5.10, 6.1, 6.12 and the
+# newest one. Inside, it is tests/lib/mount.sh and continues. $VM is then the kernel's series, root
+# has this machine's files, and nothing that is done to the kernel outlives the guest. A function
+# `prepare` that a script has before that builds programs outside, as compilers are slow in a guest:
+# into its argument, which is $prepared inside. A function `conclude` that a script has looks
+# outside, when the guest has passed, at what it has left in the directory $OUT: its arguments are
+# that and the kernel.
 
 if [ -z "${VM-}" ]; then
 	vm=$(cd "$(dirname "$0")" && pwd) || exit 2
 	BUILD=${BUILD:-$(cd "$vm/../.." && pwd)/build}
 	export BUILD
 	[ -n "${VM_KERNEL-}${SOAK-}" ] || VM_KERNEL=${kernel_in_check-}
-	[ -z "${SOAK-}" ] || VM_KERNEL=${VM_KERNEL:-${kernels_in_soak-}}
+	[ -z "${SOAK-}" ] || VM_KERNEL=${VM_KERNEL:-${kernels_in_soak:-5.10 6.1 6.12 backports}}
 	if command -v prepare >/dev/null; then
 		mkdir -p "$BUILD/vm/${0##*/}-programs" && prepare "$BUILD/vm/${0##*/}-programs" ||
 			{ echo "no compiler"; exit 77; }

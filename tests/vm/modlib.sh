@@ -7,7 +7,7 @@ if [ -z "${VM-}" ]; then
 	BUILD=${BUILD:-$here/../../build}
 	export BUILD
 	[ -n "${VM_KERNEL-}${SOAK-}" ] || VM_KERNEL=${kernel_in_check-}
-	[ -z "${SOAK-}" ] || VM_KERNEL=${VM_KERNEL:-${kernels_in_soak-}}
+	[ -z "${SOAK-}" ] || VM_KERNEL=${VM_KERNEL:-${kernels_in_soak:-5.10 6.1 6.12 backports}}
 	# A kernel whose modules cannot be built here is left out.
 	for k in ${VM_KERNEL:-6.1 6.12}; do
 		if why=$("$here/modules" "$k"); then

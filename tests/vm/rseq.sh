@@ -9,7 +9,6 @@
 # taken from the kernel and given back: each event is there once and in its order. SOAK: 10^8 events
 # on all kernels together, of which all are counted.
 kernel_in_check=backports
-kernels_in_soak="5.10 6.1 6.12 backports"
 . "$(dirname "$0")/lib.sh"
 [ -x "$BUILD/tests/vm/rseq_load_own" ] || skip "there is no $BUILD/tests/vm/rseq_load_own"
 threads=3 count=${VM_RSEQ_COUNT:-5000}

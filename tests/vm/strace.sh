@@ -6,7 +6,6 @@
 # the program has made calls: by tracefs, and by trail.ko where modules were built. A program calls
 # each of them once under strace, while trailfs records it; strace.py compares the two outside.
 # For SOAK=1 only, on each kernel.
-kernels_in_soak="5.10 6.1 6.12 backports"
 [ -n "${VM_KERNEL-}${SOAK-}${VM-}" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
 command -v strace >/dev/null || { echo "there is no strace"; exit 77; }
 prepare() {
