@@ -10,9 +10,10 @@
  *   support.c  what this kernel permits
  *   context.h  contexts of the thread, and stacks, in programs
  *
- * A program of a tracepoint runs on the CPU of the event, with preemption disabled. The kernel runs
- * no second program of a tracepoint on a CPU before the first has ended; it counts such an event as
- * missed. So the memory of one CPU in a map needs neither atomic instructions nor a lock.
+ * A program of a tracepoint runs on the CPU of the event, to its end; Linux 7.3 may run other
+ * threads there meanwhile. The kernel runs no second program of a tracepoint on a CPU before the
+ * first has ended; it counts such an event as missed. So the memory of one CPU in a map needs
+ * neither atomic instructions nor a lock.
  *
  * No lock: descriptors belong to their callers. Any thread may call these functions.
  */
