@@ -34,6 +34,7 @@ new_root() {
 		cp /etc/apt/apt.conf.d/*proxy* "$kept.new/etc/apt/apt.conf.d/" 2>/dev/null
 		echo 'Acquire::Check-Valid-Until "false"; APT::Sandbox::User "root";' \
 			>"$kept.new/etc/apt/apt.conf.d/90test"
+		echo force-unsafe-io >"$kept.new/etc/dpkg/dpkg.cfg.d/test"
 		mv "$kept.new" "$kept"
 	fi
 	cp -a "$kept" "$2"
@@ -42,8 +43,11 @@ new_root() {
 # in_root ROOT SCRIPT: into $work/out
 in_root() {
 	cp "$lib/$2" "$1/test-$2"
-	unshare -m -p -f --kill-child sh -c "mount --bind /dev '$1/dev' && mount -t proc proc '$1/proc' &&
-		mount -t tmpfs none '$1/run' && exec chroot '$1' sh /test-$2" >"$work/out" 2>&1 ||
+	# (Copies of other tests' mounts would keep their daemons alive.)
+	unshare -m -p -f --kill-child sh -c "awk '\$3 ~ /^fuse/ { print \$2 }' /proc/self/mounts |
+		while read -r m; do umount -l \"\$m\"; done; mount --bind /dev '$1/dev' && mount -t proc proc '$1/proc' &&
+		mount -t tmpfs none '$1/run' && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+		LC_ALL=C.UTF-8 chroot '$1' sh /test-$2" >"$work/out" 2>&1 ||
 		fail "$release: $2: $(tail -n 30 "$work/out")"
 }
 
