@@ -78,14 +78,17 @@ static bool put_context(const struct taken_plan *p, const struct trail_plan_cont
 {
 	struct placed_context *to = (struct placed_context *)x->data + x->context_count;
 	uint32_t size = context_size(from->kind);
-	const char *name;
+	const char *name, *value;
 
 	*to = (struct placed_context){ .kind = from->kind,
 				      .index = from->perf_type,
 				      .config = from->perf_config };
 	if (from->kind == TRAIL_CONTEXT_APP) {
 		name = blob_string(p, from->name);
+		value = from->value ? blob_string(p, from->value - 1) : NULL;
 		to->index = name ? app_context_index(name) : UINT32_MAX;
+		if (value)
+			app_context_set(to->index, value);
 	}
 	if (size == UINT32_MAX || x->context_size == UINT32_MAX)
 		x->context_size = UINT32_MAX;

@@ -290,7 +290,9 @@ enum trail_dynamic {
 struct trail_plan_context {
 	uint32_t kind;                  /* enum trail_context */
 	uint32_t name;                  /* APP: offset in the blob of "provider:name" */
-	uint32_t perf_type, reserved;   /* PERF: perf_event_attr.type and .config */
+	uint32_t perf_type;             /* PERF: perf_event_attr.type and .config */
+	/* APP: 1 + offset in the blob of the value, a text; 0: the application has it */
+	uint32_t value;
 	uint64_t perf_config;
 };
 

@@ -56,7 +56,30 @@ static uint32_t put_blob(struct attach_reply *p, const void *data, size_t size, 
 	return at;
 }
 
-static void put_contexts(struct attach_reply *p, const struct context_list *l)
+/* Of a long path its end, which has the container's name. 0: the group is not known. */
+static uint32_t put_cgroup(struct attach_reply *p, struct app *a)
+{
+	const char *path;
+	uint32_t at;
+	size_t len;
+
+	if (!a->pid)
+		return 0;
+	if (!a->cgroups)
+		a->cgroups = track_read_cgroups(a->pid);
+	path = a->cgroups ? track_cgroup_path(a->cgroups, &len) : NULL;
+	if (!path)
+		return 0;
+	if (len > TRAIL_NAME_MAX) {
+		path += len - TRAIL_NAME_MAX;
+		len = TRAIL_NAME_MAX;
+	}
+	at = put_blob(p, path, len, 1);
+	md_buf_putc(&p->blob, '\0');
+	return at + 1;
+}
+
+static void put_contexts(struct attach_reply *p, const struct context_list *l, struct app *a)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		const struct context *c = &l->items[i];
@@ -67,13 +90,15 @@ static void put_contexts(struct attach_reply *p, const struct context_list *l)
 		if (c->kind == TRAIL_CONTEXT_APP)
 			out.name = put_blob(p, context_app_name(c), strlen(context_app_name(c)) + 1,
 					    1);
+		if (context_is_cgroup(c))
+			out.value = put_cgroup(p, a);
 		md_buf_put(&p->contexts, &out, sizeof(out));
 		p->context_count++;
 	}
 }
 
-static int attach_reply_region(struct attach_reply *p, const struct channel *c, struct region *r,
-			       bool own)
+static int attach_reply_region(struct attach_reply *p, const struct channel *c, struct app *a,
+			       struct region *r, bool own)
 {
 	for (uint32_t i = 0; i < p->region_count; i++)
 		if (p->held[i] == r)
@@ -88,7 +113,7 @@ static int attach_reply_region(struct attach_reply *p, const struct channel *c, 
 		.blocking = r->geo.mode == TRAIL_MODE_DISCARD ? c->blocking : 0,
 		.first_context = p->context_count, .context_count = (uint32_t)c->contexts.count,
 	};
-	put_contexts(p, &c->contexts);
+	put_contexts(p, &c->contexts, a);
 	return (int)p->region_count++;
 }
 
@@ -136,8 +161,8 @@ static int put_slots(struct attach_reply *p, const struct prepared_slots *from, 
 	return 0;
 }
 
-static int put_channel(struct attach_reply *p, const struct app *a, struct channel *c,
-		       uint32_t object, uint32_t flags)
+static int put_channel(struct attach_reply *p, struct app *a, struct channel *c, uint32_t object,
+		       uint32_t flags)
 {
 	bool threads = flags & TRAIL_HELLO_NO_RSEQ;
 	struct stream_group *g = owner_group(c, a);
@@ -153,8 +178,9 @@ static int put_channel(struct attach_reply *p, const struct app *a, struct chann
 	if (err)
 		return err;
 	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
-	region = attach_reply_region(
-		p, c, b->region, threads || c->per_process || c->session->track[TRACK_VPID].some);
+	region = attach_reply_region(p, c, a, b->region,
+				     threads || c->per_process ||
+					     c->session->track[TRACK_VPID].some);
 	if (region < 0)
 		return region;
 	/* The application is about to read them. */

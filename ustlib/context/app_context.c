@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Contexts that the application registers: a name and a function that is called for each event. See
- * trail(3).
+ * trail(3). Of some names the daemon has the value, such as the control group.
  */
 #include <errno.h>
 #include <sched.h>
@@ -15,11 +15,14 @@
 #define APP_CONTEXTS 256
 #define APP_NAME_MAX 256
 #define PROVIDERS 64
+#define VALUE_CHANGES 256       /* of all contexts in the life of a process */
 
 struct app_context {
 	char name[APP_NAME_MAX];        /* constant once count includes it */
 	trail_context_fn get;           /* NULL: none is registered */
 	void *arg;
+	/* from the daemon: stored with release, its text is constant; NULL: it has sent none */
+	const char *value;
 };
 
 /* mapped when the first name comes; under the registration lock */
@@ -60,6 +63,24 @@ uint32_t app_context_index(const char *name)
 	memcpy(app_contexts[app_context_count].name, name, n + 1);
 	__atomic_store_n(&app_context_count, app_context_count + 1, __ATOMIC_RELEASE);
 	return app_context_count - 1;
+}
+
+void app_context_set(uint32_t index, const char *value)
+{
+	static unsigned int changes;
+	size_t n = strlen(value) + 1;
+	char *copy;
+
+	if (index >= app_context_count || n > APP_NAME_MAX ||
+	    (app_contexts[index].value && !strcmp(app_contexts[index].value, value)))
+		return;
+	/* A text is never freed, as a hit may read it. */
+	copy = changes < VALUE_CHANGES ? arena_alloc(n) : NULL;
+	if (!copy)
+		return;
+	changes++;
+	memcpy(copy, value, n);
+	__atomic_store_n(&app_contexts[index].value, copy, __ATOMIC_RELEASE);
 }
 
 static int set_app_context(const char *name, trail_context_fn get, void *arg)
@@ -196,10 +217,16 @@ static const struct trail__context_provider *provider_of(const char *name)
 static size_t get_value(const struct app_context *context, const char *name, struct trail_value *v,
 			uint8_t *at)
 {
+	const char *value =
+		context ? __atomic_load_n(&context->value, __ATOMIC_ACQUIRE) : NULL;
 	const struct trail__context_provider *provider;
 	trail_context_fn get = NULL;
 	size_t n = 0;
 
+	if (value) {
+		*v = (struct trail_value){ .type = TRAIL_VALUE_STRING, .s = value };
+		return 0;
+	}
 	*v = (struct trail_value){ .type = TRAIL_VALUE_NONE };
 	__atomic_fetch_add(&app_context_users, 1, __ATOMIC_SEQ_CST);
 	if (context)

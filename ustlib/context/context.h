@@ -78,6 +78,8 @@ bool TRAIL_HIDDEN context_value(void *ip, uint32_t kind, const char *name,
 				struct filter_value *out);
 /* makes a place for the name; UINT32_MAX: no room */
 uint32_t TRAIL_HIDDEN app_context_index(const char *name);
+/* The value that the daemon has for this process; under the registration lock. */
+void TRAIL_HIDDEN app_context_set(uint32_t index, const char *value);
 /* what is cached does not hold any more, in all threads */
 void TRAIL_HIDDEN context_changed(void);
 void TRAIL_HIDDEN context_init(void);           /* from the constructor */

@@ -75,6 +75,16 @@ static bool has_cgroup(const char *set, const char *cgroups)
 	return in;
 }
 
+static const char *path_of(const char *cgroups)
+{
+	static char path[64];
+	size_t len = 0;
+	const char *at = track_cgroup_path(cgroups, &len);
+
+	snprintf(path, sizeof(path), "%.*s", (int)len, at ? at : "none");
+	return at ? path : "none";
+}
+
 static void cgroups(void)
 {
 	const char *text = "4:memory:/docker/ab\n1:name=systemd:/\n0::/a.slice/b c";
@@ -90,6 +100,12 @@ static void cgroups(void)
 	CHECK(!has_cgroup("/a.slice/b", text));
 	CHECK(!has_cgroup("/docker/a /docker/abc /a.slic", text));
 	CHECK(!has_cgroup("/a", "nonsense\n::\n:\n/a\n0:/a\n"));
+	CHECK_STR(path_of(text), "/a.slice/b c");
+	CHECK_STR(path_of("4:memory:/a/longer/path\n0::/b\n1:cpu:/c\n"), "/b");
+	CHECK_STR(path_of("2:cpu:/first\n1:name=systemd:/other\n0::/\n"), "/first");
+	CHECK_STR(path_of("0::/\n"), "/");
+	CHECK_STR(path_of("nonsense\n:\n0:/a\n"), "none");
+	CHECK_STR(path_of(""), "none");
 }
 
 static void has(void)

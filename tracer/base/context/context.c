@@ -15,6 +15,7 @@
 #include "tracer/base/rows.h"
 
 #define APP "$app."
+#define CGROUP "cgroup"
 #define PERF "perf:thread:"
 #define PERF_CPU "perf:cpu:"
 
@@ -144,10 +145,12 @@ static int parse_app(struct scan *s, struct word *w, const char *name, struct co
 
 static int parse_user(struct scan *s, struct word *w, size_t skip, bool probe, struct context *c)
 {
-	const char *name = word_text(w) + skip, *names[TRAIL_CONTEXT_KINDS], *near;
-	size_t n = 0;
+	const char *name = word_text(w) + skip, *names[TRAIL_CONTEXT_KINDS] = { CGROUP }, *near;
+	size_t n = 1;
 
 	*c = (struct context){ .text = (char *)(uintptr_t)name };
+	if (!strcmp(name, CGROUP))
+		c->kind = TRAIL_CONTEXT_APP;
 	for (uint32_t k = 1; k < TRAIL_CONTEXT_KINDS; k++) {
 		if (!plain[k].name)
 			continue;
@@ -313,9 +316,14 @@ int context_list_fields(const struct context_list *l, struct md_field **out)
 	return ret;
 }
 
+bool context_is_cgroup(const struct context *c)
+{
+	return !strcmp(c->text, CGROUP);
+}
+
 const char *context_app_name(const struct context *c)
 {
-	return c->text + strlen(APP);
+	return context_is_cgroup(c) ? "trail:" CGROUP : c->text + strlen(APP);
 }
 
 void context_available(struct rows *r)
@@ -327,6 +335,7 @@ void context_available(struct rows *r)
 	for (uint32_t k = 1; k < TRAIL_CONTEXT_KINDS; k++)
 		if (plain[k].name)
 			row_word(r, "name", plain[k].name);
+	row_word(r, "name", CGROUP);
 	for (size_t i = 0; (name = perf_counter_name(i)); i++)
 		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, false)) {
 			snprintf(full, sizeof(full), PERF "%s", name);

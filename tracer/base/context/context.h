@@ -26,7 +26,7 @@ struct context {
 	bool kernel;            /* of the kernel domain: kernel_context.h has its type */
 	uint32_t perf_type;     /* TRAIL_CONTEXT_PERF: perf_event_attr.type and .config */
 	uint64_t perf_config;
-	char *text;             /* as written: `vpid`, `perf:thread:NAME`, `$app.provider:name` */
+	char *text;     /* as written: `vpid`, `cgroup`, `perf:thread:NAME`, `$app.provider:name` */
 };
 
 struct context_list {
@@ -49,6 +49,8 @@ void context_list_print(const struct context_list *l, struct md_buf *out);      
 int context_list_fields(const struct context_list *l, struct md_field **out);
 /* The `provider:name` of a TRAIL_CONTEXT_APP. */
 const char *context_app_name(const struct context *c);
+/* It is `cgroup`, a TRAIL_CONTEXT_APP whose value the attach reply has. */
+bool context_is_cgroup(const struct context *c);
 /* names, one per line; only counters of this machine */
 struct rows;
 void context_available(struct rows *r);

@@ -128,14 +128,40 @@ char *track_read_cgroups(uint32_t pid)
 	return NULL;
 }
 
-/* A line is `NUMBER:CONTROLLERS:PATH`. */
-static bool is_below(const char *line, size_t len, const char *path)
+/* The path of a line, which is `NUMBER:CONTROLLERS:PATH`; NULL: it has none. */
+static const char *path_of(const char *line, size_t len)
 {
 	const char *end = line + len, *p = memchr(line, ':', len);
-	size_t n = strcmp(path, "/") ? strlen(path) : 0;
 
 	p = p ? memchr(p + 1, ':', (size_t)(end - p - 1)) : NULL;
-	if (!p++ || (size_t)(end - p) < n || memcmp(p, path, n) != 0)
+	return p ? p + 1 : NULL;
+}
+
+const char *track_cgroup_path(const char *cgroups, size_t *len)
+{
+	const char *best = NULL;
+	size_t n;
+
+	for (; *cgroups; cgroups += n + (cgroups[n] == '\n')) {
+		const char *p = path_of(cgroups, n = strcspn(cgroups, "\n"));
+		bool second = p && !strncmp(cgroups, "0::", 3) && cgroups + n - p > 1;
+
+		if (!p || (best && !second && (size_t)(cgroups + n - p) <= *len))
+			continue;
+		best = p;
+		*len = (size_t)(cgroups + n - p);
+		if (second)
+			break;
+	}
+	return best;
+}
+
+static bool is_below(const char *line, size_t len, const char *path)
+{
+	const char *end = line + len, *p = path_of(line, len);
+	size_t n = strcmp(path, "/") ? strlen(path) : 0;
+
+	if (!p || (size_t)(end - p) < n || memcmp(p, path, n) != 0)
 		return false;
 	return p + n == end || p[n] == '/';
 }

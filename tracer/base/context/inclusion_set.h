@@ -45,6 +45,11 @@ bool track_has(const struct track *t, uint32_t id);
 char *track_read_cgroups(uint32_t pid);
 /* Whether the set has one of these control groups, or one that it is below. */
 bool track_has_cgroup(const struct track *t, const char *cgroups);
+/*
+ * One of the paths in such a text, *len bytes: that of version 2, or the longest if that is the root
+ * group, as where containers have groups of version 1. NULL: there is none.
+ */
+const char *track_cgroup_path(const char *cgroups, size_t *len);
 bool track_equal(const struct track *a, const struct track *b);
 void track_print(const struct track *t, struct md_buf *out, char separator);
 int track_copy(const struct track *from, struct track *to);

@@ -311,6 +311,10 @@ static bool fail_context(struct filter_parse *p, size_t begin)
 	const char *names[FILTER_CONTEXTS + 1], *near;
 	size_t len = p->at - begin, i;
 
+	if (len == 6 && !strncmp(p->line + begin, "cgroup", len)) {
+		filter_fail(p, begin, "filters do not know cgroup: track/cgroup chooses groups");
+		return false;
+	}
 	for (i = 0; i < FILTER_CONTEXTS; i++)
 		names[i] = filter_contexts[i].name;
 	names[i] = "perf:thread";
