@@ -17,7 +17,7 @@ const layoutsMax = 96
 
 // NewHandler returns a handler for log/slog that records each log record as the event go:PACKAGE of
 // the package that logs, in which "." replaces "/". Its fields are message and the attributes, in
-// groups as GROUP.NAME, with types as for Record; what is none of these is a string, as fmt.Sprint
+// groups as GROUP_NAME and with "_" for what an identifier has not, with types as for Record; what is none of these is a string, as fmt.Sprint
 // has it. Levels are err, warning, info and debug. After 96 combinations of package, level, and
 // names and types of attributes, further ones are go:slog, with all attributes in one string.
 //
@@ -89,12 +89,10 @@ func levelOf(level slog.Level) int {
 	return Debug
 }
 
-func spell(text string) string {
+// spell replaces what is neither a letter of ASCII, a digit nor among others by "_".
+func spell(text, others string) string {
 	good := func(c rune) rune {
-		if c == '/' {
-			return '.'
-		}
-		if c < 128 && (c == '_' || strings.ContainsRune(".:@+-", c) || c >= '0' && c <= '9' ||
+		if c < 128 && (strings.ContainsRune(others, c) || c >= '0' && c <= '9' ||
 			c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
 			return c
 		}
@@ -118,7 +116,7 @@ func packageOf(pc uintptr) string {
 	if name == "" {
 		name = "slog"
 	}
-	return spell(name)
+	return spell(strings.ReplaceAll(name, "/", "."), ".:@+-")
 }
 
 func valueOf(v slog.Value) (Kind, interface{}) {
@@ -147,7 +145,7 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 	shape := ""
 	for _, a := range attrs {
 		kind, value := valueOf(a.Value)
-		name := spell(a.Key)
+		name := spell(a.Key, "")
 		for seen[name] {
 			name += "_"
 		}

@@ -113,7 +113,7 @@ END
 	if [ -s "$work/logs" ]; then
 		cat >>"$work/want" <<'END'
 go:main { message = "slow", ms = 12.5, ok = 0, who = "[1]" }
-go:main { message = "in", id = 7, g.n = -1, g.h.x = "y" }
+go:main { message = "in", id = 7, g_n = -1, g_h_x = "y" }
 END
 	fi
 	is "events of two goroutines" "2000" "$(grep -c ' gopher:loop: ' "$S/s/text")"
