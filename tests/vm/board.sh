@@ -4,8 +4,8 @@
 #
 # `make static`: the daemon is one static file of at most 1 MiB. On a board that has nothing but a
 # kernel, busybox and this file (an initial file system in QEMU), it records a program with libtrail
-# and itself, which the serial console shows; idle, it has 6 threads at most, and 2 MB. SOAK=1, or
-# STATIC=1: it builds everything with musl.
+# and itself, which the serial console shows; idle, it has 6 threads at most, and 2 MB. The mount
+# outlives a killed daemon. SOAK=1, or STATIC=1: it builds everything with musl.
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 top=${here%/tests/*}
 BUILD=${BUILD:-$top/build}
@@ -107,6 +107,13 @@ echo stop >control
 grep hello:tick text
 grep -m 3 'next_comm = "trailfs"' text
 cat counts error
+echo start >control
+for p in $(pidof trailfs); do
+	[ "$(ls /proc/$p/task | wc -l)" = 1 ] || kill -9 $p
+done
+hello
+echo stop >control
+echo "board: after a kill, events $(grep -c hello:tick text), processes $(pidof trailfs | wc -w)"
 cd /
 umount /trace
 echo "board: end"
@@ -127,6 +134,7 @@ checks=$((checks + 1))
 [ "$(grep -c 'hello:tick: .*{ i = [012] }$' "$work/console")" = 6 ] ||
 	fail "not all events of both programs: $(tail -n 60 "$work/console")"
 has 'sched_switch: .*next_comm = "trailfs"'
+has '^board: after a kill, events 9, processes 2$'
 line=$(grep '^board: process .*Name: trailfs' "$work/console" | head -n 1)
 threads=$(echo "$line" | sed 's/.*Threads: \([0-9]*\).*/\1/')
 rss=$(echo "$line" | sed 's/.*VmRSS: *\([0-9]*\) kB.*/\1/')
