@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * left_out.c - what `make static` has in place of the rooms of tracer/format/ that make and read
- * files for other programs, of relays, of zlib and of liblzma. There are no files in export/ but
- * `json`; `input` is refused with a sentence; `compress` knows none but `none`. Who calls the rest
- * gets EOPNOTSUPP.
+ * files for other programs, of relays, metrics, samples, BPF, agents of loggers, zlib and liblzma.
+ * There are no files in export/ but `json`; `input` and rules on samples are refused with a
+ * sentence; `compress` knows none but `none`. Who calls the rest gets EOPNOTSUPP, or nothing.
  */
 #include <errno.h>
 #include <lzma.h>
 #include <stdint.h>
 #include <zlib.h>
 
+#include "tracer/app/agent/agent.h"
+#include "tracer/app/agent/agents.h"
+#include "tracer/app/agent/server.h"
 #include "tracer/format/export/export.h"
 #include "tracer/format/export/files.h"
 #include "tracer/format/export/lket.h"
 #include "tracer/format/export/ltt.h"
-#include "tracer/format/import/import.h"
+#include "tracer/format/foreign/foreign.h"
+#include "tracer/kernel/backend/backend.h"
+#include "tracer/kernel/count/count.h"
+#include "tracer/kernel/kernel.h"
+#include "tracer/kernel/sample/sampler.h"
 #include "tracer/output/relay/relay.h"
+#include "tracer/view/metrics/metrics.h"
 
 const struct session_part export_part = { .name = "export" };
 
@@ -62,31 +70,176 @@ ssize_t export_files_read(const struct export_files *l, size_t i, uint64_t offse
 
 /* ---- traces of others ---- */
 
-int import_open(struct import *im, struct tr_err *err)
+const struct session_part import_part = { .name = "input" };
+
+void input_show(const void *session, struct md_buf *out)
 {
-	(void)im;
+	(void)session, (void)out;
+}
+
+int input_store(void *session, const char *value, bool replace, struct tr_err *err)
+{
+	(void)session, (void)value, (void)replace;
 	return tr_fail(err, -EOPNOTSUPP, "this build reads no traces of others");
 }
 
-void import_deinit(struct import *im)
+struct foreign *foreign_get(struct session *s, int *ret)
 {
-	(void)im;
+	(void)s;
+	*ret = 0;
+	return NULL;
 }
 
-const char *import_reported(void)
+void foreign_put(struct foreign *f)
 {
-	return "";
+	(void)f;
 }
 
-const char *import_file_name(const struct import_file *file)
+int foreign_main(void)
 {
-	return file->path;
+	return 1;
 }
 
-uint32_t import_checksum_ends(const struct import_file *file)
+/* ---- metrics ---- */
+
+int session_metrics(struct session *s, bool plain, struct md_buf *out)
 {
-	(void)file;
+	(void)s, (void)plain, (void)out;
+	return -EOPNOTSUPP;
+}
+
+int tracer_metrics(struct tracer *t, const struct owner *viewer, bool plain, struct md_buf *out)
+{
+	(void)t, (void)viewer, (void)plain, (void)out;
+	return -EOPNOTSUPP;
+}
+
+/* ---- samples ---- */
+
+int sampler_check_rules(const struct rule_list *l, struct tr_err *err)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->rules[i].line && sample_kind(l->rules[i].pattern) >= 0)
+			return tr_fail(err, -EOPNOTSUPP, "this build takes no samples");
 	return 0;
+}
+
+int ksampling_apply(struct kchannel *kc, bool active, struct tr_err *err)
+{
+	(void)kc, (void)active, (void)err;
+	return 0;
+}
+
+void ksampling_close(struct kchannel *kc)
+{
+	(void)kc;
+}
+
+void ksampling_drain(struct kchannel *kc)
+{
+	(void)kc;
+}
+
+void ksampling_end(struct tracer *t)
+{
+	(void)t;
+}
+
+/* ---- BPF ---- */
+
+static int probe_bpf(const char *owner, struct backend **out, struct tr_err *err)
+{
+	(void)owner, (void)out;
+	return tr_fail(err, -EOPNOTSUPP, "this build has no BPF");
+}
+
+const struct backend_ops bpf_backend = { .name = "bpf", .probe = probe_bpf };
+
+int counts_open(const struct count_spec *spec, struct keeper *keeper, bool adopt,
+		struct counts **out)
+{
+	(void)spec, (void)keeper, (void)adopt, (void)out;
+	return -EOPNOTSUPP;
+}
+
+void counts_close(struct counts *c, bool keep)
+{
+	(void)c, (void)keep;
+}
+
+void counts_enable(struct counts *c, bool on)
+{
+	(void)c, (void)on;
+}
+
+void counts_clear(struct counts *c)
+{
+	(void)c;
+}
+
+int64_t counts_since(const struct counts *c)
+{
+	(void)c;
+	return 0;
+}
+
+uint64_t counts_memory(const struct counts *c)
+{
+	(void)c;
+	return 0;
+}
+
+const struct md_stream *counts_class(const struct counts *c)
+{
+	(void)c;
+	return NULL;
+}
+
+int counts_read(struct counts *c,
+		void (*fn)(void *arg, const struct md_occurrence *o, const struct count_result *r),
+		void *arg, uint64_t *left_out, uint64_t *missed)
+{
+	(void)c, (void)fn, (void)arg, (void)left_out, (void)missed;
+	return -EOPNOTSUPP;
+}
+
+void counts_keep(void)
+{
+}
+
+/* ---- agents ---- */
+
+const struct session_part agent_part = { .name = "agent" };
+
+void agents_open(struct tracer *t)
+{
+	(void)t;
+}
+
+void agents_close(struct tracer *t)
+{
+	(void)t;
+}
+
+void agents_settle(struct session *s)
+{
+	(void)s;
+}
+
+void agents_follow(struct session *s)
+{
+	(void)s;
+}
+
+void agents_show_status(struct session *s, struct md_buf *out)
+{
+	(void)s, (void)out;
+}
+
+void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain, bool json,
+		       struct md_buf *out)
+{
+	(void)t, (void)viewer, (void)domain, (void)json, (void)out;
 }
 
 /* ---- relays, without RELAY=1: no text is the address of one, so there is no sender ---- */
