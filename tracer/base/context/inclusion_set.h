@@ -46,8 +46,8 @@ char *track_read_cgroups(uint32_t pid);
 /* Whether the set has one of these control groups, or one that it is below. */
 bool track_has_cgroup(const struct track *t, const char *cgroups);
 /*
- * One of the paths in such a text, *len bytes: that of version 2, or the longest if that is the root
- * group, as where containers have groups of version 1. NULL: there is none.
+ * One of the paths in such a text, *len bytes: that of version 2, or the longest if that is the
+ * root group, as where containers have groups of version 1. NULL: there is none.
  */
 const char *track_cgroup_path(const char *cgroups, size_t *len);
 bool track_equal(const struct track *a, const struct track *b);
