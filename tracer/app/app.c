@@ -122,7 +122,7 @@ static void take_words(struct tracer *t, struct app *a)
 	memset(a->words, 0, a->file->event_count);
 	/* If it does not ask, the words are written then. */
 	a->retry_at = wall_clock() + STORE_SECONDS * 1000000000ll;
-	cds_list_add_tail(&a->retry, &t->retries);
+	cds_list_add_tail(&a->retry, &apps_of(t)->retries);
 }
 
 static void correct_bytes(struct app *a, unsigned int lane, uint32_t first, const uint8_t *bytes,
@@ -253,7 +253,7 @@ void apps_gc(struct tracer *t)
 {
 	struct app *a, *next;
 
-	cds_list_for_each_entry_safe(a, next, &t->apps, node)
+	cds_list_for_each_entry_safe(a, next, &apps_of(t)->list, node)
 		app_check(t, a->name);
 }
 
@@ -266,7 +266,7 @@ static void app_drop(struct tracer *t, struct app *a)
 	a->user->apps--;
 	a->user->bytes -= a->file->size;
 	user_release(t, a->user);
-	__atomic_fetch_sub(&t->app_count, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&apps_of(t)->count, 1, __ATOMIC_RELAXED);
 	app_free(a);
 	tracer_changed(t, NULL);
 }
@@ -280,8 +280,8 @@ static bool is_hidden_name(const char *name)
 static void remove_stale(struct tracer *t, const char *name)
 {
 	for (int dir = 0; dir < 2; dir++)
-		if (t->apps_fds[dir] >= 0)
-			registration_remove_stale(t->apps_fds[dir], name, 0);
+		if (apps_of(t)->fds[dir] >= 0)
+			registration_remove_stale(apps_of(t)->fds[dir], name, 0);
 }
 
 void app_check(struct tracer *t, const char *name)
@@ -292,38 +292,39 @@ void app_check(struct tracer *t, const char *name)
 		remove_stale(t, name);
 	if (a && registration_gone(a->file)) {
 		settle_all(t, a);
-		unlinkat(t->apps_fds[a->dir], name, 0);
+		unlinkat(apps_of(t)->fds[a->dir], name, 0);
 		app_drop(t, a);
 	}
 }
 
 int app_found(struct tracer *t, const char *name)
 {
+	struct apps *all = apps_of(t);
 	const char *reason = "";
 	struct registration *f = NULL;
-	struct user *u;
-	struct app *a;
 	int err = -ENOENT, dir;
+	struct app *a = NULL;
+	struct user *u;
 
 	if (!is_name(name))
 		return -EINVAL;
 	if (app_by_name(t, name))
 		return 0;
 	for (dir = 0; dir < 2; dir++) {
-		if (t->apps_fds[dir] < 0)
+		if (all->fds[dir] < 0)
 			continue;
-		err = registration_open(t->layouts, t->apps_fds[dir], name, &f, &reason);
+		err = registration_open(all->layouts, all->fds[dir], name, &f, &reason);
 		if (err != -ENOENT)
 			break;
 	}
 	if (err == -ENOENT || err == -EAGAIN)
 		return err;
 	if (err == -EMFILE || err == -ENFILE || err == -ENOMEM) {
-		t->rescan_pending = true;       /* later, perhaps */
+		all->rescan_pending = true;       /* later, perhaps */
 		return err;
 	}
 	if (err) {
-		__atomic_fetch_add(&t->rejected, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&all->rejected, 1, __ATOMIC_RELAXED);
 		if (err == -EBADMSG)
 			app_report_rejected(t, dir, name, reason);
 		remove_stale(t, name);
@@ -332,25 +333,24 @@ int app_found(struct tracer *t, const char *name)
 	/* A daemon that is not root's serves its own user. */
 	u = user_find(t, f->uid);
 	if (!u || (t->lane == TRAIL_LANE_USER && f->uid != geteuid()) || too_much(u, f)) {
-		user_release(t, u);
-		registration_close(f);
 		remove_stale(t, name);
-		return -EPERM;
+		err = -EPERM;
+	} else {
+		a = app_new(f, name, dir);
 	}
-	a = app_new(f, name, dir);
 	if (!a) {
 		user_release(t, u);
 		registration_close(f);
-		return -ENOMEM;
+		return err ? err : -ENOMEM;
 	}
 	take_words(t, a);
-	cds_list_add_tail(&a->node, &t->apps);
+	cds_list_add_tail(&a->node, &all->list);
 	app_table_add(t, a);
 	a->user = u;
 	u->apps++;
 	user_note_fresh(t, u);
 	u->bytes += f->size;
-	__atomic_fetch_add(&t->app_count, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&all->count, 1, __ATOMIC_RELAXED);
 	app_apply(t, a, true);
 	app_report_refused(t, a);
 	tracer_changed(t, NULL);
@@ -379,7 +379,7 @@ static void remove_hidden(struct tracer *t, int dir, const char *name)
 				       : -EINVAL;
 
 	if (err == -EAGAIN)
-		t->rescan_pending = true;
+		apps_of(t)->rescan_pending = true;
 	if (!err)
 		app_arrived(t, name + 1);       /* it may have had both names */
 }
@@ -398,7 +398,7 @@ static void scan_dir(struct tracer *t, int apps_fd)
 		else
 			app_arrived(t, d->d_name);
 	if (!dir)
-		t->rescan_pending = true;
+		apps_of(t)->rescan_pending = true;
 	if (dir)
 		closedir(dir);
 	else if (fd >= 0)
@@ -408,18 +408,18 @@ static void scan_dir(struct tracer *t, int apps_fd)
 /* All files that are there: at the start, and when the kernel's queue of changes overflowed. */
 void apps_scan(struct tracer *t)
 {
-	t->rescan_pending = false;
+	apps_of(t)->rescan_pending = false;
 	apps_gc(t);
 	for (int i = 0; i < 2; i++)
-		if (t->apps_fds[i] >= 0)
-			scan_dir(t, t->apps_fds[i]);
+		if (apps_of(t)->fds[i] >= 0)
+			scan_dir(t, apps_of(t)->fds[i]);
 }
 
 void apps_drop(struct tracer *t, bool switch_off)
 {
 	struct app *a, *next;
 
-	cds_list_for_each_entry_safe(a, next, &t->apps, node) {
+	cds_list_for_each_entry_safe(a, next, &apps_of(t)->list, node) {
 		for (uint32_t e = 0; switch_off && e < a->file->event_count; e++)
 			if (a->words[e])
 				registration_switch(a->file, e, t->lane, 0);

@@ -39,22 +39,45 @@ struct app {
 	struct user *user;
 	struct registration *file;
 	char name[33];                          /* of the registration file */
-	int dir;                                /* which of apps_fds it is in */
+	int dir;                                /* which of apps.fds it is in */
 	uint32_t pid;                           /* as the daemon sees it; 0: not known */
 	struct selection *selection; /* what is recorded of it; NULL: nothing was selected yet */
 	uint8_t *words;              /* per event: this daemon's byte of its state word */
 	bool stores_words; /* the words are TRAIL_WORD_ASKING: it stores those of the answer */
 	uint8_t generation;
 	uint32_t failures;          /* attach attempts in a row that were not completed */
-	struct cds_list_head retry; /* in tracer.retries: change the generations at retry_at */
+	struct cds_list_head retry; /* in apps.retries: change the generations at retry_at */
 	int64_t retry_at;                       /* wall clock */
 	gid_t gid;                              /* of the process when it registered */
 	/* Its /proc/PID/cgroup when a session first needed it; NULL: not read. */
 	char *cgroups;
 	uint64_t statedump;                     /* number of the last request sent to it */
-	struct cds_list_head closed; /* in tracer.closed: apps_check_closed() looks at it again */
+	struct cds_list_head closed; /* in apps.closed: apps_check_closed() looks at it again */
 	uint64_t closed_at;     /* monotonic: for a while from then on */
 };
+
+/* The domain's data in the tracer, all under tracer.lock but for what is atomic. */
+struct apps {
+	struct cds_list_head list;              /* struct app */
+	uint32_t count;                         /* of the list; atomic */
+	/* Directories with registrations: [0] the tracer's own, [1] see apps_open(); -1: none. */
+	int fds[2];
+	bool mounted, full;                     /* directories.c */
+	struct apptable *table;                 /* table.c */
+	struct layouts *layouts;                /* layout.h */
+	uint64_t rules_version;	/* grows when sessions may want other events of applications */
+	struct cds_list_head retries;           /* struct app */
+	struct cds_list_head closed;            /* struct app: app_closed() */
+	bool rescan_pending;	/* a registration was not opened: no descriptor, no memory */
+	uint32_t rejected;	/* invalid registration files, for status; atomic */
+	uint32_t tracepoints_rejected;  /* left out of registrations, for status; atomic */
+	struct server *server;  /* attach_server.c; NULL: applications are not served */
+};
+
+static inline struct apps *apps_of(const struct tracer *t)
+{
+	return domain_data(t, DOMAIN_USER);
+}
 
 /* user_domain.c: caller holds tracer.lock */
 extern const struct domain_ops user_domain;
@@ -91,20 +114,20 @@ bool apps_check_closed(struct tracer *t);
 void app_attached(struct tracer *t, struct app *a);
 /*
  * An attempt to attach was not completed: new generations, so that it asks again. Removes it from
- * tracer.retries.
+ * apps.retries.
  */
 void app_retry(struct tracer *t, struct app *a);
 /* Sets its state words by the rules. again: with new generations, so that it attaches again. */
 void app_apply(struct tracer *t, struct app *a, bool again);
 void apps_scan(struct tracer *t);
 /*
- * directories.c. apps_fds[0] is open. Root's daemon mounts a file system of config.apps_size on it,
- * if it can; apps_fds[1] is then what is below. For other daemons, that one is the system's.
+ * directories.c. apps.fds[0] is open. Root's daemon mounts a file system of config.apps_size on it,
+ * if it can; apps.fds[1] is then what is below. For other daemons, that one is the system's.
  */
 void apps_open(struct tracer *t);
 /* Without keep, unmounts what apps_open() has mounted, if no process has a file there. */
 void apps_close(struct tracer *t, bool keep);
-/* Something was mounted or unmounted. True: tracer.apps_fds[1] is another directory now. */
+/* Something was mounted or unmounted. True: apps.fds[1] is another directory now. */
 bool apps_look_again(struct tracer *t);
 /* Puts it into the root's `error` when there is no room any more. */
 void apps_check_room(struct tracer *t);

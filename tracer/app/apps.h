@@ -3,12 +3,14 @@
 #ifndef TRACER_APPS_H
 #define TRACER_APPS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "metadata/buf.h"
 
 struct tracer;
 
+uint32_t apps_count(const struct tracer *t);    /* registrations */
 /* Viewer 0 sees all applications, others see their own. Names are separated by NULs. */
 void apps_list(struct tracer *t, uid_t viewer, struct md_buf *names);
 enum app_file { APP_COMM, APP_UID, APP_TRACEPOINTS, APP_FIELDS, APP_STATUS };

@@ -36,7 +36,7 @@ static void retry_app(struct server *sv, struct app *a)
 	a->failures++;
 	a->retry_at = wall_clock() + ms * 1000000;
 	cds_list_del(&a->retry);        /* from the list, or from itself */
-	cds_list_add_tail(&a->retry, &sv->tracer->retries);
+	cds_list_add_tail(&a->retry, &apps_of(sv->tracer)->retries);
 	server_arm(sv, ms);
 }
 

@@ -65,7 +65,7 @@ static void retry_apps(struct server *sv, int64_t now)
 	int n = 0;
 
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry_safe(a, next, &t->retries, retry) {
+	cds_list_for_each_entry_safe(a, next, &apps_of(t)->retries, retry) {
 		/* A wall clock may be set back. */
 		int64_t wait = a->retry_at - now > 10000000000 ? 0 : a->retry_at - now;
 
@@ -87,12 +87,12 @@ static void scan_again(struct server *sv, int64_t now)
 	struct tracer *t = sv->tracer;
 
 	pthread_mutex_lock(&t->lock);
-	if (t->rescan_pending &&
+	if (apps_of(t)->rescan_pending &&
 	    (now - sv->scanned >= SCAN_AGAIN * 1000000ll || now < sv->scanned)) {
 		sv->scanned = now;
 		apps_scan(t);
 	}
-	if (t->rescan_pending)
+	if (apps_of(t)->rescan_pending)
 		server_arm(sv, SCAN_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -110,7 +110,7 @@ static bool is_short(struct server *sv)
 	bool pending;
 
 	pthread_mutex_lock(&sv->tracer->lock);
-	pending = sv->tracer->rescan_pending;
+	pending = apps_of(sv->tracer)->rescan_pending;
 	pthread_mutex_unlock(&sv->tracer->lock);
 	return pending || sv->deaf;
 }
@@ -154,7 +154,7 @@ static void follow_directories(struct server *sv)
 	apps_check_room(t);
 	if (apps_check_closed(t))
 		server_arm(sv, CLOSED_AGAIN);
-	if (t->rescan_pending || !cds_list_empty(&t->retries))
+	if (apps_of(t)->rescan_pending || !cds_list_empty(&apps_of(t)->retries))
 		server_arm(sv, SCAN_AGAIN);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -165,7 +165,7 @@ static void follow_directories(struct server *sv)
  */
 static bool catch_up(struct tracer *t, int *left)
 {
-	struct server *sv = t->server;
+	struct server *sv = apps_of(t)->server;
 	ssize_t n = 0;
 
 	if (sv && *left < 0 && ioctl(sv->inotify, FIONREAD, left) < 0)
@@ -268,9 +268,9 @@ static int watch_directories(struct server *sv)
 	char path[64];
 
 	for (int i = 0; i < 2; i++) {
-		if (sv->tracer->apps_fds[i] < 0)
+		if (apps_of(sv->tracer)->fds[i] < 0)
 			continue;
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", sv->tracer->apps_fds[i]);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", apps_of(sv->tracer)->fds[i]);
 		if (inotify_add_watch(sv->inotify, path,
 				      IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE |
 					      IN_ONLYDIR | IN_EXCL_UNLINK) < 0)
@@ -423,14 +423,14 @@ int server_start(struct tracer *t)
 	    (pulse_listen(sv->pulse, sv->pathless) || watch_fd(sv, &sv->pathless)))
 		err = -ENOMEM;
 	if (!err) {
-		t->server = sv;
+		apps_of(t)->server = sv;
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, 256 * 1024);
 		err = -pthread_create(&sv->thread, &attr, serve, sv);
 		pthread_attr_destroy(&attr);
 	}
 	if (err) {
-		t->server = NULL;
+		apps_of(t)->server = NULL;
 		server_free(sv);
 	}
 	return err;
@@ -438,7 +438,7 @@ int server_start(struct tracer *t)
 
 void server_stop(struct tracer *t)
 {
-	struct server *sv = t->server;
+	struct server *sv = apps_of(t)->server;
 
 	if (!sv)
 		return;
@@ -448,7 +448,7 @@ void server_stop(struct tracer *t)
 	pthread_join(sv->thread, NULL);
 	sockets_remove(t);
 	pthread_mutex_lock(&t->lock);
-	t->server = NULL;
+	apps_of(t)->server = NULL;
 	pthread_mutex_unlock(&t->lock);
 	server_free(sv);
 }

@@ -76,17 +76,17 @@ static void bound_directory(struct tracer *t)
 	struct stat state, apps;
 	int err, fd;
 
-	if (fstat(t->state_fd, &state) || fstat(t->apps_fds[0], &apps))
+	if (fstat(t->state_fd, &state) || fstat(apps_of(t)->fds[0], &apps))
 		return;
 	if (state.st_dev != apps.st_dev) {
 		/* An earlier daemon's, or the administrator's. */
 		fd = open_covered(t);
-		t->apps_fds[1] = fd < 0 ? -1 : fd;
+		apps_of(t)->fds[1] = fd < 0 ? -1 : fd;
 		return;
 	}
 	if (!t->config.apps_size)
 		return;
-	err = mount_over(t->apps_fds[0], t->config.apps_size);
+	err = mount_over(apps_of(t)->fds[0], t->config.apps_size);
 	if (err) {
 		tracer_report(t,
 			      "%s/apps has no file system of its own, so any user can fill the "
@@ -94,12 +94,12 @@ static void bound_directory(struct tracer *t)
 			      t->state_dir, strerror(-err));
 		return;
 	}
-	t->apps_mounted = true;
+	apps_of(t)->mounted = true;
 	fd = open_directory(t->state_fd, "apps");
 	if (fd < 0)
 		return;
-	t->apps_fds[1] = t->apps_fds[0];
-	t->apps_fds[0] = fd;
+	apps_of(t)->fds[1] = apps_of(t)->fds[0];
+	apps_of(t)->fds[0] = fd;
 }
 
 static bool has_system_directory(const struct tracer *t)
@@ -117,7 +117,7 @@ void apps_open(struct tracer *t)
 	if (!has_system_directory(t))
 		return;
 	fd = open_directory(AT_FDCWD, SYSTEM_APPS);
-	t->apps_fds[1] = fd < 0 ? -1 : fd;
+	apps_of(t)->fds[1] = fd < 0 ? -1 : fd;
 }
 
 bool apps_look_again(struct tracer *t)
@@ -127,13 +127,13 @@ bool apps_look_again(struct tracer *t)
 
 	if (fd < 0)
 		return false;
-	if (t->apps_fds[1] < 0) {
-		t->apps_fds[1] = fd;
+	if (apps_of(t)->fds[1] < 0) {
+		apps_of(t)->fds[1] = fd;
 		return true;
 	}
-	if (fstat(fd, &now) || fstat(t->apps_fds[1], &before) ||
+	if (fstat(fd, &now) || fstat(apps_of(t)->fds[1], &before) ||
 	    (now.st_dev == before.st_dev && now.st_ino == before.st_ino) ||
-	    dup3(fd, t->apps_fds[1], O_CLOEXEC) < 0) {
+	    dup3(fd, apps_of(t)->fds[1], O_CLOEXEC) < 0) {
 		close(fd);
 		return false;
 	}
@@ -147,12 +147,12 @@ void apps_close(struct tracer *t, bool keep)
 	char path[sizeof(t->state_dir) + 8];
 
 	for (int i = 0; i < 2; i++) {
-		if (t->apps_fds[i] >= 0)
-			close(t->apps_fds[i]);
-		t->apps_fds[i] = -1;
+		if (apps_of(t)->fds[i] >= 0)
+			close(apps_of(t)->fds[i]);
+		apps_of(t)->fds[i] = -1;
 	}
 	snprintf(path, sizeof(path), "%s/apps", t->state_dir);
-	if (t->apps_mounted && !keep)
+	if (apps_of(t)->mounted && !keep)
 		umount2(path, UMOUNT_NOFOLLOW);
 }
 
@@ -171,7 +171,7 @@ bool app_junk(struct tracer *t, int dir, const char *name)
 	int ret;
 
 	/* The system's directory belongs to root's daemon. */
-	if (t->lane != TRAIL_LANE_ROOT && dir != t->apps_fds[0])
+	if (t->lane != TRAIL_LANE_ROOT && dir != apps_of(t)->fds[0])
 		return false;
 	if (!strcmp(name, ".") || !strcmp(name, "..") ||
 	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
@@ -181,15 +181,15 @@ bool app_junk(struct tracer *t, int dir, const char *name)
 	if (!ret)
 		junk_count(t);
 	else if (ret == -EAGAIN)
-		t->rescan_pending = true;
+		apps_of(t)->rescan_pending = true;
 	return true;
 }
 
 void app_created(struct tracer *t, const char *name)
 {
 	for (int i = 0; i < 2; i++)
-		if (t->apps_fds[i] >= 0)
-			app_junk(t, t->apps_fds[i], name);
+		if (apps_of(t)->fds[i] >= 0)
+			app_junk(t, apps_of(t)->fds[i], name);
 }
 
 /* ---- room ---- */
@@ -199,7 +199,7 @@ static bool measure_room(const struct tracer *t, uint64_t *room, bool *full)
 {
 	struct statvfs fs;
 
-	if (t->apps_fds[0] < 0 || fstatvfs(t->apps_fds[0], &fs))
+	if (apps_of(t)->fds[0] < 0 || fstatvfs(apps_of(t)->fds[0], &fs))
 		return false;
 	*room = (uint64_t)fs.f_bavail * fs.f_frsize;
 	*full = *room < ROOM_LEAST || (fs.f_files && !fs.f_favail);
@@ -215,9 +215,9 @@ void apps_check_room(struct tracer *t)
 	uint64_t room;
 	bool full;
 
-	if (!measure_room(t, &room, &full) || full == t->apps_full)
+	if (!measure_room(t, &room, &full) || full == apps_of(t)->full)
 		return;
-	t->apps_full = full;
+	apps_of(t)->full = full;
 	if (full)
 		tracer_failed(t, 0, FULL, t->state_dir);
 }

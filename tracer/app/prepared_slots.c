@@ -203,7 +203,7 @@ struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c
 					  struct stream_group *g, const struct buffer *b,
 					  bool picks)
 {
-	uint64_t version = c->session->tracer->rules_version;
+	uint64_t version = apps_of(c->session->tracer)->rules_version;
 	struct layout *layout = a->file->layout;
 	struct prepared_slots *p;
 

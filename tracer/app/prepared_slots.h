@@ -22,7 +22,7 @@ struct stream_group;
 
 struct prepared_slots {
 	struct prepared_slots *next;
-	uint64_t version;               /* tracer.rules_version */
+	uint64_t version;               /* apps.rules_version */
 	uint64_t channel;               /* its serial */
 	uint64_t region;                /* key of the buffer's region, which is unique */
 	bool picks;                     /* applications that can leave fields out */

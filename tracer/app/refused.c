@@ -46,7 +46,7 @@ void app_report_refused(struct tracer *t, struct app *a)
 
 	if (!f->refused_count)
 		return;
-	__atomic_fetch_add(&t->tracepoints_rejected, f->refused_count, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&apps_of(t)->tracepoints_rejected, f->refused_count, __ATOMIC_RELAXED);
 	if (f->layout->reported)
 		return;
 	f->layout->reported = true;
@@ -68,7 +68,7 @@ void app_report_rejected(struct tracer *t, int dir, const char *name, const char
 {
 	struct stat st;
 
-	if (!fstatat(t->apps_fds[dir], name, &st, AT_SYMLINK_NOFOLLOW))
+	if (!fstatat(apps_of(t)->fds[dir], name, &st, AT_SYMLINK_NOFOLLOW))
 		tracer_failed(t, st.st_uid,
 			      "no tracepoint of the program that made the registration %s is "
 			      "recorded: %s", name, reason);

@@ -235,7 +235,7 @@ static struct selection *selection_create(struct tracer *t, struct app *a)
 
 	if (!selection)
 		return NULL;
-	selection->version = t->rules_version;
+	selection->version = apps_of(t)->rules_version;
 	cds_list_for_each_entry(s, &t->sessions, node)
 		n++;
 	selection->sessions = calloc(n + 1, sizeof(struct session *));
@@ -269,12 +269,12 @@ struct selection *selection_get(struct tracer *t, struct app *a)
 	struct selection *s, *new;
 
 	for (s = layout->selections; s; s = s->next)
-		if (s->version == t->rules_version && has_sessions_of(s, t, a)) {
+		if (s->version == apps_of(t)->rules_version && has_sessions_of(s, t, a)) {
 			s->users++;
 			return s;
 		}
 	for (s = layout->selections; s; s = s->next)
-		if (s->version != t->rules_version)
+		if (s->version != apps_of(t)->rules_version)
 			prepared_slots_drop(layout, &s->prepared);
 	new = selection_create(t, a);
 	if (!new)
@@ -283,7 +283,7 @@ struct selection *selection_get(struct tracer *t, struct app *a)
 	for (s = layout->selections; s; s = s->next)
 		if (is_equal(s, new)) {
 			selection_free(layout, new);
-			s->version = t->rules_version;
+			s->version = apps_of(t)->rules_version;
 			s->users++;
 			return s;
 		}

@@ -29,7 +29,7 @@ struct selected {
 struct selection {
 	struct selection *next;         /* of the same layout, the latest first */
 	uint32_t users;
-	uint64_t version;               /* tracer.rules_version that it is right for */
+	uint64_t version;               /* apps.rules_version that it is right for */
 	struct session **sessions;      /* that serve the applications; only compared */
 	uint32_t session_count;
 	uint64_t *channels;             /* serials of those that record an event */

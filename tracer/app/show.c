@@ -41,7 +41,7 @@ static void identify_rest(struct tracer *t)
 	int fd;
 
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(a, &t->apps, node)
+	cds_list_for_each_entry(a, &apps_of(t)->list, node)
 		unknown = unknown || !a->pid;
 	pthread_mutex_unlock(&t->lock);
 	fd = unknown ? open("/proc/locks", O_RDONLY | O_CLOEXEC) : -1;
@@ -76,13 +76,18 @@ static struct app *next_of(struct tracer *t, uid_t viewer, uint32_t pid, const s
 	return a;
 }
 
+uint32_t apps_count(const struct tracer *t)
+{
+	return __atomic_load_n(&apps_of(t)->count, __ATOMIC_RELAXED);
+}
+
 void apps_list(struct tracer *t, uid_t viewer, struct md_buf *names)
 {
 	struct app *a;
 
 	identify_rest(t);
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(a, &t->apps, node)
+	cds_list_for_each_entry(a, &apps_of(t)->list, node)
 		/* A process has a file per object: it is listed with the first. */
 		if (a->pid && next_of(t, viewer, a->pid, NULL) == a) {
 			md_buf_printf(names, "%u", a->pid);
@@ -372,7 +377,7 @@ void available_user(struct tracer *t, uid_t viewer, enum app_file what, struct m
 
 	md_buf_puts(&lines, what == APP_FIELDS ? "trail:log { string msg }\n" : "trail:log info\n");
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(a, &t->apps, node)
+	cds_list_for_each_entry(a, &apps_of(t)->list, node)
 		if (visible(a, viewer))
 			(what == APP_FIELDS ? put_fields : put_tracepoints)(a, &lines);
 	pthread_mutex_unlock(&t->lock);
@@ -394,7 +399,7 @@ void available_user_json(struct tracer *t, uid_t viewer, struct md_buf *out)
 	md_buf_puts(&lines, "{\"name\":\"trail:log\",\"loglevel\":\"info\",\"fields\":"
 			    "[{\"name\":\"msg\",\"type\":\"string\"}]}\n");
 	pthread_mutex_lock(&t->lock);
-	cds_list_for_each_entry(a, &t->apps, node)
+	cds_list_for_each_entry(a, &apps_of(t)->list, node)
 		if (visible(a, viewer))
 			put_events(a, true, &lines);
 	pthread_mutex_unlock(&t->lock);

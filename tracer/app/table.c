@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "tracer/app/app.h"
-#include "tracer/app/layout.h"
 #include "tracer/base/hash.h"
 #include "tracer/base/os/clock.h"
 #include "tracer/session/session.h"
@@ -24,33 +23,25 @@ int app_table_create(struct tracer *t)
 {
 	struct apptable *table = calloc(1, sizeof(*table));
 
+	apps_of(t)->table = table;
 	if (!table)
 		return -ENOMEM;
 	CDS_INIT_LIST_HEAD(&table->fresh);
-	t->layouts = layouts_create();
-	if (!t->layouts) {
-		free(table);
-		return -ENOMEM;
-	}
-	t->apptable = table;
 	return 0;
 }
 
 void app_table_destroy(struct tracer *t)
 {
-	if (!t->apptable)
-		return;
-	for (uint32_t i = 0; i < USERS; i++)
-		while (t->apptable->users[i]) {
-			struct user *u = t->apptable->users[i];
+	struct apptable *table = apps_of(t)->table;
 
-			t->apptable->users[i] = u->next;
+	for (uint32_t i = 0; table && i < USERS; i++)
+		while (table->users[i]) {
+			struct user *u = table->users[i];
+
+			table->users[i] = u->next;
 			free(u);
 		}
-	free(t->apptable);
-	t->apptable = NULL;
-	layouts_destroy(t->layouts);
-	t->layouts = NULL;
+	free(table);
 }
 
 static uint32_t mix(uint64_t v)
@@ -70,12 +61,12 @@ static struct cds_list_head *bucket_of(struct cds_list_head all[BUCKETS], uint64
 
 static struct cds_list_head *bucket_of_name(struct tracer *t, const char *name)
 {
-	return bucket_of(t->apptable->names, hash_string(HASH_START, name));
+	return bucket_of(apps_of(t)->table->names, hash_string(HASH_START, name));
 }
 
 static struct cds_list_head *bucket_of_file(struct tracer *t, dev_t dev, ino_t ino)
 {
-	return bucket_of(t->apptable->files, (uint64_t)ino * 31 + (uint64_t)dev);
+	return bucket_of(apps_of(t)->table->files, (uint64_t)ino * 31 + (uint64_t)dev);
 }
 
 void app_table_add(struct tracer *t, struct app *a)
@@ -117,7 +108,7 @@ struct app *app_by_file(struct tracer *t, dev_t dev, ino_t ino)
 
 struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a)
 {
-	struct cds_list_head *bucket = bucket_of(t->apptable->pids, pid),
+	struct cds_list_head *bucket = bucket_of(apps_of(t)->table->pids, pid),
 			     *at = a ? a->by_pid.next : bucket->next;
 
 	for (; pid && at != bucket; at = at->next) {
@@ -138,22 +129,22 @@ void app_set_pid(struct tracer *t, struct app *a, uint32_t pid)
 	a->cgroups = NULL;
 	a->pid = pid;
 	if (pid)
-		cds_list_add_tail(&a->by_pid, bucket_of(t->apptable->pids, pid));
+		cds_list_add_tail(&a->by_pid, bucket_of(apps_of(t)->table->pids, pid));
 }
 
 void junk_count(struct tracer *t)
 {
-	__atomic_fetch_add(&t->apptable->junk, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&apps_of(t)->table->junk, 1, __ATOMIC_RELAXED);
 }
 
 uint64_t junk_removed(const struct tracer *t)
 {
-	return __atomic_load_n(&t->apptable->junk, __ATOMIC_RELAXED);
+	return __atomic_load_n(&apps_of(t)->table->junk, __ATOMIC_RELAXED);
 }
 
 struct user *user_find(struct tracer *t, uid_t uid)
 {
-	struct user **bucket = &t->apptable->users[mix(uid) & (USERS - 1)], *u;
+	struct user **bucket = &apps_of(t)->table->users[mix(uid) & (USERS - 1)], *u;
 
 	for (u = *bucket; u; u = u->next)
 		if (u->uid == uid)
@@ -175,7 +166,7 @@ void user_release(struct tracer *t, struct user *u)
 	if (!u || u->apps || u->conns || u->queue)
 		return;
 	cds_list_del(&u->fresh);        /* from the list, or from itself */
-	for (at = &t->apptable->users[mix(u->uid) & (USERS - 1)]; *at != u; at = &(*at)->next)
+	for (at = &apps_of(t)->table->users[mix(u->uid) & (USERS - 1)]; *at != u; at = &(*at)->next)
 		;
 	*at = u->next;
 	free(u);
@@ -186,24 +177,24 @@ void user_note_fresh(struct tracer *t, struct user *u)
 	if (u->was_fresh)
 		return;
 	u->was_fresh = true;
-	cds_list_add_tail(&u->fresh, &t->apptable->fresh);
-	__atomic_store_n(&t->apptable->has_fresh, true, __ATOMIC_RELAXED);
+	cds_list_add_tail(&u->fresh, &apps_of(t)->table->fresh);
+	__atomic_store_n(&apps_of(t)->table->has_fresh, true, __ATOMIC_RELAXED);
 }
 
 bool users_have_fresh(const struct tracer *t)
 {
-	return __atomic_load_n(&t->apptable->has_fresh, __ATOMIC_RELAXED);
+	return __atomic_load_n(&apps_of(t)->table->has_fresh, __ATOMIC_RELAXED);
 }
 
 struct user *user_take_fresh(struct tracer *t)
 {
 	struct user *u;
 
-	if (cds_list_empty(&t->apptable->fresh)) {
-		__atomic_store_n(&t->apptable->has_fresh, false, __ATOMIC_RELAXED);
+	if (cds_list_empty(&apps_of(t)->table->fresh)) {
+		__atomic_store_n(&apps_of(t)->table->has_fresh, false, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	u = cds_list_first_entry(&t->apptable->fresh, struct user, fresh);
+	u = cds_list_first_entry(&apps_of(t)->table->fresh, struct user, fresh);
 	cds_list_del_init(&u->fresh);
 	return u;
 }
@@ -221,17 +212,17 @@ void app_closed(struct tracer *t, const char *name)
 	if (!a)
 		return;
 	a->closed_at = monotonic_now();
-	cds_list_move(&a->closed, &t->closed);
+	cds_list_move(&a->closed, &apps_of(t)->closed);
 }
 
 bool apps_check_closed(struct tracer *t)
 {
 	struct app *a, *next;
 
-	cds_list_for_each_entry_safe(a, next, &t->closed, closed) {
+	cds_list_for_each_entry_safe(a, next, &apps_of(t)->closed, closed) {
 		if (monotonic_now() - a->closed_at > CLOSED_NS)
 			cds_list_del_init(&a->closed);
 		app_check(t, a->name);
 	}
-	return !cds_list_empty(&t->closed);
+	return !cds_list_empty(&apps_of(t)->closed);
 }

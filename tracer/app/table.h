@@ -27,7 +27,7 @@ struct user {
 	bool was_fresh;
 };
 
-int app_table_create(struct tracer *t);
+int app_table_create(struct tracer *t);         /* 0 or -ENOMEM */
 void app_table_destroy(struct tracer *t);
 void app_table_add(struct tracer *t, struct app *a);
 void app_table_remove(struct tracer *t, struct app *a);

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/base/facts.h"
 #include "tracer/app/app.h"
+#include "tracer/app/layout.h"
 #include "tracer/app/trouble.h"
 #include "tracer/session/session.h"
 #include "tracer/session/trace_form.h"
@@ -36,7 +38,7 @@ static int check_rule(const struct session *s, const struct rule *r, struct tr_e
 	struct app *a;
 	int ret;
 
-	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+	cds_list_for_each_entry(a, &apps_of(s->tracer)->list, node) {
 		if (s->uid && s->uid != a->file->uid)
 			continue;
 		for (uint32_t i = 0; i < a->file->event_count; i++) {
@@ -105,7 +107,7 @@ static void examine_rule(const struct session *s, const struct rule *r, size_t *
 	/* Filters of the daemon's own event are not examined. */
 	out->matched = rule_match(r, EVENT_KEY(LOG_EVENT), LOG_EVENT_LEVEL);
 	out->missing = r->filter && !out->matched ? UINT64_MAX : 0;
-	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+	cds_list_for_each_entry(a, &apps_of(s->tracer)->list, node) {
 		if (out->matched && !out->missing)
 			return;
 		if (!s->uid || s->uid == a->file->uid)
@@ -159,7 +161,7 @@ static void show_status(const struct session *s, struct facts *out)
 
 	show_rules(s, out);
 	trouble_show(s, out);
-	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+	cds_list_for_each_entry(a, &apps_of(s->tracer)->list, node) {
 		if (!session_serves(s, a->file->uid))
 			continue;
 		others += !session_has_clock(s, a->file->clock);
@@ -188,7 +190,7 @@ static void each_match(struct session *s, const struct rule_list *rules,
 	bool done = rule_list_decide(rules, EVENT_KEY(LOG_EVENT), LOG_EVENT_LEVEL) && fn(arg, NULL);
 	struct app *a;
 
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
+	cds_list_for_each_entry(a, &apps_of(s->tracer)->list, node)
 		for (uint32_t i = 0; !done && i < a->file->event_count; i++) {
 			const struct registration_event *e = &a->file->events[i];
 			struct filter_event fields = app_fields(a, i);
@@ -203,8 +205,8 @@ static void apply_words(struct session *s)
 {
 	struct app *a;
 
-	s->tracer->rules_version++;
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
+	apps_of(s->tracer)->rules_version++;
+	cds_list_for_each_entry(a, &apps_of(s->tracer)->list, node)
 		app_apply(s->tracer, a, false);
 }
 
@@ -226,7 +228,7 @@ static bool are_few(const struct session *s)
 	const struct app *a;
 	size_t n = 0;
 
-	cds_list_for_each_entry(a, &s->tracer->apps, node) {
+	cds_list_for_each_entry(a, &apps_of(s->tracer)->list, node) {
 		n += APP_COST + a->file->event_count;
 		if (n > HALT_MOST)
 			return false;
@@ -251,7 +253,7 @@ static void ask_dump(struct session *s)
 {
 	struct app *a;
 
-	cds_list_for_each_entry(a, &s->tracer->apps, node)
+	cds_list_for_each_entry(a, &apps_of(s->tracer)->list, node)
 		if (session_wants(s, a))
 			app_apply(s->tracer, a, true);
 }
@@ -282,9 +284,9 @@ static int list_events(struct session *s, void (*fn)(void *arg, const struct kno
 
 	list_event(LOG_EVENT, LOG_EVENT_LEVEL, fn, arg);
 	pthread_mutex_lock(&t->lock);
-	files = malloc((t->app_count + 1) * sizeof(*files));
-	cds_list_for_each_entry(a, &t->apps, node)
-		if (files && (!s->uid || s->uid == a->file->uid) && n < t->app_count)
+	files = malloc((apps_of(t)->count + 1) * sizeof(*files));
+	cds_list_for_each_entry(a, &apps_of(t)->list, node)
+		if (files && (!s->uid || s->uid == a->file->uid) && n < apps_of(t)->count)
 			files[n++] = a->file;
 	if (n)
 		qsort(files, n, sizeof(*files), by_table);
@@ -306,7 +308,34 @@ static void drain_ended(struct session *s)
 	apps_catch_up(s->tracer);
 }
 
+static int create_data(struct tracer *t)
+{
+	struct apps *all = apps_of(t);
+
+	CDS_INIT_LIST_HEAD(&all->list);
+	CDS_INIT_LIST_HEAD(&all->retries);
+	CDS_INIT_LIST_HEAD(&all->closed);
+	all->fds[0] = all->fds[1] = -1;
+	all->layouts = layouts_create();
+	return all->layouts ? app_table_create(t) : -ENOMEM;
+}
+
+static void destroy_data(struct tracer *t)
+{
+	struct apps *all = apps_of(t);
+
+	for (int i = 0; i < 2; i++)
+		if (all->fds[i] >= 0)
+			close(all->fds[i]);
+	app_table_destroy(t);
+	if (all->layouts)
+		layouts_destroy(all->layouts);
+}
+
 const struct domain_ops user_domain = {
+	.size = sizeof(struct apps),
+	.create = create_data,
+	.destroy = destroy_data,
 	.name = "user",
 	.check_rules = check_rules,
 	.each_match = each_match,

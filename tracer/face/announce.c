@@ -19,12 +19,13 @@
 void tracer_announce(struct tracer *t, const char *text)
 {
 	size_t len = strlen(text);
+	int fd = face_data(t)->lock_fd;
 
 	/*
 	 * Truncate first: a reader then finds the old text, a beginning of the new one, or the
 	 * whole.
 	 */
-	if (ftruncate(t->lock_fd, 0) || pwrite(t->lock_fd, text, len, 0) != (ssize_t)len)
+	if (ftruncate(fd, 0) || pwrite(fd, text, len, 0) != (ssize_t)len)
 		tracer_report(t, "the lock of the state directory %s cannot be written: %s",
 			      t->state_dir, strerror(errno));
 }

@@ -3,6 +3,7 @@
  * tracer/face/: what fs/ sees of the tracer, in tracer.h; recover.h is the same without a daemon.
  *
  *	tracer.c        opens and closes the tracer; drafts of its state for recovery
+ *	face_data.c     what this room keeps in the tracer
  *	staging.c       drafts of sessions, and their exchange with the real ones
  *	status.c        version and status of the daemon
  *	tracking.c      inclusion sets
@@ -18,6 +19,32 @@
 
 #include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
+
+/* A descriptor that the keeper has for the tracer's user: held.c. */
+#define TRACER_HELD_MAX 40
+#define TRACER_HELD_NAME 16     /* bytes of a name, with its NUL */
+struct held_file {
+	char name[TRACER_HELD_NAME];    /* "": unused */
+	int fd;
+};
+
+/* What the face keeps in the tracer. */
+struct face_data {
+	int64_t opened;                 /* ns since the epoch; constant */
+	int lock_fd;                    /* flocked: one daemon per state directory; constant */
+	struct keeper_guard *guard;     /* NULL: does not run */
+	/*
+	 * The keeper has all that there was when it was started. Atomic; written before the
+	 * keeper's pid changes and after the hand-over, read after the pid.
+	 */
+	bool keeper_ready;
+	uint32_t keepers_replaced;      /* how often one ended and was replaced; atomic */
+	struct held_file held[TRACER_HELD_MAX]; /* guarded by tracer.lock */
+};
+
+/* face_data.c */
+extern const struct tracer_room face_room;
+struct face_data *face_data(const struct tracer *t);
 
 /* tracer.c */
 struct tracer *tracer_new(const struct tracer_config *config);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/face/face.h"
 #include "tracer/face/keeper_guard.h"
 #include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
@@ -14,8 +15,8 @@
 static struct held_file *find_held(struct tracer *t, const char *name)
 {
 	for (size_t i = 0; i < TRACER_HELD_MAX; i++)
-		if (!strcmp(t->held[i].name, name))
-			return &t->held[i];
+		if (!strcmp(face_data(t)->held[i].name, name))
+			return &face_data(t)->held[i];
 	return NULL;
 }
 
@@ -78,7 +79,7 @@ void held_keep(struct tracer *t)
 	struct held_file copies[TRACER_HELD_MAX];
 
 	pthread_mutex_lock(&t->lock);
-	memcpy(copies, t->held, sizeof(copies));
+	memcpy(copies, face_data(t)->held, sizeof(copies));
 	for (size_t i = 0; i < TRACER_HELD_MAX; i++)
 		copies[i].fd = *copies[i].name ? fcntl(copies[i].fd, F_DUPFD_CLOEXEC, 0) : -1;
 	pthread_mutex_unlock(&t->lock);

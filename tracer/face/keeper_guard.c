@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "tracer/face/face.h"
 #include "tracer/face/keeper_guard.h"
 #include "tracer/kernel/available.h"
 #include "tracer/session/kept.h"
@@ -155,14 +156,14 @@ static bool keep_all_buffers(struct tracer *t, int stop)
 static void *guard(void *arg)
 {
 	struct tracer *t = arg;
-	int stop = t->keeper_guard->stop;
+	int stop = face_data(t)->guard->stop;
 	pid_t before = keeper_pid(t->keeper);
 
 	while (keeper_watch(t->keeper, stop)) {
 		unsigned int buffers, snapshots;
 
 		/* Before the next keeper has a pid: see show_daemon(). */
-		__atomic_store_n(&t->keeper_ready, false, __ATOMIC_RELAXED);
+		__atomic_store_n(&face_data(t)->keeper_ready, false, __ATOMIC_RELAXED);
 		if (!replace_keeper(t, stop))
 			break;
 		buffers = forget_kept(t);
@@ -171,8 +172,8 @@ static void *guard(void *arg)
 		kernel_keep(t);
 		if (!keep_all_buffers(t, stop))
 			continue;
-		__atomic_store_n(&t->keeper_ready, true, __ATOMIC_RELEASE);
-		__atomic_fetch_add(&t->keepers_replaced, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&face_data(t)->keeper_ready, true, __ATOMIC_RELEASE);
+		__atomic_fetch_add(&face_data(t)->keepers_replaced, 1, __ATOMIC_RELAXED);
 		tracer_report(t,
 			      "the keeper, process %d, has ended. Process %d takes its place and "
 			      "has got %u buffers and %u snapshots",
@@ -193,18 +194,18 @@ void keeper_guard_start(struct tracer *t)
 
 	if (!t->keeper)
 		return;
-	__atomic_store_n(&t->keeper_ready, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&face_data(t)->keeper_ready, true, __ATOMIC_RELAXED);
 	if (g)
 		g->stop = eventfd(0, EFD_CLOEXEC);
 	if (g && g->stop >= 0) {
-		t->keeper_guard = g;
+		face_data(t)->guard = g;
 		pthread_attr_init(&attr);
 		pthread_attr_setstacksize(&attr, STACK);
 		err = pthread_create(&g->thread, &attr, guard, t);
 		pthread_attr_destroy(&attr);
 		if (!err)
 			return;
-		t->keeper_guard = NULL;
+		face_data(t)->guard = NULL;
 		close(g->stop);
 	}
 	free(g);
@@ -213,7 +214,7 @@ void keeper_guard_start(struct tracer *t)
 
 void keeper_guard_stop(struct tracer *t)
 {
-	struct keeper_guard *g = t->keeper_guard;
+	struct keeper_guard *g = face_data(t)->guard;
 	uint64_t one = 1;
 
 	if (!g)
@@ -223,5 +224,5 @@ void keeper_guard_stop(struct tracer *t)
 		pthread_join(g->thread, NULL);
 	close(g->stop);
 	free(g);
-	t->keeper_guard = NULL;
+	face_data(t)->guard = NULL;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #define _GNU_SOURCE
 #include "tracer/face/face.h"
+#include "tracer/output/output.h"
 #include "tracer/face/recover.h"
 
 #include <dirent.h>
@@ -102,7 +103,7 @@ size_t recovery_sessions(struct tracer *t, bool only_unwritten)
 	struct session *s;
 	size_t unclaimed;
 
-	t->only_unwritten = only_unwritten;
+	output_data(t)->only_unwritten = only_unwritten;
 	unclaimed = sessions_restore(t);
 	if (only_unwritten)
 		cds_list_for_each_entry(s, &t->sessions, node)

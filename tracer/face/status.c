@@ -26,18 +26,18 @@ static uint64_t microseconds(struct timeval tv)
 static void show_daemon(struct tracer *t, struct facts *out)
 {
 	struct rusage usage = { 0 };
-	int64_t uptime = wall_clock() - t->opened;
+	int64_t uptime = wall_clock() - face_data(t)->opened;
 	pid_t keeper = t->keeper ? keeper_pid(t->keeper) : 0;
 
 	getrusage(RUSAGE_SELF, &usage);
 	fact_number(out, "pid", (uint64_t)getpid());
 	/* The pid was loaded before: a keeper to which buffers are still passed is not named. */
-	if (keeper > 0 && __atomic_load_n(&t->keeper_ready, __ATOMIC_ACQUIRE))
+	if (keeper > 0 && __atomic_load_n(&face_data(t)->keeper_ready, __ATOMIC_ACQUIRE))
 		fact_number(out, "keeper", (uint64_t)keeper);
 	else
 		fact_text(out, "keeper", "none");
 	fact_number(out, "keepers_replaced",
-		    __atomic_load_n(&t->keepers_replaced, __ATOMIC_RELAXED));
+		    __atomic_load_n(&face_data(t)->keepers_replaced, __ATOMIC_RELAXED));
 	fact_number(out, "uptime_us", uptime > 0 ? (uint64_t)uptime / 1000 : 0);
 	fact_number(out, "cpu_us", microseconds(usage.ru_utime) + microseconds(usage.ru_stime));
 	fact_number(out, "cpu_user_us", microseconds(usage.ru_utime));
@@ -92,11 +92,11 @@ void tracer_status(struct tracer *t, uid_t viewer, struct facts *out)
 	free(all);
 	fact_number(out, "sessions", sessions);
 	fact_number(out, "sessions_active", active);
-	fact_number(out, "registrations", __atomic_load_n(&t->app_count, __ATOMIC_RELAXED));
+	fact_number(out, "registrations", __atomic_load_n(&apps_of(t)->count, __ATOMIC_RELAXED));
 	fact_number(out, "registrations_rejected",
-		    __atomic_load_n(&t->rejected, __ATOMIC_RELAXED));
+		    __atomic_load_n(&apps_of(t)->rejected, __ATOMIC_RELAXED));
 	fact_number(out, "tracepoints_rejected",
-		    __atomic_load_n(&t->tracepoints_rejected, __ATOMIC_RELAXED));
+		    __atomic_load_n(&apps_of(t)->tracepoints_rejected, __ATOMIC_RELAXED));
 	fact_number(out, "buffers", sum.number);
 	fact_number(out, "buffer_bytes", sum.memory);
 	fact_number(out, "buffers_refused", sum.refused);

@@ -41,6 +41,14 @@ static const struct session_part *const session_parts[] = {
 	&output_part, &snapshot_list_part, &snapshot_part, &trigger_part, &agent_part,
 	&reclaim_part, NULL
 };
+static const struct domain_ops *const domains[DOMAINS] = {
+	[DOMAIN_USER] = &user_domain, [DOMAIN_KERNEL] = &kernel_domain,
+};
+/* What other rooms keep in the tracer (session/part.h). */
+static const struct tracer_room *const tracer_rooms[] = {
+	&agent_room, &output_room, &map_room, &snapshot_room, &reclaim_room, &trigger_room,
+	&face_room, NULL
+};
 static const struct output_sink *const sinks[] = {
 #ifndef WITHOUT_RELAY
 	&relay_sink,
@@ -122,7 +130,7 @@ static int open_state(struct tracer *t, struct tr_err *err)
 {
 	bool root = t->lane == TRAIL_LANE_ROOT;
 	struct stat st;
-	int ret = t->config.rings ? region_directory(t->config.rings, err) : 0;
+	int ret = t->config.rings ? region_directory(t->config.rings, err) : 0, fd;
 
 	if (ret)
 		return ret;
@@ -143,11 +151,12 @@ static int open_state(struct tracer *t, struct tr_err *err)
 			       "the state directory %s must belong to this user and be writable "
 			       "for no other",
 			       t->state_dir);
-	t->lock_fd = openat(t->state_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (t->lock_fd < 0)
+	fd = openat(t->state_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	face_data(t)->lock_fd = fd;
+	if (fd < 0)
 		return tr_fail(err, -errno, "the state directory %s cannot be written: %s",
 			       t->state_dir, strerror(errno));
-	if (!lock_state_dir(t->state_dir, t->lock_fd))
+	if (!lock_state_dir(t->state_dir, fd))
 		return tr_fail(err, -EBUSY, "another trailfs daemon uses the state directory %s",
 			       t->state_dir);
 	ret = state_version_check(t->state_fd, err);
@@ -159,9 +168,10 @@ static int open_state(struct tracer *t, struct tr_err *err)
 						  "written: %s", t->state_dir, strerror(-ret));
 	tracer_announce(t, "");
 	t->sessions_fd = open_subdir(t, "sessions", 0700);
-	t->apps_fds[0] = open_subdir(t, "apps", root ? 01777 : 0700);
-	if (t->sessions_fd < 0 || t->apps_fds[0] < 0)
-		return tr_fail(err, t->sessions_fd < 0 ? t->sessions_fd : t->apps_fds[0],
+	fd = open_subdir(t, "apps", root ? 01777 : 0700);
+	apps_of(t)->fds[0] = fd;
+	if (t->sessions_fd < 0 || fd < 0)
+		return tr_fail(err, t->sessions_fd < 0 ? t->sessions_fd : fd,
 			       "the state directory %s cannot be written", t->state_dir);
 	apps_open(t);
 	return 0;
@@ -196,13 +206,10 @@ size_t sessions_restore(struct tracer *t)
 	return kept_drop(t);
 }
 
-struct tracer *tracer_new(const struct tracer_config *config)
+static void init_locks(struct tracer *t)
 {
-	struct tracer *t = calloc(1, sizeof(*t));
 	pthread_mutexattr_t attr;
 
-	if (!t)
-		return NULL;
 	/*
 	 * Priority inheritance: the thread that serves applications must not wait for a thread of
 	 * lower priority.
@@ -213,27 +220,30 @@ struct tracer *tracer_new(const struct tracer_config *config)
 	lock_init(&t->lists_lock, &attr, LOCK_LISTS);
 	pthread_mutexattr_destroy(&attr);
 	lock_init(&t->shares_lock, NULL, LOCK_SHARES);
+}
+
+struct tracer *tracer_new(const struct tracer_config *config)
+{
+	struct tracer *t = tracer_alloc(domains, tracer_rooms);
+
+	if (!t)
+		return NULL;
+	init_locks(t);
 	CDS_INIT_LIST_HEAD(&t->sessions);
-	CDS_INIT_LIST_HEAD(&t->apps);
 	CDS_INIT_LIST_HEAD(&t->drafts);
-	CDS_INIT_LIST_HEAD(&t->retries);
-	CDS_INIT_LIST_HEAD(&t->closed);
-	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
 	t->parts = session_parts;
 	t->settings = session_settings;
-	t->sinks = sinks;
-	t->domains[DOMAIN_USER] = &user_domain;
-	t->domains[DOMAIN_KERNEL] = &kernel_domain;
 	t->config = *config;
 	t->config.wait_ms = config->wait_ms ? config->wait_ms : VERB_WAIT_MS;
-	t->opened = wall_clock();
 	snprintf(t->state_dir, sizeof(t->state_dir), "%s", config->state_dir);
 	t->config.state_dir = t->state_dir;
-	t->state_fd = t->sessions_fd = t->lock_fd = t->apps_fds[0] = t->apps_fds[1] = -1;
+	t->state_fd = t->sessions_fd = -1;
 	t->lane = geteuid() == 0 ? TRAIL_LANE_ROOT : TRAIL_LANE_USER;
 	t->cpus = possible_cpus();
 	gethostname(t->hostname, sizeof(t->hostname) - 1);
-	if (maps_open(t) || reclaimer_open(t) || app_table_create(t)) {
+	tracer_create_rooms(t);
+	output_data(t)->sinks = sinks;
+	if (domains_create(t)) {
 		tracer_free(t);
 		return NULL;
 	}
@@ -242,18 +252,17 @@ struct tracer *tracer_new(const struct tracer_config *config)
 
 void tracer_free(struct tracer *t)
 {
-	int fds[] = { t->sessions_fd, t->apps_fds[0], t->apps_fds[1], t->state_fd, t->lock_fd };
-
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	pthread_mutex_destroy(&t->lists_lock);
-	pthread_mutex_destroy(&t->lock);
-	app_table_destroy(t);
-	maps_close(t);
-	reclaimer_close(t);
+	if (t->sessions_fd >= 0)
+		close(t->sessions_fd);
+	if (t->state_fd >= 0)
+		close(t->state_fd);
 	quota_deinit(t);
 	programs_drop(t);
+	domains_destroy(t);
+	tracer_destroy_rooms(t);
+	pthread_mutex_destroy(&t->shares_lock);
+	pthread_mutex_destroy(&t->lists_lock);
+	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
 

@@ -68,7 +68,7 @@ static void put_set(struct session *s, enum track_attr attr, struct track *new)
 	struct channel *c;
 	struct app *a;
 
-	cds_list_for_each_entry(a, &t->apps, node) {
+	cds_list_for_each_entry(a, &apps_of(t)->list, node) {
 		bool before = session_wants(s, a);
 
 		/* It may have been moved to another control group. */
@@ -109,8 +109,8 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 	struct track old, new;
 	int ret = -EAGAIN;
 
-	if ((attr == TRACK_KERNEL_VUID || attr == TRACK_KERNEL_VGID || !t->kernel) &&
-	    attr > TRACK_PID && attr < TRACK_IDS && !(t->kernel && t->kernel->ops->track_by))
+	if ((attr == TRACK_KERNEL_VUID || attr == TRACK_KERNEL_VGID || !kernel_of(t)) &&
+	    attr > TRACK_PID && attr < TRACK_IDS && !(kernel_of(t) && kernel_of(t)->ops->track_by))
 		return store_all(attr, text, replace, err);
 	/*
 	 * Names are looked up without the lock, which may take a while. Look up again if another

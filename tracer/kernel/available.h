@@ -12,6 +12,7 @@
 struct tracer;
 struct session;
 
+bool kernel_is_open(const struct tracer *t);    /* there is a backend */
 /*
  * Whether there is a backend and the user may use it: root, and members of the group `tracing` if
  * root's daemon serves.

@@ -108,8 +108,8 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		.boot = kc->boot,
 	};
 
-	const struct backend_ops *ops = c->session->tracer->kernel->ops;
-	int ret = ops->channel_open(c->session->tracer->kernel->backend, kc->name, &g, adopt,
+	const struct backend_ops *ops = kernel_of(c->session->tracer)->ops;
+	int ret = ops->channel_open(kernel_of(c->session->tracer)->backend, kc->name, &g, adopt,
 				    &kc->bc, err);
 
 	if (ret || kc->boot)
@@ -132,7 +132,7 @@ static int make_channel(struct channel *c, struct kchannel *kc, struct tr_err *e
 
 	/* The names of session and channel are for people; the numbers make the name unique. */
 	snprintf(kc->name, sizeof(kc->name), PREFIX "%.80s-%.80s-%llx%s", c->session->name, c->name,
-		 (unsigned long long)kc->region->key, kc->tracer->kernel->suffix);
+		 (unsigned long long)kc->region->key, kernel_of(kc->tracer)->suffix);
 	ret = open_channel(kc, false, err);
 	if (ret)
 		return ret;
@@ -150,9 +150,9 @@ static int make_channel(struct channel *c, struct kchannel *kc, struct tr_err *e
  */
 static int check_owner(const struct session *s, struct tr_err *err)
 {
-	if (!s->tracer->kernel)
+	if (!kernel_of(s->tracer))
 		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
-			       s->tracer->no_kernel);
+			       kernel_data(s->tracer)->why);
 	return session_may_trace_kernel(s)
 		       ? 0
 		       : tr_fail(err, -EACCES, "the owner of the session may not trace the kernel");
@@ -258,7 +258,7 @@ static void read_enabled_events(struct kchannel *kc, struct kernel *k)
 
 static void adopt_channel(struct channel *c, const char *name)
 {
-	struct kernel *k = c->session->tracer->kernel;
+	struct kernel *k = kernel_of(c->session->tracer);
 	struct tracer *t = c->session->tracer;
 	struct tr_err err = TR_ERR_INIT;
 	struct kchannel *kc;
@@ -305,12 +305,12 @@ int kchannel_take_boot(struct channel *c, const struct backend_boot *boot, struc
 	snprintf(kc->name, sizeof(kc->name), "%s", boot->name);
 	ret = open_channel(kc, true, err);
 	if (!ret) {
-		read_enabled_events(kc, t->kernel);
+		read_enabled_events(kc, kernel_of(t));
 		pthread_mutex_lock(&t->lock);
 		kchannel_note_enabled(kc);
 		pthread_mutex_unlock(&t->lock);
 		kchannel_drain(kc, 0);
-		t->kernel->ops->channel_close(kc->bc, false);
+		kernel_of(t)->ops->channel_close(kc->bc, false);
 		kc->bc = NULL;
 	}
 	kchannel_put(kc);
@@ -335,7 +335,7 @@ void kernel_adopt(struct tracer *t)
 
 bool kernel_records(struct tracer *t, const char *system, const char *name)
 {
-	struct kevent *e = kernel_find(t->kernel, system, name, strlen(name));
+	struct kevent *e = kernel_find(kernel_of(t), system, name, strlen(name));
 	struct session *s;
 	struct channel *c;
 
@@ -364,7 +364,7 @@ void kchannel_drop(struct channel *c)
 		return;
 	set_kchannel(c, NULL);
 	kc->channel = NULL;
-	cds_list_add_tail(&kc->dead, &kc->tracer->kernel->dead);
+	cds_list_add_tail(&kc->dead, &kernel_of(kc->tracer)->dead);
 }
 
 void kernel_channels_gc(struct tracer *t)
@@ -374,8 +374,8 @@ void kernel_channels_gc(struct tracer *t)
 	for (;;) {
 		kc = NULL;
 		pthread_mutex_lock(&t->lock);
-		if (t->kernel && !cds_list_empty(&t->kernel->dead)) {
-			kc = cds_list_first_entry(&t->kernel->dead, struct kchannel, dead);
+		if (kernel_of(t) && !cds_list_empty(&kernel_of(t)->dead)) {
+			kc = cds_list_first_entry(&kernel_of(t)->dead, struct kchannel, dead);
 			cds_list_del(&kc->dead);
 		}
 		pthread_mutex_unlock(&t->lock);
@@ -383,7 +383,7 @@ void kernel_channels_gc(struct tracer *t)
 			return;
 		ksampling_close(kc);
 		pthread_mutex_lock(&kc->lock);
-		t->kernel->ops->channel_close(kc->bc, true);
+		kernel_of(t)->ops->channel_close(kc->bc, true);
 		kc->bc = NULL;
 		pthread_mutex_unlock(&kc->lock);
 		kchannel_put(kc);
@@ -396,7 +396,7 @@ static bool is_claimed(const struct tracer *t, const char *name)
 	struct session *s;
 	struct channel *c;
 
-	if (kernel_follows_by(t->kernel, name))
+	if (kernel_follows_by(kernel_of(t), name))
 		return true;
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
@@ -407,7 +407,7 @@ static bool is_claimed(const struct tracer *t, const char *name)
 
 void kernel_leftovers_gc(struct tracer *t)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 	struct md_buf names = MD_BUF_INIT;
 	size_t at, len, tail;
 

@@ -289,7 +289,7 @@ static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k,
 
 void kchannel_apply(struct channel *c)
 {
-	struct kernel *k = c->session->tracer->kernel;
+	struct kernel *k = kernel_of(c->session->tracer);
 	struct kchannel *kc = c->kchannel;
 	struct tr_err err = TR_ERR_INIT;
 	bool recording, prompt;

@@ -51,12 +51,12 @@ int kernel_counts_open(struct tracer *t, const struct rule *rule, struct count_s
 
 	spec->format_count = 0;
 	/* trail.ko has events that programs cannot be attached to. */
-	if (!t->kernel || t->kernel->ops == &module_backend || !is_complete(rule) ||
+	if (!kernel_of(t) || kernel_of(t)->ops == &module_backend || !is_complete(rule) ||
 	    bpf_supported(NULL))
 		return -EOPNOTSUPP;
 	spec->filter = rule->filter;
 	spec->cpus = t->cpus;
-	ret = find_formats(t->kernel, rule, spec);
+	ret = find_formats(kernel_of(t), rule, spec);
 	if (!ret)
 		ret = counts_open(spec, t->keeper, adopt, out);
 	while (spec->format_count)

@@ -70,7 +70,7 @@ void coders_free(struct kchannel *kc)
 /* Finds the event with an id: reads the formats of all enabled events until one has it. */
 static struct kevent *find_event(struct kchannel *kc, uint32_t id)
 {
-	struct kernel *k = kc->tracer->kernel;
+	struct kernel *k = kernel_of(kc->tracer);
 	struct kevent *e = kernel_event_by_id(k, id);
 	uint8_t *on = NULL;
 	size_t n;
@@ -104,7 +104,7 @@ static uint64_t list_known_contexts(const struct kchannel *kc)
 			 1ull << TRAIL_CONTEXT_CPU_ID;
 
 	/* A program in the kernel has decided with the values of that moment, which are better. */
-	for (uint32_t i = 1; i < TRAIL_CONTEXT_ALL && !kc->tracer->kernel->ops->programs; i++)
+	for (uint32_t i = 1; i < TRAIL_CONTEXT_ALL && !kernel_of(kc->tracer)->ops->programs; i++)
 		if (kstatus_need(i))
 			kinds |= 1ull << i;
 	for (uint32_t i = 0; i < kc->context_count; i++)
@@ -119,7 +119,7 @@ static void take_rules(struct kchannel *kc, struct coder *co)
 	void *copy = NULL;
 
 	kformat_filter_event(co->format, &fields);
-	fields.partial = kc->tracer->kernel->ops->programs;
+	fields.partial = kernel_of(kc->tracer)->ops->programs;
 	fields.contexts = list_known_contexts(kc);
 	co->drop = !kernel_wanted(kc->channel, co->key, &fields, &wanted);
 	if (!co->drop && wanted.size) {
@@ -186,8 +186,8 @@ static struct coder *new_coder(struct kchannel *kc, uint32_t id)
 	e = find_event(kc, id);
 	co = calloc(1, sizeof(*co));
 	if (co && e)
-		co->format = kc->boot ? kernel_boot_format(kc->tracer->kernel, e)
-				      : kernel_format(kc->tracer->kernel, e);
+		co->format = kc->boot ? kernel_boot_format(kernel_of(kc->tracer), e)
+				      : kernel_format(kernel_of(kc->tracer), e);
 	if (co && co->format) {
 		co->key = e->key;
 		co->code = kcode_make(co->format);
@@ -208,7 +208,7 @@ static struct coder *get_coder(struct kchannel *kc, uint32_t id)
 	 * Pairs with the releases in events.c: a drain that meets an event with a new id sees the
 	 * new epoch.
 	 */
-	uint32_t epoch = __atomic_load_n(&kc->tracer->kernel->epoch, __ATOMIC_ACQUIRE);
+	uint32_t epoch = __atomic_load_n(&kernel_of(kc->tracer)->epoch, __ATOMIC_ACQUIRE);
 	struct coder *co;
 
 	if (kc->epoch != epoch)
@@ -285,7 +285,7 @@ static size_t set_origin(struct target *to, uint64_t time, int32_t tid)
 {
 	const struct kchannel *kc = to->kc;
 
-	to->who = (struct event_origin){ .kernel = kc->tracer->kernel,
+	to->who = (struct event_origin){ .kernel = kernel_of(kc->tracer),
 					 .ts = clock_convert(&kc->clock, time),
 					 .tid = tid,
 					 .cpu = to->cpu,
@@ -405,7 +405,7 @@ static void count_other_losses(struct target *to)
 static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 {
 	const struct region_geometry *geo = &kc->region->geo;
-	const struct backend_ops *ops = kc->tracer->kernel->ops;
+	const struct backend_ops *ops = kernel_of(kc->tracer)->ops;
 	struct target to = {
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 	};
@@ -469,8 +469,8 @@ int kchannel_drain(struct kchannel *kc, int unused)
 		ret = ret ? ret : one;
 	}
 	ksampling_drain(kc);
-	if (was_recording && kc->bc && kc->tracer->kernel->ops->recording)
-		recording = kc->tracer->kernel->ops->recording(kc->bc);
+	if (was_recording && kc->bc && kernel_of(kc->tracer)->ops->recording)
+		recording = kernel_of(kc->tracer)->ops->recording(kc->bc);
 	pthread_mutex_unlock(&kc->lock);
 	pthread_mutex_lock(&kc->tracer->lock);
 	/* A kchannel_apply that was under way meanwhile may have switched the recording. */
@@ -488,7 +488,7 @@ int kchannel_drain(struct kchannel *kc, int unused)
 
 int kchannel_watch(struct kchannel *kc, int epoll)
 {
-	const struct backend_ops *ops = kc->tracer->kernel->ops;
+	const struct backend_ops *ops = kernel_of(kc->tracer)->ops;
 	int ret;
 
 	pthread_mutex_lock(&kc->lock);

@@ -113,7 +113,7 @@ static bool check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 
 void kchannel_check(struct kchannel *kc, bool repair)
 {
-	struct kernel *k = kc->tracer->kernel;
+	struct kernel *k = kernel_of(kc->tracer);
 	struct md_buf what = MD_BUF_INIT;
 	char said[sizeof(kc->changed)];
 	bool threads;

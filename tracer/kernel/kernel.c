@@ -34,10 +34,16 @@ static uint32_t hash_state_dir(const struct tracer *t)
 	return (uint32_t)(h ^ h >> 32);
 }
 
+bool kernel_is_open(const struct tracer *t)
+{
+	return kernel_of(t);
+}
+
 void kernel_open(struct tracer *t)
 {
 	static const struct backend_ops *const backends[] = { &module_backend, &bpf_backend,
 							      &tracefs_backend };
+	struct kernel_data *own = kernel_data(t);
 	struct tr_err err = TR_ERR_INIT;
 	struct kernel *k = calloc(1, sizeof(*k));
 	uint64_t kinds;
@@ -51,7 +57,7 @@ void kernel_open(struct tracer *t)
 		k->ops->probe(k->suffix + 1, &k->backend, &err);
 	}
 	if (!k->backend) {
-		snprintf(t->no_kernel, sizeof(t->no_kernel), "%s", err.sentence);
+		snprintf(own->why, sizeof(own->why), "%s", err.sentence);
 		free(k);
 		return;
 	}
@@ -66,15 +72,15 @@ void kernel_open(struct tracer *t)
 	kcontext_have(kinds, k->ops->programs ? kinds : 0);
 	CDS_INIT_LIST_HEAD(&k->dead);
 	snprintf(k->group, sizeof(k->group), KERNEL_GROUP_PREFIX "%08x", hash_state_dir(t));
-	t->kernel = k;
-	t->kernel->format_of = kernel_format_of;
+	k->format_of = kernel_format_of;
+	own->kernel = k;
 	if (kernel_follower_make(t))
 		tracer_report(t, "out of memory: threads of the kernel are not followed");
 }
 
 void kernel_close(struct tracer *t)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 
 	if (!k)
 		return;
@@ -89,27 +95,28 @@ void kernel_close(struct tracer *t)
 	pthread_mutex_destroy(&k->making);
 	pthread_cond_destroy(&k->dumped);
 	free(k);
-	t->kernel = NULL;
+	kernel_data(t)->kernel = NULL;
 }
 
 void kernel_keep(struct tracer *t)
 {
-	if (t->kernel && t->kernel->ops->keep)
-		t->kernel->ops->keep(t->kernel->backend, t->keeper);
+	if (kernel_of(t) && kernel_of(t)->ops->keep)
+		kernel_of(t)->ops->keep(kernel_of(t)->backend, t->keeper);
 	counts_keep();
 }
 
 void kernel_describe(struct tracer *t, struct md_buf *out)
 {
-	if (!t->kernel) {
-		md_buf_printf(out, "kernel none (%s)\n",
-			      t->no_kernel[0] ? t->no_kernel : "out of memory");
+	const struct kernel_data *own = kernel_data(t);
+	struct md_buf missing = MD_BUF_INIT;
+	const struct kernel *k = own->kernel;
+
+	if (!k) {
+		md_buf_printf(out, "kernel none (%s)\n", *own->why ? own->why : "out of memory");
 		return;
 	}
-	struct md_buf missing = MD_BUF_INIT;
-
-	t->kernel->ops->describe(t->kernel->backend, &missing);
-	md_buf_printf(out, missing.len ? "kernel %s (%s)\n" : "kernel %s\n", t->kernel->ops->name,
+	k->ops->describe(k->backend, &missing);
+	md_buf_printf(out, missing.len ? "kernel %s (%s)\n" : "kernel %s\n", k->ops->name,
 		      md_buf_str(&missing));
 	md_buf_deinit(&missing);
 }
@@ -123,14 +130,14 @@ void kernel_describe(struct tracer *t, struct md_buf *out)
 
 int kernel_boot_find(struct tracer *t, struct backend_boot *out)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 
 	return k && k->ops->boot_find ? k->ops->boot_find(k->backend, out) : -ENOENT;
 }
 
 int kernel_boot_record(struct tracer *t, const struct backend_boot *boot)
 {
-	return t->kernel->ops->boot_record(t->kernel->backend, boot->name);
+	return kernel_of(t)->ops->boot_record(kernel_of(t)->backend, boot->name);
 }
 
 int kernel_boot_take(struct session *s, const struct backend_boot *boot, struct tr_err *err)
@@ -162,10 +169,10 @@ void available_kernel_systems(struct tracer *t, struct md_buf *names)
 {
 	const char *last = "";
 
-	if (!t->kernel || kernel_refresh(t->kernel))
+	if (!kernel_of(t) || kernel_refresh(kernel_of(t)))
 		return;
-	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
-		const struct kevent *e = kernel_event(t->kernel, i);
+	for (size_t i = 0; i < kernel_count(kernel_of(t)); i++) {
+		const struct kevent *e = kernel_event(kernel_of(t), i);
 
 		if (!e->present || !strcmp(e->system, last) ||
 		    !is_shown(e))
@@ -182,10 +189,10 @@ void available_kernel_systems(struct tracer *t, struct md_buf *names)
 
 void available_kernel_events(struct tracer *t, const char *system, struct md_buf *names)
 {
-	if (!t->kernel || kernel_refresh(t->kernel))
+	if (!kernel_of(t) || kernel_refresh(kernel_of(t)))
 		return;
-	for (size_t i = 0; i < kernel_count(t->kernel); i++) {
-		const struct kevent *e = kernel_event(t->kernel, i);
+	for (size_t i = 0; i < kernel_count(kernel_of(t)); i++) {
+		const struct kevent *e = kernel_event(kernel_of(t), i);
 
 		if (e->present && !strcmp(e->system, system) &&
 		    is_shown(e))
@@ -197,11 +204,11 @@ bool available_kernel_has(struct tracer *t, const char *system, const char *even
 {
 	const struct kevent *e;
 
-	if (!t->kernel)
+	if (!kernel_of(t))
 		return false;
-	if (!kernel_count(t->kernel))
-		kernel_refresh(t->kernel);
-	e = kernel_find(t->kernel, system, event, event ? strlen(event) : 0);
+	if (!kernel_count(kernel_of(t)))
+		kernel_refresh(kernel_of(t));
+	e = kernel_find(kernel_of(t), system, event, event ? strlen(event) : 0);
 	return e && is_shown(e);
 }
 
@@ -270,14 +277,15 @@ static int put_kernel_fields(struct kernel *k, struct kevent *e, bool json, stru
 int available_kernel_fields(struct tracer *t, const char *system, const char *event,
 			    struct md_buf *out)
 {
-	struct kevent *e = t->kernel ? kernel_find(t->kernel, system, event, strlen(event)) : NULL;
+	struct kernel *k = kernel_of(t);
+	struct kevent *e = k ? kernel_find(k, system, event, strlen(event)) : NULL;
 
-	return e ? put_kernel_fields(t->kernel, e, false, out) : -ENOENT;
+	return e ? put_kernel_fields(k, e, false, out) : -ENOENT;
 }
 
 bool available_kernel_probes(struct tracer *t)
 {
-	return t->kernel && t->kernel->ops->compiled;
+	return kernel_of(t) && kernel_of(t)->ops->compiled;
 }
 
 /* How the backend records each tracepoint. */
@@ -363,14 +371,14 @@ static void show_list(struct tracer *t, enum kernel_list what, struct rows *r)
 	}
 	if (what == KERNEL_GROUPS)
 		hooks_want();
-	if (!t->kernel || kernel_refresh(t->kernel))
+	if (!kernel_of(t) || kernel_refresh(kernel_of(t)))
 		return;
 	if (what == KERNEL_GROUPS)
 		hooks_print(r);
 	else if (what == KERNEL_PROBES)
-		show_probes(t->kernel, r);
+		show_probes(kernel_of(t), r);
 	else
-		show_events(t->kernel, what, r);
+		show_events(kernel_of(t), what, r);
 }
 
 void available_kernel(struct tracer *t, enum kernel_list what, struct md_buf *out)

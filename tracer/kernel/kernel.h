@@ -126,6 +126,22 @@ struct kernel {
 	uint32_t epoch;	/* atomic; grows when the meaning of an event's id may have changed */
 };
 
+/* The domain's data in the tracer; constant once the kernel was opened. */
+struct kernel_data {
+	struct kernel *kernel;          /* NULL: the kernel cannot be traced */
+	char why[256];                  /* the reason, then; "": there was no memory */
+};
+
+static inline struct kernel_data *kernel_data(const struct tracer *t)
+{
+	return domain_data(t, DOMAIN_KERNEL);
+}
+
+static inline struct kernel *kernel_of(const struct tracer *t)
+{
+	return kernel_data(t)->kernel;
+}
+
 struct coder;
 struct sampling;
 

@@ -17,16 +17,16 @@ static int check_rules(struct session *s, const struct rule_list *rules,
 {
 	int ret;
 
-	if (!s->tracer->kernel)
+	if (!kernel_of(s->tracer))
 		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
-			       s->tracer->no_kernel);
+			       kernel_data(s->tracer)->why);
 	if (!*prep && !(*prep = calloc(1, sizeof(**prep))))
 		return tr_fail(err, -ENOMEM, "out of memory");
 	if (!(*prep)->counted)
-		s->tracer->kernel->rule_writes++;
+		kernel_of(s->tracer)->rule_writes++;
 	(*prep)->counted = true;
 	pthread_mutex_unlock(&s->tracer->lock);
-	ret = kernel_check_rules(s->tracer->kernel, rules, &(*prep)->plan, err);
+	ret = kernel_check_rules(kernel_of(s->tracer), rules, &(*prep)->plan, err);
 	pthread_mutex_lock(&s->tracer->lock);
 	return ret;
 }
@@ -34,10 +34,10 @@ static int check_rules(struct session *s, const struct rule_list *rules,
 static void each_match(struct session *s, const struct rule_list *rules,
 		       bool (*fn)(void *arg, const struct filter_event *fields), void *arg)
 {
-	if (!s->tracer->kernel)
+	if (!kernel_of(s->tracer))
 		return;
 	pthread_mutex_unlock(&s->tracer->lock);
-	kernel_each_match(s->tracer->kernel, rules, fn, arg);
+	kernel_each_match(kernel_of(s->tracer), rules, fn, arg);
 	pthread_mutex_lock(&s->tracer->lock);
 }
 
@@ -46,7 +46,7 @@ static int prepare_rules(struct session *s, struct rule_preparation *prep,
 {
 	if (!prep || !kprobe_pending(&prep->plan))
 		return -EAGAIN;
-	return kprobe_prepare(s->tracer->kernel, &prep->plan, owner, err);
+	return kprobe_prepare(kernel_of(s->tracer), &prep->plan, owner, err);
 }
 
 static int end_rules(struct session *s, struct rule_preparation *prep, int ret, struct tr_err *err)
@@ -55,7 +55,7 @@ static int end_rules(struct session *s, struct rule_preparation *prep, int ret, 
 		ret = kprobe_explain(&prep->plan, ret, err);
 		kprobe_plan_deinit(&prep->plan);
 		pthread_mutex_lock(&s->tracer->lock);
-		s->tracer->kernel->rule_writes -= prep->counted;
+		kernel_of(s->tracer)->rule_writes -= prep->counted;
 		pthread_mutex_unlock(&s->tracer->lock);
 		free(prep);
 	}
@@ -119,7 +119,7 @@ static void remove_unused(struct tracer *t)
 static int list_events(struct session *s, void (*fn)(void *arg, const struct known_event *e),
 		       void *arg)
 {
-	struct kernel *k = s->tracer->kernel;
+	struct kernel *k = kernel_of(s->tracer);
 
 	/* If the kernel's events cannot be listed now, those of the last time are shown. */
 	if (!k || kernel_refresh(k) == -ENOMEM)
@@ -192,13 +192,14 @@ static const char *rule_contexts(const struct rule_list *rules)
 
 static void channel_problems(const struct channel *c, struct md_buf *out)
 {
-	const struct kernel *k = c->session->tracer->kernel;
+	const struct kernel *k = kernel_of(c->session->tracer);
 
 	if (k && k->ops->note && c->kchannel && c->kchannel->bc)
 		k->ops->note(c->kchannel->bc, out);
 }
 
 const struct domain_ops kernel_domain = {
+	.size = sizeof(struct kernel_data),
 	.name = "kernel",
 	.check_rules = check_rules,
 	.rule_contexts = rule_contexts,

@@ -139,7 +139,7 @@ static void look(struct tracer *t, uint64_t *last)
 
 	collect(t, &w);
 	/* Only for rules that wait: it reads the list of all events. */
-	now = w.count ? hash_world(t->kernel, &w.files) : *last;
+	now = w.count ? hash_world(kernel_of(t), &w.files) : *last;
 	for (size_t i = 0; i < w.count; i++) {
 		if (now != *last)
 			apply_again(w.sessions[i]);
@@ -161,7 +161,7 @@ static bool follow_session(struct tracer *t, struct session *s)
 		return false;
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (s->active && has_cgroups(s) && c->kchannel && c->kchannel->bc)
-			again |= kchannel_follow_cgroups(c->kchannel, t->kernel);
+			again |= kchannel_follow_cgroups(c->kchannel, kernel_of(t));
 	pthread_mutex_unlock(&s->lock);
 	return again;
 }
@@ -188,15 +188,15 @@ static void pause_looking(struct tracer *t)
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec++;
-	while (!t->kernel->ending &&
-	       !pthread_cond_timedwait(&t->kernel->dumped, &t->lock, &until))
+	while (!kernel_of(t)->ending &&
+	       !pthread_cond_timedwait(&kernel_of(t)->dumped, &t->lock, &until))
 		;
 }
 
 static void *run(void *arg)
 {
 	struct tracer *t = arg;
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 	uint64_t last = 0;      /* looks at least once: an event may have come before the thread */
 
 	pthread_mutex_lock(&t->lock);
@@ -217,7 +217,7 @@ static void *run(void *arg)
 
 void kernel_watch_pending(struct tracer *t)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 	sigset_t all, before;
 
 	if (!k)

@@ -379,7 +379,7 @@ static void claim_probes(struct kernel *k, const struct event_key *key)
 /* Finds the probes of a rule; makes new ones if the file at its path was replaced. */
 static void restore_rule(struct channel *c, const struct rule *r)
 {
-	struct kernel *k = c->session->tracer->kernel;
+	struct kernel *k = kernel_of(c->session->tracer);
 	struct kprobe_plan plan = { 0 };
 	struct tr_err err = TR_ERR_INIT;
 	struct owner owner = session_owner(c->session);
@@ -400,15 +400,16 @@ static void restore_rule(struct channel *c, const struct rule *r)
 void kprobes_restore(struct tracer *t)
 {
 	struct md_buf names = MD_BUF_INIT;
+	struct kernel *k = kernel_of(t);
 	struct session *s;
 	struct channel *c;
 
-	if (!t->kernel || t->kernel->ops->probes(t->kernel->backend, t->kernel->group, &names))
+	if (!k || k->ops->probes(k->backend, k->group, &names))
 		return;
 	if (hooks_wanted())
-		kernel_refresh(t->kernel);      /* chooses hooks */
+		kernel_refresh(k);              /* chooses hooks */
 	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
-		register_probe(t->kernel, names.data + at, NULL);
+		register_probe(k, names.data + at, NULL);
 	md_buf_deinit(&names);
 	cds_list_for_each_entry(s, &t->sessions, node)
 		cds_list_for_each_entry(c, &s->channels, node)
@@ -416,5 +417,5 @@ void kprobes_restore(struct tracer *t)
 			     i < c->rules.count; i++)
 				restore_rule(c, &c->rules.rules[i]);
 	/* The list of events is read again later, because it may have unknown probes. */
-	kcatalog_free(t->kernel);
+	kcatalog_free(kernel_of(t));
 }

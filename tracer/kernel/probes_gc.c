@@ -28,7 +28,7 @@ static bool is_used(struct tracer *t, const struct kprobe *p)
 {
 	struct session *s;
 
-	if (kernel_records(t, t->kernel->group, p->name))
+	if (kernel_records(t, kernel_of(t)->group, p->name))
 		return true;
 	cds_list_for_each_entry(s, &t->sessions, node)
 		if (p->key && has_rule(s, p->key))
@@ -46,14 +46,14 @@ static bool is_unused(struct tracer *t, const struct kprobe *p)
 
 	pthread_mutex_lock(&t->lock);
 	/* While rules are written nothing is removed. The last writer calls this again. */
-	unused = !t->kernel->rule_writes && !is_used(t, p);
+	unused = !kernel_of(t)->rule_writes && !is_used(t, p);
 	pthread_mutex_unlock(&t->lock);
 	return unused;
 }
 
 static bool has_unused_probe(struct tracer *t)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 	bool some = false;
 
 	pthread_mutex_lock(&k->making);
@@ -81,7 +81,7 @@ static void drain_sessions(struct tracer *t)
 /* Caller holds kernel.making. */
 static void remove_probe(struct tracer *t, size_t i)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 	int ret = k->ops->probe_remove(k->backend, k->group, k->probes[i].name);
 
 	if (ret && ret != -ENOENT) {
@@ -95,7 +95,7 @@ static void remove_probe(struct tracer *t, size_t i)
 
 void kernel_probes_gc(struct tracer *t)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 
 	if (!k || !has_unused_probe(t))
 		return;

@@ -95,10 +95,10 @@ static void drain_all(struct prompt_drain *p, struct kchannel **all, size_t coun
 	uint64_t used = cpu_time(), pause;
 	int records;
 
-	kernel_follower_read(p->tracer->kernel);
+	kernel_follower_read(kernel_of(p->tracer));
 	for (size_t i = 0; i < count; i++)
 		kchannel_drain(all[i], 0);
-	records = watch_channels(p->tracer->kernel, all, count);
+	records = watch_channels(kernel_of(p->tracer), all, count);
 	/* Not of the time that passed: on a busy machine that is mostly other programs' time. */
 	pause = (cpu_time() - used) * (SHARE - 1);
 	sleep_until(p, -1, monotonic_now() + (pause > PERIOD ? pause : PERIOD));
@@ -138,7 +138,7 @@ static void *run(void *arg)
 
 void kernel_prompt_update(struct tracer *t)
 {
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 	struct prompt_drain *p = k->prompt;
 
 	if (!p) {
@@ -162,7 +162,7 @@ void kernel_prompt_update(struct tracer *t)
 
 void kernel_prompt_end(struct tracer *t)
 {
-	struct prompt_drain *p = t->kernel ? t->kernel->prompt : NULL;
+	struct prompt_drain *p = kernel_of(t) ? kernel_of(t)->prompt : NULL;
 
 	if (!p)
 		return;

@@ -24,7 +24,7 @@
 
 bool kernel_allowed(struct tracer *t, const struct owner *owner)
 {
-	if (!t->kernel)
+	if (!kernel_of(t))
 		return false;
 	return owner->uid == geteuid() || owner->uid == 0 ||
 	       (geteuid() == 0 && owner_in_group(owner, GROUP));
@@ -49,8 +49,9 @@ bool session_kernel(struct session *s)
 
 int kernel_refuses(struct tracer *t, const struct owner *owner, struct tr_err *err)
 {
-	if (!t->kernel)
-		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s", t->no_kernel);
+	if (!kernel_of(t))
+		return tr_fail(err, -EOPNOTSUPP, "the kernel cannot be traced: %s",
+			       kernel_data(t)->why);
 	if (kernel_allowed(t, owner))
 		return 0;
 	return tr_fail(err, -EACCES,

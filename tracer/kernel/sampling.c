@@ -122,7 +122,7 @@ static bool wants_sample(void *arg, const struct cpu_sample *s)
 	if (!p->kinds[s->kind].wanted || s->cpu >= p->region->geo.ring_count ||
 	    ((size_t)s->kernel_count + s->user_count) * sizeof(uint64_t) > STACKS_MAX)
 		return false;
-	p->who = (struct event_origin){ .kernel = p->kc->tracer->kernel, .ts = s->time,
+	p->who = (struct event_origin){ .kernel = kernel_of(p->kc->tracer), .ts = s->time,
 					.tid = s->tid, .cpu = s->cpu, .kc = p->kc };
 	in_sets = event_origin_is_in(&p->who, p->only);
 	if (in_sets == ORIGIN_UNKNOWN)

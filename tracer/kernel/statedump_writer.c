@@ -119,7 +119,8 @@ static int write_event(struct kdump_sink *sink, enum kdump_type type, int32_t ti
 	struct dump *d = (struct dump *)(void *)sink;
 	struct session *s = d->session;
 	struct tracer *t = s->tracer;
-	struct event_origin who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
+	struct kernel *k = kernel_of(t);
+	struct event_origin who = { .kernel = k, .ts = clock_now(&t->clock), .tid = tid };
 	struct filter_input in = {
 		.payload = payload, .len = len, .context = event_origin_value, .arg = &who
 	};
@@ -128,10 +129,10 @@ static int write_event(struct kdump_sink *sink, enum kdump_type type, int32_t ti
 	bool for_us;
 	int ret = 0;
 
-	kernel_thread(t->kernel, who.ts, tid ? tid : own, &who.is);
+	kernel_thread(k, who.ts, tid ? tid : own, &who.is);
 	who.asked = true;
 	pthread_mutex_lock(&t->lock);
-	if (t->kernel->ending || s->gone || !s->active || s->statedump != d->number)
+	if (k->ending || s->gone || !s->active || s->statedump != d->number)
 		ret = -ECANCELED;
 	for_us = is_tracked(s->track, &who, &d->tasks);
 	who.tid = tid ? tid : own;
@@ -164,8 +165,8 @@ static void *run_dump(void *arg)
 	free(d);
 	/* Only now: the thread that waits for dumps == 0 then frees the tracer. */
 	pthread_mutex_lock(&t->lock);
-	t->kernel->dumps--;
-	pthread_cond_broadcast(&t->kernel->dumped);
+	kernel_of(t)->dumps--;
+	pthread_cond_broadcast(&kernel_of(t)->dumped);
 	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
@@ -190,7 +191,7 @@ static int start_dump(struct session *s)
 		free(d);
 		return ret;
 	}
-	s->tracer->kernel->dumps++;
+	kernel_of(s->tracer)->dumps++;
 	return 0;
 }
 
@@ -208,7 +209,7 @@ static bool wants_dump(struct session *s)
 void kernel_statedump(struct session *s)
 {
 	struct tracer *t = s->tracer;
-	struct kernel *k = t->kernel;
+	struct kernel *k = kernel_of(t);
 	uint32_t wait_ms = t->config.wait_ms;
 	struct timespec until;
 	uint64_t number;
@@ -259,7 +260,8 @@ static int write_log_event(struct kdump_sink *sink, enum kdump_type type, int32_
 {
 	const struct logger *l = (const struct logger *)(void *)sink;
 	struct tracer *t = l->tracer;
-	struct event_origin who = { .kernel = t->kernel, .ts = clock_now(&t->clock), .tid = tid };
+	struct kernel *k = kernel_of(t);
+	struct event_origin who = { .kernel = k, .ts = clock_now(&t->clock), .tid = tid };
 	struct filter_input in = {
 		.payload = payload, .len = len, .context = event_origin_value, .arg = &who
 	};
@@ -267,7 +269,7 @@ static int write_log_event(struct kdump_sink *sink, enum kdump_type type, int32_
 	struct channel *c;
 	int ret = 0;
 
-	kernel_thread(t->kernel, who.ts, tid, &who.is);
+	kernel_thread(k, who.ts, tid, &who.is);
 	who.asked = true;
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
@@ -287,7 +289,7 @@ int kernel_log(struct tracer *t, const struct log_writer *who, const char *line)
 
 	int ret;
 
-	if (!t->kernel)
+	if (!kernel_of(t))
 		return 0;
 	if (!tasks_global())
 		tasks_read(&l.tasks, NULL);
@@ -299,12 +301,14 @@ int kernel_log(struct tracer *t, const struct log_writer *who, const char *line)
 
 void kernel_statedumps_end(struct tracer *t)
 {
+	struct kernel *k = kernel_of(t);
+
+	if (!k)
+		return;
 	pthread_mutex_lock(&t->lock);
-	if (t->kernel)
-		t->kernel->ending = true;
-	if (t->kernel)
-		pthread_cond_broadcast(&t->kernel->dumped);
-	while (t->kernel && (t->kernel->dumps || t->kernel->watching))
-		pthread_cond_wait(&t->kernel->dumped, &t->lock);
+	k->ending = true;
+	pthread_cond_broadcast(&k->dumped);
+	while (k->dumps || k->watching)
+		pthread_cond_wait(&k->dumped, &t->lock);
 	pthread_mutex_unlock(&t->lock);
 }

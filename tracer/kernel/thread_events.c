@@ -227,7 +227,7 @@ static void apply_records(struct follower *f, uint64_t until)
 static void catch_up(struct follower *f, uint64_t event)
 {
 	struct backend_sink sink = { .record = queue_record, .missed = note_missed, .arg = f };
-	const struct backend_ops *ops = f->tracer->kernel->ops;
+	const struct backend_ops *ops = kernel_of(f->tracer)->ops;
 	uint64_t now = clock_now(&f->tracer->clock);
 
 	if (now < event)
@@ -309,7 +309,7 @@ static void add_need(struct follower *f, uint32_t need)
 		return;
 	f->need |= need | KSTATUS_IDS;
 	if (!f->calls_enabled) {
-		id_calls_enable(&f->calls, f->tracer->kernel, f->bc);
+		id_calls_enable(&f->calls, kernel_of(f->tracer), f->bc);
 		f->calls_enabled = true;
 		f->calls_since = clock_now(&f->tracer->clock);
 	}
@@ -357,7 +357,7 @@ void kernel_note_need(struct kernel *k, uint32_t need)
 
 void kernel_scan(struct tracer *t)
 {
-	struct follower *f = t->kernel ? t->kernel->follower : NULL;
+	struct follower *f = kernel_of(t) ? kernel_of(t)->follower : NULL;
 
 	if (!f)
 		return;
@@ -410,14 +410,14 @@ int kernel_follower_make(struct tracer *t)
 		return -ENOMEM;
 	}
 	lock_init(&f->lock, NULL, LOCK_FOLLOWER);
-	t->kernel->follower = f;
+	kernel_of(t)->follower = f;
 	return 0;
 }
 
 static void stop_following(struct follower *f, bool remove)
 {
 	if (f->bc)
-		f->tracer->kernel->ops->channel_close(f->bc, remove);
+		kernel_of(f->tracer)->ops->channel_close(f->bc, remove);
 	f->bc = NULL;
 	f->scanned = false;
 	f->calls_enabled = false;
@@ -450,7 +450,7 @@ static int start_following(struct follower *f, struct tr_err *err)
 		[ENDED] = { "sched", "sched_process_exit", "comm", NULL, 0 },
 		[EXECUTED] = { "sched", "sched_process_exec", NULL, "old_pid", 4 },
 	};
-	struct kernel *k = f->tracer->kernel;
+	struct kernel *k = kernel_of(f->tracer);
 	/* By tracefs, whose files wake who waits for them: the follower needs no text. */
 	bool has_bpf = k->ops == &bpf_backend;
 	struct backend_geometry g = { .bytes = BYTES, .cpus = f->tracer->cpus, .overwrite = true,
@@ -481,7 +481,7 @@ static int start_following(struct follower *f, struct tr_err *err)
 
 void kernel_follow(struct tracer *t, bool on)
 {
-	struct follower *f = t->kernel->follower;
+	struct follower *f = kernel_of(t)->follower;
 	struct tr_err err = TR_ERR_INIT;
 
 	if (!f)

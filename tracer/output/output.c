@@ -17,6 +17,8 @@
 #include "tracer/session/trace_form.h"
 #include "tracer/session/streams.h"
 
+const struct tracer_room output_room = { .size = sizeof(struct output_data) };
+
 #define MS UINT64_C(1000000)
 #define FINISH_MS 10000u        /* for which the end of a session waits at least */
 #define SUSPEND_MS 5000u        /* for which the end of a daemon waits that leaves its sessions */
@@ -72,7 +74,7 @@ bool output_flush(struct session *s)
 
 	/* A relay keeps nothing here: views read the rings. */
 	if (!o || o->net)
-		return !s->tracer->only_unwritten;
+		return !output_data(s->tracer)->only_unwritten;
 	done = request_writer(o, OUTPUT_FLUSH, 300);
 	pthread_mutex_lock(&o->lock);
 	done = done && !o->error;
@@ -257,7 +259,7 @@ const struct session_verb rotate_verb = {
 
 const struct output_sink *output_sink_of(const struct tracer *t, const char *value)
 {
-	for (const struct output_sink *const *sink = t->sinks; *sink; sink++)
+	for (const struct output_sink *const *sink = output_data(t)->sinks; *sink; sink++)
 		if ((*sink)->takes(value))
 			return *sink;
 	return &file_sink;

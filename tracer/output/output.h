@@ -56,6 +56,20 @@ enum output_request {
 	OUTPUT_REQUESTS
 };
 
+/* What the room keeps in the tracer; constant. */
+struct output_data {
+	const struct output_sink *const *sinks; /* besides directories; ends with NULL */
+	/* The tracer is not a daemon's, and trace images have only packets that no output has. */
+	bool only_unwritten;
+};
+
+extern const struct tracer_room output_room;    /* output.c */
+
+static inline struct output_data *output_data(const struct tracer *t)
+{
+	return tracer_data(t, &output_room);
+}
+
 #define ARCHIVED_MOST 8         /* archives in which readers of an earlier daemon may be */
 
 /* A trace and its directory in the current chunk. */

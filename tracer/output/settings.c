@@ -47,7 +47,7 @@ static int restore_output(struct session *s, const char *path, bool by_default)
 	const struct output_sink *sink = output_sink_of(s->tracer, path);
 
 	/* A program that only reads the buffers does not write files. */
-	if (s->tracer->reading && !s->tracer->only_unwritten)
+	if (s->tracer->reading && !output_data(s->tracer)->only_unwritten)
 		return 0;
 	if (sink != &file_sink)
 		return restore_remote(s, sink, path);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the packets of an output go: a row of functions that the writer calls. file_sink.c has the
- * row for a directory; a later room has that for a relay, and tracer.c lists it in tracer.sinks.
+ * row for a directory; a later room has that for a relay, and tracer.c lists it in
+ * output_data.sinks.
  *
  * Unless a line says otherwise, the writer's thread calls the function, with the owner's rights,
  * and NULL means that there is nothing to do. Functions return 0 or -errno.

@@ -35,6 +35,12 @@ struct rule_preparation;
 
 struct domain_ops {
 	const char *name;
+	size_t size;            /* of the domain's own data in the tracer: domain_data() */
+
+	/* No other thread knows the tracer yet. Fills the data, which is zero. 0 or -errno. */
+	int (*create)(struct tracer *t);
+	/* No other thread knows the tracer any more. Follows create(), also if that failed. */
+	void (*destroy)(struct tracer *t);
 
 	/*
 	 * Session locked; may release tracer.lock. Checks new rules against the events that exist:
@@ -136,6 +142,8 @@ struct domain_ops {
 	for (const struct domain_ops *const *d = (t)->domains; d != (t)->domains + DOMAINS; d++)
 
 /* Each calls one hook of every domain. */
+int domains_create(struct tracer *t);           /* 0 or -errno */
+void domains_destroy(struct tracer *t);
 void domains_apply(struct session *s);          /* session locked; may release tracer.lock */
 /* session locked: may_halt() of all, and the hook of each */
 bool domains_may_halt(const struct session *s);

@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* All tracing domains (session/domain.h), and all parts of a session (session/part.h). */
+/*
+ * All tracing domains (session/domain.h), all parts of a session, and what rooms keep in the tracer
+ * (session/part.h).
+ */
 #include "tracer/session/part.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "tracer/session/domain.h"
 #include "tracer/session/session.h"
+
+int domains_create(struct tracer *t)
+{
+	int ret = 0, err;
+
+	for_each_domain(d, t) {
+		err = (*d)->create ? (*d)->create(t) : 0;
+		ret = ret ? ret : err;
+	}
+	return ret;
+}
+
+void domains_destroy(struct tracer *t)
+{
+	for_each_domain(d, t)
+		if ((*d)->destroy)
+			(*d)->destroy(t);
+}
 
 void domains_apply(struct session *s)
 {
@@ -108,6 +130,63 @@ void *session_data(const struct session *s, const struct session_part *part)
 	}
 	return NULL;            /* the tracer has no such part */
 }
+
+/* ---- rooms of the tracer ---- */
+
+struct tracer *tracer_alloc(const struct domain_ops *const domains[],
+			    const struct tracer_room *const *rooms)
+{
+	size_t size = 0, at[DOMAINS];
+	struct tracer *t;
+
+	for (const struct tracer_room *const *r = rooms; *r; r++)
+		size += round_up((*r)->size);
+	for (int d = 0; d < DOMAINS; d++) {
+		at[d] = size;
+		size += round_up(domains[d]->size);
+	}
+	t = calloc(1, sizeof(*t) + size);
+	if (!t)
+		return NULL;
+	t->rooms = rooms;
+	for (int d = 0; d < DOMAINS; d++) {
+		t->domains[d] = domains[d];
+		t->domain_data[d] = (char *)t->data + at[d];
+	}
+	return t;
+}
+
+void *tracer_data(const struct tracer *t, const struct tracer_room *room)
+{
+	char *at = (char *)t->data;
+
+	for (const struct tracer_room *const *r = t->rooms; *r; r++) {
+		if (*r == room)
+			return at;
+		at += round_up((*r)->size);
+	}
+	return NULL;            /* the tracer has no such room */
+}
+
+void tracer_create_rooms(struct tracer *t)
+{
+	for (const struct tracer_room *const *r = t->rooms; *r; r++)
+		if ((*r)->create)
+			(*r)->create(t);
+}
+
+void tracer_destroy_rooms(struct tracer *t)
+{
+	size_t n = 0;
+
+	while (t->rooms[n])
+		n++;
+	while (n--)
+		if (t->rooms[n]->destroy)
+			t->rooms[n]->destroy(t);
+}
+
+/* ---- the hooks of parts ---- */
 
 void session_create_parts(struct session *s)
 {

@@ -105,6 +105,30 @@ struct session_part {
 	void (*destroy)(struct session *s);
 };
 
+/*
+ * What a room keeps once in the tracer, besides what it keeps in each session; the room says which
+ * lock guards it. A new one is one row in tracer.c and one file with the data.
+ */
+struct tracer_room {
+	size_t size;            /* of its data: tracer_data() */
+	/* No other thread knows the tracer yet. Fills the data, which is zero. */
+	void (*create)(struct tracer *t);
+	/* No other thread knows the tracer any more. */
+	void (*destroy)(struct tracer *t);
+};
+
+/* The room's data in the tracer, of `size` bytes. Any lock state. */
+void *tracer_data(const struct tracer *t, const struct tracer_room *room);
+struct domain_ops;
+/*
+ * A tracer with these domains and rooms, a list that ends with NULL, whose create() was not called
+ * yet. All else is zero. NULL: no memory. Free it with free().
+ */
+struct tracer *tracer_alloc(const struct domain_ops *const domains[],
+			    const struct tracer_room *const *rooms);
+void tracer_create_rooms(struct tracer *t);     /* calls create() of each */
+void tracer_destroy_rooms(struct tracer *t);    /* calls destroy() of each, the last one first */
+
 /* The parts of all sessions, in the order in which they are called. */
 #define for_each_part(p, t) for (const struct session_part *const *p = (t)->parts; *p; p++)
 #define for_each_part_with(hook, p, t) for_each_part(p, t) if ((*p)->hook)

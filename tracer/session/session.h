@@ -93,23 +93,6 @@
  *	app           No references: look it up by its name again after the lock was released.
  *	tracer        tracer_close waits until all sessions are freed.
  */
-struct app;                     /* app/app.h */
-struct apptable;
-struct layouts;
-struct kernel;
-struct maps;
-struct server;
-struct triggers;
-struct agents;
-
-/* A descriptor that the keeper has for the tracer's user: face/held.c. */
-#define TRACER_HELD_MAX 40
-#define TRACER_HELD_NAME 16     /* bytes of a name, with its NUL */
-struct held_file {
-	char name[TRACER_HELD_NAME];
-	int fd;
-};
-
 struct tracer {
 	uint32_t objects;	/* sessions and drafts that are not freed yet; atomic */
 	/*
@@ -128,63 +111,43 @@ struct tracer {
 	struct tracer_config config;
 	char state_dir[256];
 	int state_fd, sessions_fd;              /* directories */
-	int apps_fds[2];	/* [1]: see apps_open(); -1: none */
-	bool apps_mounted, apps_full;           /* app/directories.c */
-	int lock_fd;                            /* flocked: one daemon per state directory */
 	struct keeper *keeper;
-	struct keeper_guard *keeper_guard;      /* keeper_guard.h; NULL: does not run */
-	struct held_file held[TRACER_HELD_MAX]; /* face/held.c; without a name: unused */
-	uint32_t keepers_replaced;	/* how often a keeper ended and was replaced; atomic */
 	struct clock clock;
 	uint32_t cpus;                          /* possible CPUs */
 	bool reading;	/* recover.h: change neither the state directory nor buffers */
-	bool only_unwritten;	/* … and trace images have only packets that no output has */
 	char hostname[65];
 	unsigned int lane;                      /* TRAIL_LANE_* of this daemon */
 	/* of struct session, and aligned as one: a loop makes a pointer to one of the head, too */
 	_Alignas(max_align_t) struct cds_list_head sessions, drafts;    /* drafts: staging.c */
 	uint32_t session_count;
-	struct maps *maps;                      /* map/map.h; constant */
-	struct reclaimer *reclaimer;            /* verb/reclaim.h; constant */
-	struct cds_list_head apps;              /* struct app */
-	uint32_t app_count;                     /* atomic */
-	struct apptable *apptable;
-	struct layouts *layouts;                /* app/layout.h */
-	uint64_t rules_version;	/* grows when sessions may want other events of applications */
 	struct programs *programs;              /* session/decision.c */
-	struct cds_list_head retries;           /* struct app */
-	struct cds_list_head closed;            /* struct app: app_closed() */
 	const struct domain_ops *domains[DOMAINS];      /* session/domain.h; constant */
 	/* session/part.h; ends with NULL; constant */
 	const struct session_part *const *parts;
 	const struct setting *settings;         /* of a session (base/setting.h); constant */
-	const struct output_sink *const *sinks;	/* output/sink.h; ends with NULL; constant */
-	struct cds_list_head dead_snapshots;    /* snapshot/snapshot.c */
+	const struct tracer_room *const *rooms; /* session/part.h; ends with NULL; constant */
 	bool keeper_pending;	/* the keeper does not have some buffer yet; atomic */
 	bool save_pending;	/* some session could not be saved; atomic */
 	uint32_t keeper_passing;                /* buffers that threads are passing to it now */
-	/*
-	 * The keeper has all that there was when it was started. Atomic; written before the
-	 * keeper's pid changes and after the hand-over, read after the pid.
-	 */
-	bool keeper_ready;
 	int keeper_error;	/* of the last buffer that it did not take; 0: none */
-	bool rescan_pending;	/* a registration was not opened: no descriptor, no memory */
-	uint32_t rejected;	/* invalid registration files, for status; atomic */
-	uint32_t tracepoints_rejected;  /* left out of registrations, for status; atomic */
 	uint64_t next_serial;                   /* of channels */
 	uint64_t last_statedump;                /* number of the last request for a state dump */
 	/* Guards the next two, and session.payer, buffer_bytes and frozen (quota.c). */
 	pthread_mutex_t shares_lock;
 	struct share *shares;
 	int64_t frozen;                         /* bytes held by views */
-	int64_t opened;                         /* ns since the epoch */
-	struct server *server;                  /* app/attach_server.c */
-	struct triggers *triggers;	/* trigger/trigger.h, with a lock of its own; NULL: none */
-	struct agents *agents;	/* agent/server.h, with a lock of its own; NULL: none */
-	struct kernel *kernel;	/* kernel/kernel.h; NULL: the kernel cannot be traced */
-	char no_kernel[256];                    /* the reason, then */
+	void *domain_data[DOMAINS];             /* domain_data(); constant */
+	max_align_t data[];                     /* of domains and rooms */
 };
+
+/*
+ * The domain's data in the tracer (session/domain.h); the domain says which lock guards it. Any
+ * lock state.
+ */
+static inline void *domain_data(const struct tracer *t, enum domain domain)
+{
+	return t->domain_data[domain];
+}
 
 /* The clock of its events' times */
 enum session_times { TIMES_MONO, TIMES_TAI, TIMES_PLUGIN };

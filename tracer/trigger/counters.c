@@ -46,7 +46,7 @@ void counters_close(struct triggers *all, bool keep)
 
 bool counters_claim(struct trigger *trigger, uint64_t number)
 {
-	uint8_t *used = trigger->tracer->triggers->slots;
+	uint8_t *used = triggers_of(trigger->tracer)->slots;
 
 	if (number >= TRIGGERS_MAX || used[number] || trigger->slot >= 0)
 		return false;
@@ -64,7 +64,7 @@ void counters_claim_any(struct trigger *trigger)
 void counters_release(struct trigger *trigger)
 {
 	if (trigger->slot >= 0)
-		trigger->tracer->triggers->slots[trigger->slot] = false;
+		triggers_of(trigger->tracer)->slots[trigger->slot] = false;
 	trigger->slot = -1;
 }
 
@@ -82,7 +82,7 @@ void counters_save(struct trigger *trigger)
 	for (size_t i = 0; i < trigger->action_count; i++)
 		s.actions[i] = (struct counts){ trigger->actions[i].executed,
 						trigger->actions[i].failed };
-	trigger->unsaved = pwrite(trigger->tracer->triggers->counters_fd, &s, size,
+	trigger->unsaved = pwrite(triggers_of(trigger->tracer)->counters_fd, &s, size,
 				  (off_t)trigger->slot * SLOT_SIZE) != (ssize_t)size;
 }
 
@@ -92,7 +92,7 @@ void counters_restore(struct trigger *trigger)
 		      trigger->action_count * sizeof(struct counts);
 	struct slot s;
 
-	if (trigger->slot < 0 || pread(trigger->tracer->triggers->counters_fd, &s, size,
+	if (trigger->slot < 0 || pread(triggers_of(trigger->tracer)->counters_fd, &s, size,
 				       (off_t)trigger->slot * SLOT_SIZE) != (ssize_t)size ||
 	    s.created != trigger->created || s.saves != trigger->saves)
 		return;

@@ -50,7 +50,7 @@ static size_t find_due(struct triggers *all, uint64_t now, struct trigger *due[D
 static void look_at(struct trigger *trigger, uint64_t now, uint64_t sampled)
 {
 	uint64_t cost = thread_cpu_time(), earliest;
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 
 	sample_look(trigger, now);
 	cost = thread_cpu_time() - cost;
@@ -118,7 +118,7 @@ static void wait_until(struct triggers *all, uint64_t when)
 static void *run(void *arg)
 {
 	struct tracer *t = arg;
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	uint64_t next, saved = 0, now;
 
 	pthread_mutex_lock(&all->lock);

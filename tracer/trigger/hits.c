@@ -182,7 +182,7 @@ static bool take_one(const struct listened *l, const struct stream_set *set,
  */
 static void execute_hits(struct trigger *trigger)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 
 	if (trigger->unsaved && all->runners_due)
 		counters_save(trigger);
@@ -213,13 +213,13 @@ static bool count_hits(const struct listened *l, const struct stream_set *set, u
 		ring_mark(&set->streams[i], &marks[i]);
 		*hits += new_hits(&set->streams[i], &marks[i]);
 	}
-	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	pthread_mutex_lock(&triggers_of(trigger->tracer)->lock);
 	if (is_current(l) && is_due_within(trigger, *hits))
 		counted = *hits == 1 && take_one(l, set, marks);
 	else if (is_current(l) && *hits)
 		trigger_hit_many(trigger, *hits, hit_time_now(trigger->tracer));
 	if (!counted) {
-		pthread_mutex_unlock(&trigger->tracer->triggers->lock);
+		pthread_mutex_unlock(&triggers_of(trigger->tracer)->lock);
 		return false;
 	}
 	for (size_t i = 0; is_current(l) && i < set->count; i++)
@@ -246,7 +246,7 @@ uint64_t take_hits(const struct listened *l, const struct stream_set *set)
 	hits = 0;
 	for (size_t i = 0; i < m->count; i++)
 		hits += new_hits(&m->cursors[i]->stream, &m->cursors[i]->mark);
-	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	pthread_mutex_lock(&triggers_of(trigger->tracer)->lock);
 	if (is_current(l) && hits) {
 		seen = hit_events(l, m, hits);
 		if (hits > seen)

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/kernel/available.h"
 #include "tracer/trigger/event.h"
 #include "tracer/trigger/listener.h"
 
@@ -127,7 +128,7 @@ static void look(struct triggers *all, struct listened *tasks, size_t count)
 
 static void *run(void *arg)
 {
-	struct triggers *all = ((struct tracer *)arg)->triggers;
+	struct triggers *all = triggers_of(arg);
 	struct listened *tasks;
 	eventfd_t nudges;
 	size_t count;
@@ -163,7 +164,7 @@ static void start(struct triggers *all)
 
 void kernel_listener_nudge(struct triggers *all)
 {
-	if (!all->kernel_listens && all->tracer->kernel && all->count && !all->closing)
+	if (!all->kernel_listens && kernel_is_open(all->tracer) && all->count && !all->closing)
 		start(all);
 	if (all->kernel_nudge > 0)
 		eventfd_write(all->kernel_nudge, 1);

@@ -173,7 +173,7 @@ static bool is_same(const struct listened *t, const struct trigger *trigger)
 /* Locked. Fills `list` with the triggers that there are; those of before move there. */
 static size_t collect_triggers(struct listener *l, struct listened *list)
 {
-	struct triggers *all = l->tracer->triggers;
+	struct triggers *all = triggers_of(l->tracer);
 	size_t n = 0, old = 0;
 	struct trigger *trigger;
 
@@ -199,7 +199,7 @@ static size_t collect_triggers(struct listener *l, struct listened *list)
 /* Brings the list in line with the triggers and their regions. */
 static void update_list(struct listener *l)
 {
-	struct triggers *all = l->tracer->triggers;
+	struct triggers *all = triggers_of(l->tracer);
 	struct listened *list;
 	size_t count = 0;
 
@@ -331,7 +331,7 @@ static bool is_time(const struct watched *w, uint64_t now)
 /* Looks at the regions of the trigger whose time it is. */
 static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now)
 {
-	struct triggers *all = l->tracer->triggers;
+	struct triggers *all = triggers_of(l->tracer);
 	uint64_t with_hits = 0, hits = 0, cost, cpu;
 	enum next_hit next;
 
@@ -395,7 +395,7 @@ static uint64_t look_at_all(struct listener *l)
 static void sleep_until(struct listener *l, uint64_t until)
 {
 	struct watched *waited[BELLS_MAX];
-	struct bells bells = { .nudge = &l->tracer->triggers->listener_nudge };
+	struct bells bells = { .nudge = &triggers_of(l->tracer)->listener_nudge };
 	int rung;
 
 	for (uint32_t i = 0; i < l->places; i++)
@@ -424,7 +424,7 @@ static bool is_closing(struct triggers *all)
 static void *run(void *arg)
 {
 	struct listener *l = arg;
-	struct triggers *all = l->tracer->triggers;
+	struct triggers *all = triggers_of(l->tracer);
 	uint64_t updated = 0, took = 0, now, next;
 	bool stale = true;
 

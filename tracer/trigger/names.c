@@ -2,6 +2,7 @@
 /*
  * Under which name each user sees a trigger. Names belong to their owners, so that an ordinary user
  * cannot take a name from another. (Root sees a name that one user has, so mkdir of it fails.)
+ * And the triggers of the tracer, among which names are looked up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +12,18 @@
 
 #include "tracer/base/base.h"
 #include "tracer/trigger/trigger.h"
+
+const struct tracer_room trigger_room = { .size = sizeof(struct triggers *) };
+
+struct triggers *triggers_of(const struct tracer *t)
+{
+	return *(struct triggers **)tracer_data(t, &trigger_room);
+}
+
+void triggers_set(struct tracer *t, struct triggers *all)
+{
+	*(struct triggers **)tracer_data(t, &trigger_room) = all;
+}
 
 struct trigger *trigger_of_owner(const struct triggers *all, const char *name, uid_t uid)
 {
@@ -108,7 +121,7 @@ static struct trigger **sort_triggers(const struct triggers *all)
 
 void triggers_list(struct tracer *t, uid_t viewer, struct md_buf *names)
 {
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	struct trigger **list;
 	bool unique;
 

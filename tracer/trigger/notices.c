@@ -46,7 +46,7 @@ static void announce_first(struct notices *n)
 		return;
 	n->held = true;
 	n->watcher.hold(n->watcher.arg);
-	cds_list_add_tail(&n->ready, &n->trigger->tracer->triggers->ready);
+	cds_list_add_tail(&n->ready, &triggers_of(n->trigger->tracer)->ready);
 }
 
 static size_t bytes_of(const struct triggers *all, uid_t uid)
@@ -65,7 +65,7 @@ static size_t bytes_of(const struct triggers *all, uid_t uid)
 /* Whether the owner's queues may have this many bytes more. */
 static bool user_has_room(const struct trigger *trigger, size_t size)
 {
-	const struct triggers *all = trigger->tracer->triggers;
+	const struct triggers *all = triggers_of(trigger->tracer);
 
 	return all->queue_bytes + size <= USER_MAX ||
 	       bytes_of(all, trigger->uid) + size <= USER_MAX;
@@ -110,7 +110,7 @@ static void print_line(const struct trigger *trigger, int64_t time, const struct
 /* Forgets all lines. A small buffer stays for the next one. */
 static void empty(struct notices *n)
 {
-	n->trigger->tracer->triggers->queue_bytes -= n->waiting;
+	triggers_of(n->trigger->tracer)->queue_bytes -= n->waiting;
 	n->waiting = 0;
 	n->unread = 0;
 	n->at = 0;
@@ -136,7 +136,7 @@ static void put_line(struct notices *n, const struct md_buf *text, uint64_t coun
 	}
 	n->waiting += line.bytes;
 	n->unread += count;
-	n->trigger->tracer->triggers->queue_bytes += line.bytes;
+	triggers_of(n->trigger->tracer)->queue_bytes += line.bytes;
 }
 
 /* The line about lost notifications. Its time: when it was put into the queue. */
@@ -217,7 +217,7 @@ void notices_lose(struct trigger *trigger, uint64_t count)
 
 int notices_open(struct trigger *trigger, bool json, struct notices **out)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct notices *n = calloc(1, sizeof(*n));
 	int ret = 0;
 
@@ -262,7 +262,7 @@ static uint64_t count_unread(const struct notices *n)
 
 uint64_t notices_number(struct notices *n)
 {
-	struct triggers *all = n->trigger->tracer->triggers;
+	struct triggers *all = triggers_of(n->trigger->tracer);
 	uint64_t number;
 
 	pthread_mutex_lock(&all->lock);
@@ -273,7 +273,7 @@ uint64_t notices_number(struct notices *n)
 
 void notices_resume(struct notices *n, uint64_t number)
 {
-	struct triggers *all = n->trigger->tracer->triggers;
+	struct triggers *all = triggers_of(n->trigger->tracer);
 	uint64_t now;
 
 	pthread_mutex_lock(&all->lock);
@@ -317,7 +317,7 @@ static size_t take_lines(struct notices *n, char *buf, size_t size)
 
 ssize_t notices_read(struct notices *n, void *buf, size_t size)
 {
-	struct triggers *all = n->trigger->tracer->triggers;
+	struct triggers *all = triggers_of(n->trigger->tracer);
 	ssize_t ret;
 
 	pthread_mutex_lock(&all->lock);
@@ -337,7 +337,7 @@ ssize_t notices_read(struct notices *n, void *buf, size_t size)
 
 void notices_watch(struct notices *n, const struct notices_watcher *watcher)
 {
-	struct triggers *all = n->trigger->tracer->triggers;
+	struct triggers *all = triggers_of(n->trigger->tracer);
 
 	pthread_mutex_lock(&all->lock);
 	n->watcher = *watcher;
@@ -370,7 +370,7 @@ void notices_close(struct notices *n)
 	if (!n)
 		return;
 	trigger = n->trigger;
-	all = trigger->tracer->triggers;
+	all = triggers_of(trigger->tracer);
 	pthread_mutex_lock(&all->lock);
 	all->queue_bytes -= n->waiting;
 	cds_list_del(&n->node);

@@ -142,7 +142,7 @@ static int execute(struct trigger *trigger, const struct action *a, struct hit_t
 
 static bool still_valid(const struct trigger *trigger, const struct item *it, size_t i)
 {
-	return !trigger->gone && !trigger->tracer->triggers->closing &&
+	return !trigger->gone && !triggers_of(trigger->tracer)->closing &&
 	       trigger->actions_version == it->actions_version && i < trigger->action_count;
 }
 
@@ -183,7 +183,7 @@ static void count_result(struct trigger *trigger, const struct item *it, size_t 
 /* Locked; releases the lock while the action runs. */
 static void run_action(struct trigger *trigger, const struct item *it, size_t i)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct tr_err err = TR_ERR_INIT;
 	struct action copy = trigger->actions[i];
 	uint64_t hits = it->one && copy.waiting ? copy.waiting : 1;
@@ -207,7 +207,7 @@ static void run_action(struct trigger *trigger, const struct item *it, size_t i)
 /* Locked; releases the lock. Also for a trigger that is gone: the session is halted. */
 static void end_stop(struct trigger *trigger, const struct item *it)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct tr_err err = TR_ERR_INIT;
 	int ret;
 
@@ -336,7 +336,7 @@ static void print_item(const struct values *v, bool json, struct md_buf *out)
 static bool add(struct trigger *trigger, uint64_t hit, size_t first, struct hit_time time,
 		const struct values *v)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	bool one_of_all = trigger->actions[first].kind == ACTION_INCREMENT && !v;
 	bool refused = all->closing || (trigger->queued >= QUEUED_MAX && !one_of_all);
 	struct runner *r = refused ? NULL : find_runner(all, trigger->uid);

@@ -149,7 +149,7 @@ static void judge(struct trigger *trigger, const struct amount *a)
 
 void sample_look(struct trigger *trigger, uint64_t now)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct condition c;
 	struct amount a = { { print_amount }, CONDITION_NONE, 0, 0, 0 };
 	struct session_info info;

@@ -39,7 +39,7 @@ static void show_status(const struct trigger *trigger, struct md_buf *out)
 
 void trigger_show(struct trigger *trigger, enum trigger_file what, struct md_buf *out)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct session *loggers = NULL, *events = NULL;
 	struct condition about = { 0 };
 
@@ -224,8 +224,8 @@ static int finish_store(struct trigger *trigger, int ret, struct tr_err *err)
 	if (ret)
 		return ret;
 	trigger_changed(trigger);
-	engine_nudge(trigger->tracer->triggers);
-	listener_nudge(trigger->tracer->triggers);
+	engine_nudge(triggers_of(trigger->tracer));
+	listener_nudge(triggers_of(trigger->tracer));
 	ret = trigger_save(trigger);
 	return ret ? tr_fail(err, ret, "the state directory cannot be written: %s", strerror(-ret))
 		   : 0;
@@ -240,16 +240,16 @@ static bool is_enabled(struct trigger *trigger)
 {
 	bool enabled;
 
-	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	pthread_mutex_lock(&triggers_of(trigger->tracer)->lock);
 	enabled = trigger->enabled;
-	pthread_mutex_unlock(&trigger->tracer->triggers->lock);
+	pthread_mutex_unlock(&triggers_of(trigger->tracer)->lock);
 	return enabled;
 }
 
 /* Caller holds trigger->setting alone. */
 static int store_condition(struct trigger *trigger, const char *text, struct tr_err *err)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct session *events = NULL;
 	struct condition c;
 	int ret = condition_parse(text, &c, err);
@@ -276,7 +276,7 @@ static int store_condition(struct trigger *trigger, const char *text, struct tr_
 static int store_actions(struct trigger *trigger, const char *text, bool replace,
 			 struct tr_err *err)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct action *list = NULL;
 	size_t count = 0;
 	int ret;
@@ -293,7 +293,7 @@ static int store_actions(struct trigger *trigger, const char *text, bool replace
 /* Caller holds trigger->setting alone. */
 static int store_enabled(struct trigger *trigger, const char *text, struct tr_err *err)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct session *events;
 	bool loggers;
 	int ret = 0;
@@ -354,9 +354,9 @@ bool trigger_write_done(struct trigger *trigger, uint64_t request)
 {
 	bool done;
 
-	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	pthread_mutex_lock(&triggers_of(trigger->tracer)->lock);
 	done = requests_have(&trigger->requests, request);
-	pthread_mutex_unlock(&trigger->tracer->triggers->lock);
+	pthread_mutex_unlock(&triggers_of(trigger->tracer)->lock);
 	return done;
 }
 
@@ -364,7 +364,7 @@ bool trigger_write_done(struct trigger *trigger, uint64_t request)
 static int load_all(struct trigger *trigger, struct condition *c, struct session **events,
 		    struct action *list, size_t count, bool enabled, struct tr_err *err)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	int ret;
 
 	pthread_mutex_lock(&all->lock);
@@ -419,7 +419,7 @@ int trigger_load(struct trigger *trigger, const char *condition, const char *act
 /* The condition cannot be true any more: the owner may not have it, or there is no memory. */
 static void disarm(struct trigger *trigger, const char *why)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct session *events;
 
 	pthread_mutex_lock(&all->lock);
@@ -435,7 +435,7 @@ static void disarm(struct trigger *trigger, const char *why)
 
 void trigger_reopen(struct trigger *trigger)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	struct tr_err err = TR_ERR_INIT;
 	struct session *events = NULL;
 	struct condition c = { 0 };

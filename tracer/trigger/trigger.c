@@ -19,7 +19,7 @@ struct trigger *trigger_new(struct tracer *t, const char *name, const char *file
 		return NULL;
 	trigger->refs = 1;
 	trigger->tracer = t;
-	trigger->serial = ++t->triggers->next_serial;
+	trigger->serial = ++triggers_of(t)->next_serial;
 	snprintf(trigger->name, sizeof(trigger->name), "%s", name);
 	snprintf(trigger->file, sizeof(trigger->file), "%s", file);
 	trigger->created = wall_clock();
@@ -31,8 +31,8 @@ struct trigger *trigger_new(struct tracer *t, const char *name, const char *file
 	trigger->slot = -1;
 	lock_init(&trigger->setting, NULL, LOCK_SETTING);
 	CDS_INIT_LIST_HEAD(&trigger->readers);
-	cds_list_add_tail(&trigger->node, &t->triggers->list);
-	t->triggers->count++;
+	cds_list_add_tail(&trigger->node, &triggers_of(t)->list);
+	triggers_of(t)->count++;
 	return trigger;
 }
 
@@ -62,7 +62,7 @@ void trigger_put(struct trigger *trigger)
 
 	if (!trigger)
 		return;
-	all = trigger->tracer->triggers;
+	all = triggers_of(trigger->tracer);
 	pthread_mutex_lock(&all->lock);
 	last = drop_reference(trigger);
 	pthread_mutex_unlock(&all->lock);
@@ -72,7 +72,7 @@ void trigger_put(struct trigger *trigger)
 
 struct trigger *trigger_find(struct tracer *t, const char *name, uid_t viewer)
 {
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	struct trigger *trigger;
 
 	if (!all)
@@ -87,7 +87,7 @@ struct trigger *trigger_find(struct tracer *t, const char *name, uid_t viewer)
 
 struct trigger *trigger_get(struct tracer *t, uint64_t serial)
 {
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	struct trigger *trigger, *found = NULL;
 
 	if (!all)
@@ -106,7 +106,7 @@ struct trigger *trigger_get(struct tracer *t, uint64_t serial)
 
 uint32_t triggers_count(struct tracer *t)
 {
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	uint32_t n;
 
 	if (!all)
@@ -119,7 +119,7 @@ uint32_t triggers_count(struct tracer *t)
 
 void trigger_info(struct trigger *trigger, struct trigger_info *info)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 
 	pthread_mutex_lock(&all->lock);
 	*info = (struct trigger_info){
@@ -145,8 +145,8 @@ bool trigger_may_now(struct trigger *trigger, const struct session_info *info, b
 {
 	bool may;
 
-	pthread_mutex_lock(&trigger->tracer->triggers->lock);
+	pthread_mutex_lock(&triggers_of(trigger->tracer)->lock);
 	may = trigger_may(trigger, info, write);
-	pthread_mutex_unlock(&trigger->tracer->triggers->lock);
+	pthread_mutex_unlock(&triggers_of(trigger->tracer)->lock);
 	return may;
 }

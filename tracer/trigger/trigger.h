@@ -134,7 +134,13 @@ void triggers_close(struct tracer *t, bool keep);
 /* What the triggers see of sessions, as a part of them (session/part.h). */
 extern const struct session_part trigger_part;
 
+/* names.c: what the room keeps in the tracer. NULL: nothing, not yet or no more. */
+extern const struct tracer_room trigger_room;
+struct triggers *triggers_of(const struct tracer *t);
+
 /* ---- private to the room ---- */
+
+void triggers_set(struct tracer *t, struct triggers *all);      /* names.c */
 
 /* trigger.c. Locked. file: in the state directory, where no other trigger has it. */
 struct trigger *trigger_new(struct tracer *t, const char *name, const char *file,

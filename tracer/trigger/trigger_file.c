@@ -55,7 +55,7 @@ int trigger_save(struct trigger *trigger)
 			      a->executed, a->failed, a->text);
 	}
 	ret = out.failed ? -ENOMEM :
-	      state_file_write(trigger->tracer->triggers->fd, trigger->file, out.data, out.len);
+	      state_file_write(triggers_of(trigger->tracer)->fd, trigger->file, out.data, out.len);
 	md_buf_deinit(&out);
 	trigger->unsaved = ret != 0;
 	return ret;
@@ -63,7 +63,7 @@ int trigger_save(struct trigger *trigger)
 
 void trigger_forget_on_disk(struct trigger *trigger)
 {
-	unlinkat(trigger->tracer->triggers->fd, trigger->file, 0);
+	unlinkat(triggers_of(trigger->tracer)->fd, trigger->file, 0);
 }
 
 static void restore_action(struct trigger *trigger, const char *value)
@@ -150,7 +150,7 @@ static int restore_trigger(struct tracer *t, const char *name)
 
 	if (name_check(name, TRIGGER_VIEW_MAX, NULL))
 		return 0;               /* a file that was being written */
-	ret = state_file_read(t->triggers->fd, name, FILE_MAX, &text);
+	ret = state_file_read(triggers_of(t)->fd, name, FILE_MAX, &text);
 	if (!ret && !*md_buf_str(&text))
 		ret = text.failed ? -ENOMEM : -EBADMSG;
 	trigger = ret ? NULL : trigger_new(t, name, name, &(struct owner){ 0 });
@@ -165,7 +165,7 @@ static int restore_trigger(struct tracer *t, const char *name)
 
 void triggers_restore(struct tracer *t)
 {
-	int fd = openat(t->triggers->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
+	int fd = openat(triggers_of(t)->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret;
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *d;
 

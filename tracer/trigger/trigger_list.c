@@ -49,13 +49,13 @@ static void unlink_trigger(struct trigger *trigger)
 	trigger->gone = true;
 	counters_release(trigger);
 	cds_list_del(&trigger->node);
-	trigger->tracer->triggers->count--;
+	triggers_of(trigger->tracer)->count--;
 }
 
 int trigger_create(struct tracer *t, const char *name, const struct owner *owner,
 		   struct tr_err *err)
 {
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	char file[TRIGGER_VIEW_MAX + 1];
 	struct trigger *trigger = NULL;
 	int ret = trigger_check_name(name, err);
@@ -84,7 +84,7 @@ int trigger_create(struct tracer *t, const char *name, const struct owner *owner
 
 int trigger_destroy(struct tracer *t, const char *name, uid_t viewer, struct tr_err *err)
 {
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	struct session *events = NULL;
 	struct trigger *trigger = NULL;
 
@@ -112,7 +112,7 @@ int trigger_destroy(struct tracer *t, const char *name, uid_t viewer, struct tr_
 
 static int set_rights(struct trigger *trigger, mode_t mode, uid_t uid, gid_t gid)
 {
-	struct triggers *all = trigger->tracer->triggers;
+	struct triggers *all = triggers_of(trigger->tracer);
 	bool moves = false;
 	int ret = 0;
 
@@ -167,7 +167,7 @@ static void reopen_all(struct tracer *t)
 {
 	struct trigger *trigger;
 
-	cds_list_for_each_entry(trigger, &t->triggers->list, node) {
+	cds_list_for_each_entry(trigger, &triggers_of(t)->list, node) {
 		pthread_mutex_lock(&trigger->setting);
 		trigger_reopen(trigger);
 		pthread_mutex_unlock(&trigger->setting);
@@ -195,7 +195,7 @@ int triggers_open(struct tracer *t)
 	CDS_INIT_LIST_HEAD(&all->list);
 	CDS_INIT_LIST_HEAD(&all->ready);
 	runners_start(all);
-	t->triggers = all;
+	triggers_set(t, all);
 	triggers_restore(t);
 	watch_begin(t);
 	pthread_mutex_lock(&all->lock);
@@ -210,14 +210,14 @@ void triggers_stop(struct tracer *t)
 {
 	struct trigger *trigger;
 
-	if (!t->triggers)
+	if (!triggers_of(t))
 		return;
-	engine_stop(t->triggers);
-	listener_stop(t->triggers);
-	kernel_listener_stop(t->triggers);
-	runners_stop(t->triggers);
-	notices_serve(t->triggers);
-	cds_list_for_each_entry(trigger, &t->triggers->list, node) {
+	engine_stop(triggers_of(t));
+	listener_stop(triggers_of(t));
+	kernel_listener_stop(triggers_of(t));
+	runners_stop(triggers_of(t));
+	notices_serve(triggers_of(t));
+	cds_list_for_each_entry(trigger, &triggers_of(t)->list, node) {
 		hidden_close(trigger->events);
 		trigger->events = NULL;
 	}
@@ -225,7 +225,7 @@ void triggers_stop(struct tracer *t)
 
 void triggers_close(struct tracer *t, bool keep)
 {
-	struct triggers *all = t->triggers;
+	struct triggers *all = triggers_of(t);
 	struct trigger *trigger, *next;
 
 	if (!all)
@@ -238,7 +238,7 @@ void triggers_close(struct tracer *t, bool keep)
 		unlink_trigger(trigger);
 		trigger_put(trigger);
 	}
-	t->triggers = NULL;
+	triggers_set(t, NULL);
 	runners_end(all);
 	counters_close(all, keep);
 	pthread_mutex_destroy(&all->lock);

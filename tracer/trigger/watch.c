@@ -34,7 +34,7 @@ static void post(struct session *s, enum condition_kind kind, const char *archiv
 {
 	const struct session_info info = { .uid = s->uid, .gid = s->gid, .mode = s->mode };
 	const struct session_values v = { { print_values }, archive };
-	struct triggers *all = s->tracer->triggers;
+	struct triggers *all = triggers_of(s->tracer);
 	struct trigger *trigger;
 	bool hit = false;
 
@@ -77,7 +77,7 @@ static void session_has_changed(struct session *s)
 	struct session_seen *seen = session_data(s, &trigger_part), before = *seen, now;
 	char archive[64];
 
-	if (!s->tracer->triggers)
+	if (!triggers_of(s->tracer))
 		return;
 	now = look(s, archive);
 	*seen = now;
@@ -93,7 +93,7 @@ static void session_has_changed(struct session *s)
 
 static void session_goes(struct session *s, bool keep)
 {
-	if (keep || s->draft || !s->tracer->triggers)
+	if (keep || s->draft || !triggers_of(s->tracer))
 		return;
 	session_has_changed(s);
 	post(s, CONDITION_SESSION_DESTROYED, NULL);
@@ -113,7 +113,7 @@ void watch_begin(struct tracer *t)
 /* The listener looks at the buffers that the session has now. */
 static void buffers_have_changed(struct session *s)
 {
-	struct triggers *all = s->tracer->triggers;
+	struct triggers *all = triggers_of(s->tracer);
 
 	if (!s->hidden || !all)
 		return;

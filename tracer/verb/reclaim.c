@@ -26,6 +26,11 @@ struct reclaimer {
 	bool runs, closing, changed;
 };
 
+static struct reclaimer *reclaimer_of(const struct tracer *t)
+{
+	return tracer_data(t, &reclaim_room);
+}
+
 /* What the channels of a session want. us, as channel.max_age. */
 static uint64_t age_of(struct session *s, const struct stream *st)
 {
@@ -137,7 +142,7 @@ static uint64_t look(struct tracer *t)
 static void *run(void *arg)
 {
 	struct tracer *t = arg;
-	struct reclaimer *r = t->reclaimer;
+	struct reclaimer *r = reclaimer_of(t);
 	uint64_t period, until;
 
 	pthread_mutex_lock(&r->lock);
@@ -161,10 +166,10 @@ static void *run(void *arg)
 /* Caller holds tracer.lock. */
 static void follow_session(struct session *s)
 {
-	struct reclaimer *r = s->tracer->reclaimer;
+	struct reclaimer *r = reclaimer_of(s->tracer);
 	bool started = true;
 
-	if (!r || s->hidden || s->draft || !period_of(s))
+	if (s->hidden || s->draft || !period_of(s))
 		return;
 	pthread_mutex_lock(&r->lock);
 	if (!r->runs && !r->closing)
@@ -218,21 +223,29 @@ const struct session_part reclaim_part = {
 	.changed = follow_session,
 };
 
-int reclaimer_open(struct tracer *t)
+static void create_reclaimer(struct tracer *t)
 {
-	struct reclaimer *r = calloc(1, sizeof(*r));
+	struct reclaimer *r = reclaimer_of(t);
 
-	if (!r)
-		return -ENOMEM;
 	pthread_mutex_init(&r->lock, NULL);
 	cond_init_monotonic(&r->nudge);
-	t->reclaimer = r;
-	return 0;
 }
+
+static void destroy_reclaimer(struct tracer *t)
+{
+	struct reclaimer *r = reclaimer_of(t);
+
+	pthread_cond_destroy(&r->nudge);
+	pthread_mutex_destroy(&r->lock);
+}
+
+const struct tracer_room reclaim_room = {
+	sizeof(struct reclaimer), create_reclaimer, destroy_reclaimer
+};
 
 void reclaimer_stop(struct tracer *t)
 {
-	struct reclaimer *r = t->reclaimer;
+	struct reclaimer *r = reclaimer_of(t);
 
 	pthread_mutex_lock(&r->lock);
 	r->closing = true;
@@ -241,14 +254,4 @@ void reclaimer_stop(struct tracer *t)
 	if (r->runs)
 		pthread_join(r->thread, NULL);
 	r->runs = false;
-}
-
-void reclaimer_close(struct tracer *t)
-{
-	if (!t->reclaimer)
-		return;
-	pthread_cond_destroy(&t->reclaimer->nudge);
-	pthread_mutex_destroy(&t->reclaimer->lock);
-	free(t->reclaimer);
-	t->reclaimer = NULL;
 }

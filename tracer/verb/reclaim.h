@@ -11,8 +11,7 @@ struct tracer;
 extern const struct session_verb reclaim_verb;
 /* Starts the thread when a channel of a session has memory_max_age. */
 extern const struct session_part reclaim_part;
-int reclaimer_open(struct tracer *t);           /* 0 or -ENOMEM */
+extern const struct tracer_room reclaim_room;
 void reclaimer_stop(struct tracer *t);          /* ends the thread; without locks */
-void reclaimer_close(struct tracer *t);
 
 #endif

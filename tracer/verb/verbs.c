@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "tracer/kernel/available.h"
 #include "tracer/output/output.h"
 #include "tracer/session/session.h"
 #include "tracer/base/base.h"
@@ -65,7 +66,7 @@ int session_start(struct session *s, struct tr_err *err)
 			       " bytes, which is more than this machine's memory",
 			       bytes);
 	cds_list_for_each_entry(c, &s->channels, node)
-		if (!ret && (!c->kernel || s->tracer->kernel))
+		if (!ret && (!c->kernel || kernel_is_open(s->tracer)))
 			ret = channel_start(c, err);
 	for_each_part(p, s->tracer)
 		if (!ret && (*p)->start)

@@ -152,10 +152,10 @@ static void rates(void)
 /* As many hits at once as nothing is known of but their number. */
 static void hit(struct trigger *t, uint64_t n)
 {
-	pthread_mutex_lock(&live->triggers->lock);
+	pthread_mutex_lock(&triggers_of(live)->lock);
 	trigger_hit_many(t, n, hit_time_now(live));
-	pthread_mutex_unlock(&live->triggers->lock);
-	runners_wake(live->triggers);
+	pthread_mutex_unlock(&triggers_of(live)->lock);
+	runners_wake(triggers_of(live));
 }
 
 /* Notifications are lost then, and most actions fail; a new open continues where another was. */

@@ -23,6 +23,7 @@
 #include "tracer/session/part.h"
 
 extern const struct session_part agent_part;
+extern const struct tracer_room agent_room;
 
 /*
  * Starts the thread, which serves agents while a session, also a hidden one, has a rule on loggers.

@@ -44,10 +44,23 @@ static bool wait_change(struct agents *a, uint64_t deadline)
 
 static void start_thread(struct agents *a);
 
+const struct tracer_room agent_room = { .size = sizeof(struct agents *) };
+
+static struct agents **place_of(const struct tracer *t)
+{
+	return tracer_data(t, &agent_room);
+}
+
+/* NULL: agents are not served. */
+static struct agents *agents_of(const struct tracer *t)
+{
+	return *place_of(t);
+}
+
 void agents_settle(struct session *s)
 {
 	uint64_t deadline = monotonic_now() + WAIT_NS, number;
-	struct agents *a = s->tracer->agents;
+	struct agents *a = agents_of(s->tracer);
 	char trouble[sizeof(a->trouble)];
 
 	if (!a)
@@ -110,8 +123,8 @@ void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
 	struct rows rows = { .out = out, .json = json };
 	struct md_buf lines = MD_BUF_INIT;
 
-	if (t->agents)
-		ask_loggers(t->agents, viewer, domain, &lines);
+	if (agents_of(t))
+		ask_loggers(agents_of(t), viewer, domain, &lines);
 	rows_begin(&rows);
 	table_begin(&rows, "loggers", NULL);
 	lines_each_sorted(&lines, add_logger, &rows);
@@ -150,7 +163,7 @@ void agents_follow(struct session *s)
 /* tracer.lock */
 static void session_has_changed(struct session *s)
 {
-	struct agents *a = s->tracer->agents;
+	struct agents *a = agents_of(s->tracer);
 
 	if (!a)
 		return;
@@ -184,7 +197,7 @@ static void advise(unsigned int domains, unsigned int others, struct facts *out)
 
 static void show_status(struct session *s, struct facts *out)
 {
-	struct agents *a = s->tracer->agents;
+	struct agents *a = agents_of(s->tracer);
 	unsigned int domains = domains_of(s), n = 0, others = 0;
 
 	if (!a || !domains)
@@ -424,7 +437,7 @@ void agents_open(struct tracer *t)
 	pthread_mutex_init(&a->lock, NULL);
 	cond_init_monotonic(&a->changed);
 	pthread_mutex_lock(&t->lock);
-	t->agents = a;
+	*place_of(t) = a;
 	if (needed)
 		start_thread(a);
 	pthread_mutex_unlock(&t->lock);
@@ -432,7 +445,7 @@ void agents_open(struct tracer *t)
 
 void agents_close(struct tracer *t)
 {
-	struct agents *a = t->agents;
+	struct agents *a = agents_of(t);
 
 	if (!a)
 		return;
@@ -440,7 +453,7 @@ void agents_close(struct tracer *t)
 	wake_thread(a);
 	if (a->runs)
 		pthread_join(a->thread, NULL);
-	t->agents = NULL;
+	*place_of(t) = NULL;
 	if (a->listener >= 0)
 		port_file_close(a->listener, a->last_port);
 	for (size_t i = 0; i < a->count; i++)

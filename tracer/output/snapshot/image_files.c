@@ -8,6 +8,7 @@
 
 #include "tracer/base/array.h"
 #include "tracer/session/session.h"
+#include "tracer/output/output.h"
 #include "tracer/output/snapshot/image.h"
 
 bool image_reserve_file(struct trace_image *image)
@@ -167,7 +168,7 @@ static int add_empty_traces(struct trace_image *image)
 
 int image_complete(struct trace_image *image)
 {
-	bool nothing = !image->file_count && !image->s->tracer->only_unwritten;
+	bool nothing = !image->file_count && !output_data(image->s->tracer)->only_unwritten;
 	int err = nothing ? add_empty_traces(image) : 0;
 
 	return err ? err : image_sort_files(image);

@@ -185,6 +185,20 @@ static void keep_memory_of(struct tracer *t, const struct snapshot *sn,
 		tracer_report(t, "the keeper did not take a snapshot: %s", strerror(-err));
 }
 
+static struct cds_list_head *dead_of(const struct tracer *t)
+{
+	return &((struct dead_snapshots *)tracer_data(t, &snapshot_room))->list;
+}
+
+static void create_dead(struct tracer *t)
+{
+	CDS_INIT_LIST_HEAD(dead_of(t));
+}
+
+const struct tracer_room snapshot_room = {
+	.size = sizeof(struct dead_snapshots), .create = create_dead,
+};
+
 /*
  * Puts a reference. Caller holds tracer.lock. The last reference moves the snapshot to the list of
  * dead ones, which the part's gc frees without the lock.
@@ -193,7 +207,7 @@ static void put_snapshot(struct tracer *t, struct snapshot *sn)
 {
 	if (--sn->refs)
 		return;
-	cds_list_add_tail(&sn->node, &t->dead_snapshots);
+	cds_list_add_tail(&sn->node, dead_of(t));
 }
 
 static void keeper_forget(struct tracer *t, const struct snapshot *sn)
@@ -234,8 +248,8 @@ void snapshots_gc(struct tracer *t)
 	CDS_LIST_HEAD(dead);
 
 	pthread_mutex_lock(&t->lock);
-	cds_list_splice(&t->dead_snapshots, &dead);
-	CDS_INIT_LIST_HEAD(&t->dead_snapshots);
+	cds_list_splice(dead_of(t), &dead);
+	CDS_INIT_LIST_HEAD(dead_of(t));
 	pthread_mutex_unlock(&t->lock);
 	cds_list_for_each_entry_safe(sn, next, &dead, node) {
 		/* Readers have their own references to the image. */

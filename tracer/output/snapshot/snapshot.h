@@ -85,6 +85,13 @@ struct session_snapshots {
 extern const struct session_part snapshot_list_part, snapshot_part;
 extern const struct session_verb snapshot_verb;
 
+/* What the room keeps in the tracer. */
+struct dead_snapshots {
+	struct cds_list_head list;      /* struct snapshot; tracer.lock */
+};
+
+extern const struct tracer_room snapshot_room;  /* snapshot.c */
+
 static inline struct session_snapshots *snapshots_of(const struct session *s)
 {
 	return session_data(s, &snapshot_list_part);

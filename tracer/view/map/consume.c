@@ -388,7 +388,7 @@ static void *run(void *arg)
 
 void map_set_live(struct map *m, bool live)
 {
-	struct maps *all = m->tracer->maps;
+	struct maps *all = all_maps(m->tracer);
 	bool started = true;
 
 	pthread_mutex_lock(&all->lock);
@@ -404,26 +404,22 @@ void map_set_live(struct map *m, bool live)
 		tracer_report(m->tracer, "no thread for maps: their buffers may overflow");
 }
 
-int maps_open(struct tracer *t)
+static void create_maps(struct tracer *t)
 {
-	struct maps *all = calloc(1, sizeof(*all));
+	struct maps *all = all_maps(t);
 
-	if (!all)
-		return -ENOMEM;
 	pthread_mutex_init(&all->lock, NULL);
 	cond_init_monotonic(&all->nudge);
 	CDS_INIT_LIST_HEAD(&all->live);
 	CDS_INIT_LIST_HEAD(&all->dead);
-	t->maps = all;
-	return 0;
 }
 
-void maps_close(struct tracer *t)
+static void destroy_maps(struct tracer *t)
 {
-	if (!t->maps)
-		return;
-	pthread_cond_destroy(&t->maps->nudge);
-	pthread_mutex_destroy(&t->maps->lock);
-	free(t->maps);
-	t->maps = NULL;
+	struct maps *all = all_maps(t);
+
+	pthread_cond_destroy(&all->nudge);
+	pthread_mutex_destroy(&all->lock);
 }
+
+const struct tracer_room map_room = { sizeof(struct maps), create_maps, destroy_maps };

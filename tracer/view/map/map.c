@@ -413,18 +413,18 @@ static void show_problems(struct session *s, struct facts *out)
 static void drop_maps(struct session *s, bool keep)
 {
 	(void)keep;
-	move_maps(maps_of(s), &s->tracer->maps->dead);
+	move_maps(maps_of(s), &all_maps(s->tracer)->dead);
 }
 
 static void end_dead_maps(struct tracer *t)
 {
 	struct map *m;
 
-	while (t->maps) {
+	for (;;) {
 		pthread_mutex_lock(&t->lock);
-		m = cds_list_empty(&t->maps->dead)
+		m = cds_list_empty(&all_maps(t)->dead)
 			    ? NULL
-			    : cds_list_first_entry(&t->maps->dead, struct map, node);
+			    : cds_list_first_entry(&all_maps(t)->dead, struct map, node);
 		if (m)
 			cds_list_del(&m->node);
 		pthread_mutex_unlock(&t->lock);
@@ -469,7 +469,7 @@ const struct session_part map_part = {
 
 void maps_stop(struct tracer *t, bool keep)
 {
-	struct maps *all = t->maps;
+	struct maps *all = all_maps(t);
 	struct session **sessions, *s;
 	size_t n, count;
 

@@ -159,6 +159,13 @@ struct maps {
 	bool runs, closing;
 };
 
+extern const struct tracer_room map_room;       /* consume.c */
+
+static inline struct maps *all_maps(const struct tracer *t)
+{
+	return tracer_data(t, &map_room);
+}
+
 /* map.c */
 void map_put(struct map *m);            /* without lock */
 
@@ -331,10 +338,8 @@ void map_key_number(const struct map *m, const struct map_rule *r, const struct 
 
 /* The maps of a session, as a part of it. */
 extern const struct session_part map_part;
-int maps_open(struct tracer *t);        /* before sessions are restored; 0 or -ENOMEM */
 /* Ends the thread and all hidden sessions. Before sessions go. Without lock. */
 /* keep: the counters of applications stay for the next daemon. */
 void maps_stop(struct tracer *t, bool keep);
-void maps_close(struct tracer *t);      /* after they went */
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "tracer/app/apps.h"
 #include "tracer/base/os/cred.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/session/quota.h"
@@ -131,8 +132,7 @@ static void add_daemon(struct tracer *t, uint64_t sessions, uint64_t active, str
 	getrusage(RUSAGE_SELF, &usage);
 	metric_count(m, METRIC_SESSIONS, NULL, sessions);
 	metric_count(m, METRIC_ACTIVE_SESSIONS, NULL, active);
-	metric_count(m, METRIC_APPLICATIONS, NULL,
-		     __atomic_load_n(&t->app_count, __ATOMIC_RELAXED));
+	metric_count(m, METRIC_APPLICATIONS, NULL, apps_count(t));
 	metric_time(m, METRIC_CPU, "_total", NULL,
 		    nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime));
 	metric_count(m, METRIC_FROZEN, NULL, quota_frozen_now(t));
