@@ -17,8 +17,6 @@
 #include "tracer/session/trace_form.h"
 #include "tracer/session/streams.h"
 
-const struct tracer_room output_room = { .size = sizeof(struct output_data) };
-
 #define MS UINT64_C(1000000)
 #define FINISH_MS 10000u        /* for which the end of a session waits at least */
 #define SUSPEND_MS 5000u        /* for which the end of a daemon waits that leaves its sessions */

@@ -4,6 +4,7 @@
  * CTF stream files and so makes space for applications and the kernel.
  *
  *	output.c                create, start and destroy an output; requests to the writer
+ *	output_data.c           what the room keeps in the tracer
  *	writer.c                the writer: when it reads the rings, how it serves requests
  *	sink.h, file_sink.c     where packets go: what the writer calls; the row for a directory
  *	stream_writer.c         one stream: the packets of its ring, into its files
@@ -63,7 +64,7 @@ struct output_data {
 	bool only_unwritten;
 };
 
-extern const struct tracer_room output_room;    /* output.c */
+extern const struct tracer_room output_room;    /* output_data.c */
 
 static inline struct output_data *output_data(const struct tracer *t)
 {
