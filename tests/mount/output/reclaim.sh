@@ -123,6 +123,7 @@ rmdir "$s"
 make there
 refused=$(tool open "$s/user/channels/c/buffer_preallocation" wt write 'later\n' close | grep -v ok)
 is "a word" EINVAL "$refused"
+has "$(cat "$s/error")" 'not one of on_demand, preallocate, on-demand$'
 put consumed "$s/user/channels/c/memory_max_age"
 refused=$(tool open "$s/user/channels/c/buffer_preallocation" wt write 'preallocate\n' close | grep -v ok)
 is "both" EINVAL "$refused"
