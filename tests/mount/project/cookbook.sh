@@ -87,7 +87,7 @@ mkdir "$S/probe"
 split "$docs/cookbook.md" "$work/cookbook"
 (cd "$HOME" && cp "$work/cookbook/01.c" app.c && cc app.c -o app -ltrail && mv app "$work/bin/") ||
 	fail "app.c of the cookbook"
-is "recipes" 49 "$(ls "$work"/cookbook/*.sh | wc -l)"
+is "recipes" 53 "$(ls "$work"/cookbook/*.sh | wc -l)"
 # Chapters 12 and 13 answer twenty questions and more, each by at most three lines (a line that ends
 # with |, && or \ continues).
 awk '/^## / { chapter = $2 + 0 }

@@ -34,5 +34,6 @@ for t in "$work/spec"/*.text "$work/cases/good"/*.text; do
 	cmp -s "$t" "${t%.text}.sid" || fail "$name: $(diff "$t" "${t%.text}.sid" | head -n 4)"
 	checks=$((checks + 1))
 done
+! grep -q float_192 "$work/taken" || fail "babeltrace2 takes a number of 192 bits: docs/formats.md"
 echo "$(wc -l <"$work/taken") of our bad traces it takes: $(xargs <"$work/taken")"
 echo "$checks checks"
