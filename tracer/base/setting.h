@@ -35,7 +35,10 @@ struct setting {
 	const char *name;       /* NULL: the table ends */
 	enum setting_kind kind;
 	size_t offset, width;   /* of the member, in bytes; width 0: functions show and store it */
-	/* Of a choice, ends with NULL; "": no word has this index. */
+	/*
+	 * Ends with NULL. Of a choice; "": no word has this index. Of a time: the words for 0 and
+	 * UINT64_MAX; `below` is the sentence for all that is neither a word nor a time.
+	 */
 	const char *const *words;
 	/* Other words for the same, in the same order; NULL: none. */
 	const char *const *also;

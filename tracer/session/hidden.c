@@ -93,9 +93,9 @@ static int no_field(const struct field_search *search, struct hidden_mistake *wh
 	what->field = i;
 	if (!search->names.failed)
 		near = nearest_in(text, len, search->names.data, search->names.len);
-	return tr_fail_at(err, -EINVAL, text, 0, "no field '%.*s' in the events of the rule%s%s%s",
-			  (int)len, text, near ? "; did you mean '" : "", near ? near : "",
-			  near ? "'?" : "");
+	return tr_fail_at(err, -EINVAL, text, 0, "no field '%.*s' in the %s%s%s%s", (int)len, text,
+			  search->channel->events, near ? "; did you mean '" : "",
+			  near ? near : "", near ? "'?" : "");
 }
 
 /*

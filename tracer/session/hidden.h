@@ -21,6 +21,7 @@ struct hidden_channel {
 	size_t context_count;
 	const char *const *fields;      /* NAME…: one of the events that exist must have it */
 	size_t field_count;             /* at most HIDDEN_FIELDS_MAX */
+	const char *events;             /* what they are, for the error if none has a field */
 	bool picks;                     /* applications need record no others */
 	enum trail_mode loss;           /* COUNT: of a session that survives; it has no size */
 	uint64_t subbuf_size;           /* bytes; also of the kernel's buffers, then */

@@ -58,11 +58,11 @@ mkfifo "$work/go"
 app=$!
 exec 9>"$work/go"
 within 20 grep -q open "$work/opened" || fail "seller does not open"
-refuses EINVAL 'pair shop:open shop:sale on threads=thred' "did you mean 'thread'?"
+refuses EINVAL 'pair shop:open shop:sale on threads=thred' "no field 'thred' in the second events of the pair; did you mean 'thread'?"
 refuses EINVAL 'pair shop:open shop:sale on thread=thread' "did you mean 'threads'?"
 refuses EINVAL 'pair shop:sale shop:serve_end on n by first.itm' "did you mean 'item'?"
 refuses EINVAL 'pair shop:sale shop:serve_end on n sum(first.prise)' "did you mean 'price'?"
-refuses EINVAL 'pair shop:sale shop:serve_end on n by item' "no field 'item'"
+refuses EINVAL 'pair shop:sale shop:serve_end on n by item' "no field 'item' in the second events of the pair"
 refuses EINVAL 'shop:sale by first.item' "no field 'first'"
 refuses EINVAL 'pair shop:sale shop:serve_end on thread == n' "one '='"
 refuses EINVAL 'pair shop:sale if price > shop:serve_end on n' 'rules:1'

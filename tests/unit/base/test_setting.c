@@ -9,7 +9,7 @@
 struct object {
 	bool flag, format;
 	uint32_t scheme, count;
-	uint64_t size, period;
+	uint64_t size, period, age;
 };
 
 static void show_list(const void *object, struct md_buf *out)
@@ -29,6 +29,8 @@ static const struct setting table[] = {
 	  .power = true },
 	{ "size", SETTING_SIZE, AT(size), .most = 4096, .above = "too much" },
 	{ "period", SETTING_TIME, AT(period), .least = 10, .below = "too short" },
+	{ "age", SETTING_TIME, AT(age), .words = WORDS("off", "read"), .least = 10,
+	  .below = "off, read or a time" },
 	{ "list", SETTING_LIST, .show = show_list },
 	{ 0 }
 };
@@ -89,6 +91,11 @@ static void parses(void)
 	CHECK_STR(refused("size", "4097"), "too much");
 	CHECK(parsed("period", "0") == 0 && parsed("period", "inf") == UINT64_MAX);
 	CHECK_STR(refused("period", "9us"), "too short");
+	CHECK(parsed("age", "off") == 0 && parsed("age", "read") == UINT64_MAX);
+	CHECK(parsed("age", "1ms") == 1000);
+	CHECK_STR(refused("age", "inf"), "off, read or a time");
+	CHECK_STR(refused("age", "written"), "off, read or a time");
+	CHECK_STR(refused("age", "9us"), "off, read or a time");
 }
 
 static const char *saved(const struct object *o)
@@ -103,7 +110,7 @@ static const char *saved(const struct object *o)
 static void restores(void)
 {
 	static const char all[] = "set flag 1\nset format packets\nset scheme xz\nset count 16\n"
-				  "set size 3\nset period inf\n";
+				  "set size 3\nset period inf\nset age off\n";
 	static const char *const wrong[] = {
 		"flag 2", "flag", "", "format 1", "scheme ", "count 0", "count 65", "size 1T",
 		"period 1", "list x", "other 1",

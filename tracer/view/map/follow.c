@@ -71,6 +71,9 @@ static void make_plan(struct plan *p, const struct map *m, const struct map_rule
 	p->channel = (struct hidden_channel){
 		.domain = m->domain, .rule = &r->events[event], .contexts = p->contexts,
 		.fields = p->fields, .picks = !r->counts,
+		.events = first ? "first events of the pair"
+			  : r->pair ? "second events of the pair"
+				    : "events of the rule",
 		.loss = r->counts ? TRAIL_MODE_COUNT : TRAIL_MODE_DISCARD,
 		.subbuf_size = m->buffer_size / SUBBUF_COUNT,
 		.subbuf_count = SUBBUF_COUNT,
