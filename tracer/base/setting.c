@@ -141,7 +141,7 @@ int setting_parse(const struct setting *row, const char *value, uint64_t *v, str
 		*v = word ? UINT64_MAX : 0;
 		return 0;
 	}
-	/* A word stands for each end of the range: `inf` is no time there, and `below` names them. */
+	/* A word stands for each end of the range: `inf` is no time, and `below` names them. */
 	if (row->words && (units_time(value, v, NULL) < 0 || *v == UINT64_MAX))
 		return outside(row, row->below, value, err);
 	ret = row->kind == SETTING_SIZE ? units_size(value, v, err) :
