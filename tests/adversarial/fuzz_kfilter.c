@@ -310,7 +310,7 @@ static void compare_bpf(const struct kformat *f, const struct kcode *code, size_
 
 	bpf_code_begin(&c);
 	no = bpf_label(&c);
-	if (bpf_filter(&c, &filter, 1, f, which == 1 ? TEXT_BASE : 0, no) < 0)
+	if (bpf_filter(&c, &filter, 1, f, NULL, which == 1 ? TEXT_BASE : 0, no) < 0)
 		fail("no memory", shown);
 	bpf_set(&c, BPF_REG_0, 1);
 	bpf_exit(&c);

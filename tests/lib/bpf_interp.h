@@ -6,6 +6,7 @@
 #ifndef TESTS_LIB_BPF_INTERP_H
 #define TESTS_LIB_BPF_INTERP_H
 
+#include <endian.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static uint64_t bpf_interp_alu(uint8_t op, uint64_t a, uint64_t b)
 	case BPF_ADD: return a + b;
 	case BPF_SUB: return a - b;
 	case BPF_AND: return a & b;
+	case BPF_OR: return a | b;
 	case BPF_LSH: return a << (b & 63);
 	case BPF_RSH: return a >> (b & 63);
 	case BPF_ARSH: return (uint64_t)((int64_t)a >> (b & 63));
@@ -73,11 +75,18 @@ static uint64_t bpf_interp_run(const struct bpf_code *c, struct bpf_interp *m)
 		uint64_t *to = &m->r[n->dst_reg];
 
 		switch (BPF_CLASS(n->code)) {
+		case BPF_STX:
+			/* (of 8 bytes) */
+			memcpy((void *)(uintptr_t)(*to + (uint64_t)(int64_t)n->off),
+			       &m->r[n->src_reg], 8);
+			break;
 		case BPF_ALU64:
 			*to = bpf_interp_alu(BPF_OP(n->code), *to, other);
 			break;
 		case BPF_ALU:
-			*to = (uint32_t)bpf_interp_alu(BPF_OP(n->code), *to, other);
+			*to = BPF_OP(n->code) == BPF_END
+				      ? be16toh((uint16_t)*to)
+				      : (uint32_t)bpf_interp_alu(BPF_OP(n->code), *to, other);
 			break;
 		case BPF_LDX:
 			*to = bpf_interp_load(BPF_SIZE(n->code),

@@ -10,13 +10,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "tracer/kernel/backend/bpf.h"
+#include "tracer/kernel/programs/bpf.h"
 
 static void print_ring(const struct bpf_control *c, const char *prefix)
 {
+	uint64_t events = 0, lost = c->deep;
+
+	for (int level = 0; level < BPF_LEVELS; level++) {
+		events += c->levels[level].ring.events;
+		lost += c->levels[level].ring.lost;
+	}
 	if (!strncmp(c->channel, prefix, strlen(prefix)))
-		printf("entries: %" PRIu64 "\noverrun: %" PRIu64 "\n", (uint64_t)c->ring.events,
-		       (uint64_t)c->ring.lost);
+		printf("entries: %" PRIu64 "\noverrun: %" PRIu64 "\n", events, lost);
 }
 
 static void look_at(int map, const char *prefix)

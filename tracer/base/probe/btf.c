@@ -243,6 +243,16 @@ uint32_t btf_function_type(const struct btf *b, const char *name, size_t len)
 	return 0;
 }
 
+uint32_t btf_typedef(const struct btf *b, const char *name, size_t len)
+{
+	struct record r;
+
+	for (uint32_t i = b->first ? b->first : 1; i < b->count; i++)
+		if (get_record(b, i, &r) && r.kind == K_TYPEDEF && has_name(b, r.name, name, len))
+			return i;
+	return 0;
+}
+
 uint32_t btf_structure(const struct btf *b, const char *name, size_t len)
 {
 	struct record r;
@@ -344,8 +354,10 @@ struct btf_type btf_classify(const struct btf *b, uint32_t type)
 		t.id = type;
 		break;
 	case K_ARRAY:
-		if (is_char(b, get_u32(r.more)))
+		if (is_char(b, get_u32(r.more))) {
 			t.class = BTF_TEXT;
+			t.size = get_u32(r.more + 8);
+		}
 		break;
 	default:
 		break;

@@ -23,7 +23,7 @@ enum btf_class { BTF_NONE, BTF_NUMBER, BTF_POINTER, BTF_STRUCTURE, BTF_TEXT };
 struct btf_type {
 	enum btf_class class;
 	uint32_t id;            /* BTF_STRUCTURE: of the structure; BTF_POINTER: what it leads to */
-	uint32_t size;          /* BTF_NUMBER: bytes */
+	uint32_t size;          /* BTF_NUMBER, BTF_TEXT: bytes */
 	bool is_signed;
 };
 
@@ -46,6 +46,8 @@ void btf_free(struct btf *b);   /* NULL is allowed */
 uint32_t btf_function(const struct btf *b, const char *name, size_t len);
 /* The function itself, which BPF programs are attached to; 0: there is none. */
 uint32_t btf_function_type(const struct btf *b, const char *name, size_t len);
+/* The typedef of this name; 0: there is none. */
+uint32_t btf_typedef(const struct btf *b, const char *name, size_t len);
 /* The structure or union of this name; 0. */
 uint32_t btf_structure(const struct btf *b, const char *name, size_t len);
 uint32_t btf_structure_size(const struct btf *b, uint32_t structure);   /* bytes; 0: no such */

@@ -12,12 +12,13 @@
  *	tracefs_data.c      … bytes that system calls are given
  *	tracefs_boot.c      … an instance with the events of the last boot
  *	event_probe.c       defines and makes event probes
- *	bpf.c               tracefs, and BPF programs for system calls with text (bpf.h)
  *	kring_reader.c      rings of trail.ko, and of BPF programs
  *	module.c            trail.ko: events and formats
  *	module_channel.c    … one channel: what it records, its rings
  *	module_syscalls.c   … system calls: numbers, names, arguments
  *	module_captures.c   … what it captures through their pointers; formats
+ *
+ * A third one, tracefs and BPF programs, is a room of its own (programs/bpf.h).
  *
  * All functions return 0 or -errno; those with `err` set a sentence.
  *
@@ -241,6 +242,7 @@ struct backend_ops {
  */
 #define BACKEND_DATA_SYSTEM "syscalls_data"
 
-extern const struct backend_ops tracefs_backend, bpf_backend, module_backend;
+extern const struct backend_ops tracefs_backend, module_backend;
+extern const struct backend_ops bpf_backend;    /* of programs/ */
 
 #endif

@@ -22,6 +22,7 @@ struct backend {
 	bool uprobes, functions, tsc;   /* this kernel supports them */
 	struct record_stack_layout stacks[RECORD_STACKS];
 	bool bpf;                       /* programs record the text of system calls (bpf.h) */
+	struct bpf_types *types;        /* of programs/bpf_typed.c; NULL: none; guarded by lock */
 	struct keeper *keeper;          /* holds their descriptors; NULL: none; guarded by lock */
 	struct tracefs_texts *texts;    /* tracefs_strings.c; constant */
 	struct tracefs_data *data;      /* tracefs_data.c; NULL: no such events; constant */

@@ -8,6 +8,8 @@
  *   code.h     instructions, with labels and calls of the kernel's functions
  *   code.c     … and what they become
  *   support.c  what this kernel permits
+ *   expression.h   values from the arguments of a tracepoint: text, instructions
+ *   tracepoint.h   … for each field of an event, by a table
  *   context.h  contexts of the thread, and stacks, in programs
  *
  * A program of a tracepoint runs on the CPU of the event, to its end; Linux 7.3 may run other
@@ -56,6 +58,11 @@ int bpf_map_next(int map, const void *key, void *next);
  * of what the kernel says: it refuses the program. Returns a descriptor or -errno.
  */
 int bpf_load(enum bpf_prog_type type, struct bpf_code *code, struct tr_err *err);
+/*
+ * The same for a program that gets the arguments of a tracepoint: type is the one that
+ * bpf_tracepoint_type gives.
+ */
+int bpf_load_typed(uint32_t type, struct bpf_code *code, struct tr_err *err);
 /* Loads a program that runs for each item of the iterator whose function has this type. */
 int bpf_load_iterator(struct bpf_code *code, uint32_t type);
 /*
@@ -63,6 +70,8 @@ int bpf_load_iterator(struct bpf_code *code, uint32_t type);
  * the descriptor that this returns is closed. The kernel keeps the program as long.
  */
 int bpf_attach(int program, uint32_t id);
+/* The same for a program of bpf_load_typed, which knows its tracepoint. */
+int bpf_attach_typed(int program);
 /*
  * Closes what bpf_attach returned, and the program, in another thread: the kernel waits some
  * milliseconds for each. Events run the program until then. -1: none.

@@ -128,30 +128,53 @@ int bpf_load_iterator(struct bpf_code *code, uint32_t type)
 	return ret ? ret : (int)bpf_command(BPF_PROG_LOAD, &a);
 }
 
-int bpf_load(enum bpf_prog_type type, struct bpf_code *code, struct tr_err *err)
+static int load(union bpf_attr *a, struct tr_err *err)
 {
-	union bpf_attr a;
-	int ret = describe_program(code, type, &a);
+	int ret = (int)bpf_command(BPF_PROG_LOAD, a);
 	char *log;
 
-	if (ret)
-		return tr_fail(err, ret, "the BPF program is too long");
-	ret = (int)bpf_command(BPF_PROG_LOAD, &a);
 	if (ret >= 0)
 		return ret;
 	/* The log costs the kernel time, so it is asked for the second time only. */
 	log = calloc(1, LOG_SIZE);
 	if (log) {
-		a.log_level = 1;
-		a.log_buf = (uintptr_t)log;
-		a.log_size = LOG_SIZE;
-		ret = (int)bpf_command(BPF_PROG_LOAD, &a);
+		a->log_level = 1;
+		a->log_buf = (uintptr_t)log;
+		a->log_size = LOG_SIZE;
+		ret = (int)bpf_command(BPF_PROG_LOAD, a);
 		log[LOG_SIZE - 1] = '\0';
 		if (ret < 0)
 			explain(log, ret, err);
 		free(log);
 	}
 	return ret;
+}
+
+int bpf_load(enum bpf_prog_type type, struct bpf_code *code, struct tr_err *err)
+{
+	union bpf_attr a;
+	int ret = describe_program(code, type, &a);
+
+	return ret ? tr_fail(err, ret, "the BPF program is too long") : load(&a, err);
+}
+
+int bpf_load_typed(uint32_t type, struct bpf_code *code, struct tr_err *err)
+{
+	union bpf_attr a;
+	int ret = describe_program(code, BPF_PROG_TYPE_TRACING, &a);
+
+	a.expected_attach_type = BPF_TRACE_RAW_TP;
+	a.attach_btf_id = type;
+	return ret ? tr_fail(err, ret, "the BPF program is too long") : load(&a, err);
+}
+
+int bpf_attach_typed(int program)
+{
+	union bpf_attr a;
+
+	memset(&a, 0, sizeof(a));
+	a.raw_tracepoint.prog_fd = (uint32_t)program;
+	return (int)bpf_command(BPF_RAW_TRACEPOINT_OPEN, &a);
 }
 
 int bpf_attach(int program, uint32_t id)

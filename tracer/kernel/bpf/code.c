@@ -110,6 +110,11 @@ void bpf_alu_reg(struct bpf_code *c, uint8_t op, int to, int from)
 	add(c, BPF_ALU64 | BPF_X | op, to, from, 0, 0);
 }
 
+void bpf_swap(struct bpf_code *c, int reg)
+{
+	add(c, BPF_ALU | BPF_END | BPF_TO_BE, reg, 0, 0, 16);
+}
+
 void bpf_low_half(struct bpf_code *c, int reg)
 {
 	add(c, BPF_ALU | BPF_MOV | BPF_X, reg, reg, 0, 0);
@@ -167,6 +172,11 @@ void bpf_jump_if_reg(struct bpf_code *c, uint8_t op, int reg, int other, int lab
 void bpf_call(struct bpf_code *c, int32_t function)
 {
 	add(c, BPF_JMP | BPF_CALL, 0, 0, 0, function);
+}
+
+void bpf_call_kernel(struct bpf_code *c, uint32_t type)
+{
+	add(c, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int32_t)type);
 }
 
 void bpf_bound(struct bpf_code *c, int32_t most)

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BPF_CODE_MAX = 2048, BPF_LABELS_MAX = 128 };
+enum { BPF_CODE_MAX = 2048, BPF_LABELS_MAX = 192 };
 
 struct bpf_code {
 	uint32_t count, labels;
@@ -44,6 +44,8 @@ void bpf_set_stack(struct bpf_code *c, int to, int32_t offset);
 /* to = to OP value, to = to OP from, of 64 bits. op: BPF_ADD, BPF_AND, BPF_LSH, … */
 void bpf_alu(struct bpf_code *c, uint8_t op, int to, int32_t value);
 void bpf_alu_reg(struct bpf_code *c, uint8_t op, int to, int from);
+/* Keeps the lower 16 bits of a register, changed from the order of networks to this machine's. */
+void bpf_swap(struct bpf_code *c, int reg);
 /* Sets the upper half of a register to 0. */
 void bpf_low_half(struct bpf_code *c, int reg);
 
@@ -61,6 +63,8 @@ void bpf_jump_if(struct bpf_code *c, uint8_t op, int reg, int32_t value, int lab
 void bpf_jump_if_reg(struct bpf_code *c, uint8_t op, int reg, int other, int label);
 /* Calls a function of enum bpf_func_id. */
 void bpf_call(struct bpf_code *c, int32_t function);
+/* Calls a function of the kernel itself, by its type in the kernel's types. */
+void bpf_call_kernel(struct bpf_code *c, uint32_t type);
 /* R0: 0 if it is negative, as after an error, and never more than `most`, which the kernel sees. */
 void bpf_bound(struct bpf_code *c, int32_t most);
 /* Ends the program, with the value of register 0. */

@@ -222,7 +222,8 @@ void count_program(struct bpf_code *code, const struct counts *c, size_t event)
 	bpf_move(code, BPF_REG_9, BPF_REG_0);
 	bpf_load_from(code, BPF_W, BPF_REG_1, BPF_REG_9, CONTROL(on));
 	bpf_jump_if(code, BPF_JEQ, BPF_REG_1, 0, end);
-	if (c->spec->filter && bpf_filter(code, &c->spec->filter, 1, e->format, 0, end) < 0)
+	if (c->spec->filter && bpf_filter(code, &c->spec->filter, 1, e->format, NULL, 0,
+					  end) < 0)
 		code->bad = true;
 	put_key(code, c, event);
 	find_value(code, c, full);

@@ -56,6 +56,7 @@ struct condition {
 	const struct kformat *format;
 	struct filter_event event;
 	struct filter_info *info;       /* owned */
+	const struct bpf_loader *loader;
 	int text_base;
 	int fail;                       /* label: where a filter continues that lacks a value */
 };
@@ -224,7 +225,10 @@ static void put_range(struct bpf_code *c, const struct condition *b, const struc
 	int in = i->inverted ? no : yes, out = i->inverted ? yes : no;
 
 	find_range(b, n, &place);
-	bpf_load_integer(c, BPF_REG_1, &place);
+	if (b->loader)
+		b->loader->load(b->loader->arg, c, BPF_REG_1, &place);
+	else
+		bpf_load_integer(c, BPF_REG_1, &place);
 	bpf_set_wide(c, BPF_REG_2, i->lo);
 	bpf_set_wide(c, BPF_REG_3, i->hi);
 	bpf_jump_if_reg(c, place.is_signed ? BPF_JSLT : BPF_JLT, BPF_REG_1, BPF_REG_2, out);
@@ -324,7 +328,7 @@ static void put_node(struct bpf_code *c, const struct condition *b, const struct
 
 /* 1: added; 0: the filter, or what a program can decide of it, is always true; -errno. */
 static int put_filter(struct bpf_code *c, const struct filter *f, const struct kformat *format,
-		      int text_base, int yes, int no)
+		      const struct bpf_loader *loader, int text_base, int yes, int no)
 {
 	struct condition b;
 	bool whole;
@@ -334,6 +338,7 @@ static int put_filter(struct bpf_code *c, const struct filter *f, const struct k
 	if (ret == -EINVAL)
 		jump_always(c, no);
 	b.fail = no;
+	b.loader = loader;
 	if (!ret && (whole || filter_weaken(f, b.info))) {
 		put_node(c, &b, f->root, yes, no);
 		ret = 1;
@@ -343,7 +348,7 @@ static int put_filter(struct bpf_code *c, const struct filter *f, const struct k
 }
 
 int bpf_filter(struct bpf_code *code, const struct filter *const *filters, size_t count,
-	       const struct kformat *format, int text_base, int no)
+	       const struct kformat *format, const struct bpf_loader *loader, int text_base, int no)
 {
 	struct bpf_code *before = malloc(sizeof(*before));
 	int yes = bpf_label(code), ret = before ? 1 : -ENOMEM;
@@ -353,7 +358,7 @@ int bpf_filter(struct bpf_code *code, const struct filter *const *filters, size_
 	for (size_t i = 0; i < count && ret == 1; i++) {
 		int next = i + 1 < count ? bpf_label(code) : no;
 
-		ret = put_filter(code, filters[i], format, text_base, yes, next);
+		ret = put_filter(code, filters[i], format, loader, text_base, yes, next);
 		if (i + 1 < count)
 			bpf_here(code, next);
 	}

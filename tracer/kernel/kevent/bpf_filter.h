@@ -29,13 +29,22 @@ void bpf_load_context(struct bpf_code *code, uint32_t context);
 #define BPF_TEXT_OFFSET_MAX 12288u
 #define BPF_LITERAL_MAX 200u            /* bytes of a literal */
 
+/* Loads an integer whose place the record would have, in programs that have no record. */
+struct bpf_loader {
+	/* Changes registers 0 to 5. */
+	void (*load)(const void *arg, struct bpf_code *code, int to, const struct bpf_integer *p);
+	const void *arg;
+};
+
 /* Whether a program, which has the texts or not, can decide the whole filter for this event. */
 bool bpf_filter_possible(const struct filter *f, const struct kformat *format, bool texts);
 /*
  * Jumps to `no` if none of the filters is true. Conditions that a program cannot decide are left
- * out. 1: done; 0: nothing is left to decide, and nothing was added; -ENOMEM.
+ * out. loader NULL: register 6 leads to a record. 1: done; 0: nothing is left to decide, and
+ * nothing was added; -ENOMEM.
  */
 int bpf_filter(struct bpf_code *code, const struct filter *const *filters, size_t count,
-	       const struct kformat *format, int text_base, int no);
+	       const struct kformat *format, const struct bpf_loader *loader, int text_base,
+	       int no);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The backend `tracefs and bpf`: an instance of tracefs, and programs for the calls with text. */
-#include "tracer/kernel/backend/bpf.h"
+#include "tracer/kernel/programs/bpf.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -131,6 +131,7 @@ static int record(struct backend_channel *c, bool on)
 	pthread_mutex_lock(&c->bpf->lock);
 	c->bpf->on = on;
 	bpf_channel_set(c->bpf);
+	bpf_typed_done(c->bpf);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return tracefs_record(c, on);
 }
@@ -147,7 +148,8 @@ static void disable_all(struct bpf_channel *c, const char *system)
 
 	pthread_mutex_lock(&c->lock);
 	for (size_t i = c->count; i-- > 0;)
-		if (!strncmp(c->events[i].name, system, len) && c->events[i].name[len] == ':')
+		if (i < c->count && !strncmp(c->events[i].name, system, len) &&
+		    c->events[i].name[len] == ':')
 			bpf_channel_drop(c, &c->events[i]);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -212,7 +214,7 @@ static int list_enabled(struct backend_channel *c, struct md_buf *out)
 
 	pthread_mutex_lock(&c->bpf->lock);
 	for (size_t i = 0; i < c->bpf->count && !ret; i++)
-		if (c->bpf->events[i].name[0] != '@')
+		if (!strchr("@#", c->bpf->events[i].name[0]))
 			md_buf_printf(out, "%s\n", c->bpf->events[i].name);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return ret;
@@ -389,7 +391,7 @@ static int count_lost(struct backend_channel *c, uint32_t cpu, struct backend_lo
 
 	pthread_mutex_lock(&c->bpf->lock);
 	if (!ret && cpu < r->cpus) {
-		kring_lost(&r->geo, &r->readers[cpu], &own);
+		bpf_ring_lost(r, cpu, &own);
 		losses->overwritten += own.overwritten;
 		losses->discarded += own.discarded;
 	}
@@ -420,12 +422,17 @@ static int list_recordable(const struct backend *b, struct md_buf *out)
 static void print_note(struct backend_channel *c, struct md_buf *out)
 {
 	struct bpf_channel *bpf = c->bpf;
+	size_t typed = 0;
 
 	pthread_mutex_lock(&bpf->lock);
 	md_buf_printf(out, "backend %s\n", bpf->whole ? "bpf" : "tracefs and bpf");
 	if (!bpf->call_stacks)
 		md_buf_puts(out, "callstack_kernel empty at system calls: this kernel gives a "
 				 "program none; the backend tracefs records them, without text\n");
+	for (size_t i = 0; i < bpf->count; i++)
+		typed += bpf->events[i].slot < BPF_SLOTS && bpf->events[i].kind != BPF_KIND_PLAIN;
+	if (typed)
+		md_buf_printf(out, "programs_by_arguments %zu\n", typed);
 	if (bpf->refused)
 		md_buf_printf(out, "programs_refused %" PRIu32 " %s: %s\n", bpf->refused,
 			      bpf->refused_name,

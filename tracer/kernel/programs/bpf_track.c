@@ -5,7 +5,7 @@
  * the last, so it is only marked; it is removed when the kernel frees it. The kernel may give its
  * number to another thread before: then that one's birth decides.
  */
-#include "tracer/kernel/backend/bpf.h"
+#include "tracer/kernel/programs/bpf.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -145,7 +145,8 @@ static int load_again(struct bpf_channel *c)
 		struct bpf_event *e = &c->events[i];
 		char *filter = e->filter ? strdup(e->filter) : NULL;
 
-		ret = bpf_channel_filter(c, e->name, filter ? filter : "");
+		if (e->slot < BPF_SLOTS)
+			ret = bpf_channel_filter(c, e->name, filter ? filter : "");
 		free(filter);
 	}
 	return ret;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to the backend `tracefs and bpf` (bpf*.c). BPF programs record the system calls that get
+ * tracer/kernel/programs/: the backend `tracefs and bpf`, a table of functions (backend/backend.h),
+ * bpf_backend. This header is private to bpf*.c. BPF programs record the system calls that get
  * text from the process, with that text, which records of tracefs do not have; the channel's
  * instance of tracefs records all other events. The exits of these calls are recorded by programs,
  * too, so that both have times of one clock.
@@ -13,11 +14,16 @@
  * bpf_channel besides. It makes its ring when the first of these events is enabled.
  *
  *	bpf.c           the table of functions; drains the instance and the ring in order of time
- *	bpf_channel.c   … the events of a channel: programs, their descriptors in the keeper
+ *	bpf_channel.c   … the events of a channel
+ *	bpf_events.c    … their list
+ *	bpf_bodies.c    … their programs
+ *	bpf_kept.c      … their descriptors in the keeper
+ *	bpf_typed.c     … which of them get the arguments of tracepoints
  *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
  *	bpf_plain.c     … events that the instance records after all, without text
  *	bpf_track.c     … its set of threads
  *	bpf_program.c   the program of an event
+ *	bpf_writer.h    … where it writes its record (bpf_claim.c), and what (bpf_record.c)
  *	bpf_source.c    which events programs record, and their formats
  *
  * The keeper holds the descriptors of maps and of attached programs, which go on recording after
@@ -34,11 +40,18 @@
 #include "tracer/kernel/backend/tracefs_channel.h"
 #include "tracer/kernel/bpf/bpf.h"
 #include "tracer/kernel/bpf/context.h"
+#include "tracer/kernel/bpf/tracepoint.h"
 
 enum {
 	BPF_TEXTS_MAX = 3, BPF_ARGUMENTS = 6, BPF_DYNAMIC_MAX = 8, BPF_EVENT_NAME = 160,
 	BPF_SLOTS = 2048, BPF_CONTROL = 4096 + 4 * BPF_SLOTS,
 	BPF_FIXED_MAX = 2048,           /* bytes of the fixed part of a tracepoint's record */
+	/*
+	 * Programs that run at the same time on a CPU, each in an interrupt of the one before: of a
+	 * thread, a softirq, an interrupt, an NMI
+	 */
+	BPF_LEVELS = 4,
+	BPF_CALLS_MAX = 512,            /* system calls, by number */
 };
 
 /* ---- bpf_source.c ---- */
@@ -82,9 +95,21 @@ void bpf_source_try_stacks(struct bpf_channel *c);
 
 /* ---- bpf_ring.c ---- */
 
-struct bpf_control {                    /* the first pages of a ring */
-	struct kring ring;
-	uint64_t pad[(128 - sizeof(struct kring)) / 8];
+/*
+ * The rings of a CPU. A program writes to the ring of its level, the number of programs that it has
+ * interrupted, so no other program writes to that ring meanwhile, and plain stores suffice. That
+ * number is `nest` of the first ring: a program loads it, stores one more, and stores what it had
+ * loaded when it ends. What interrupts it in between leaves the number as it was.
+ *
+ * All of what a program interrupted has ended when `nest` is 0. So a reader that finds 0, and the
+ * same heads before and after it, has all records up to that time.
+ */
+struct bpf_control {                    /* the first pages of a CPU's value */
+	struct {
+		struct kring ring;
+		uint64_t pad[(128 - sizeof(struct kring)) / 8];
+	} levels[BPF_LEVELS];
+	uint64_t deep;                  /* events lost because all levels were in use */
 	/* Written by the daemon. */
 	uint32_t on;                    /* events are recorded */
 	uint32_t tracked;               /* … only of the threads in the map of threads */
@@ -102,14 +127,17 @@ struct bpf_control {                    /* the first pages of a ring */
 struct bpf_ring {
 	int map;                        /* -1: there is none yet */
 	uint32_t cpus;
-	struct kring_shape geo;
+	/* Of the first level; of each of the others, which hold what happens in interrupts. */
+	struct kring_shape geo, nested;
 	size_t stride;                  /* bytes of each CPU */
+	size_t nested_at, nested_stride;        /* where the second level is; to the next one */
 	uint32_t text_max;              /* bytes of a text, with its NUL */
 	bool overwrite, tsc;
 	uint8_t *memory;                /* of all CPUs, mapped */
-	struct kring_reader *readers;   /* of each CPU */
-	/* Of bpf_ring_collect: entries, from `next` on */
-	struct md_buf records;
+	struct kring_reader *readers;   /* of each CPU, of its levels */
+	/* Of bpf_ring_collect: entries, from `next` on; those of each level, not merged yet */
+	struct md_buf records, levels[BPF_LEVELS];
+	struct md_buf *filling;         /* one of these */
 	size_t next;
 	uint64_t until;                 /* a later record may not be in it */
 	const uint8_t *front;           /* the contexts of the record that follows */
@@ -136,13 +164,25 @@ struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu);
  * `until`. 0 or -errno.
  */
 int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu);
+/* What a CPU's rings have lost so far. */
+void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct backend_losses *losses);
 
 /* ---- bpf_channel.c ---- */
 
+/*
+ * How an event gets to its program. PLAIN: a program of a tracepoint, by the record that the kernel
+ * makes. TYPED: by the tracepoint's arguments. CALL: by those of sys_enter or sys_exit, whose
+ * programs (#enter, #exit) jump to the body of the call.
+ */
+enum bpf_kind { BPF_KIND_PLAIN, BPF_KIND_TYPED, BPF_KIND_CALL };
+
 struct bpf_event {
-	char name[BPF_EVENT_NAME];      /* SYSTEM:EVENT; of bpf_track.c: begins with @ */
+	char name[BPF_EVENT_NAME];      /* SYSTEM:EVENT; not of the channel: begins with @ or # */
 	uint32_t slot;                  /* in bpf_control.tokens; BPF_SLOTS: none */
+	enum bpf_kind kind;
+	/* program: what is attached; of a CALL the body. link: -1 of a CALL. */
 	int program, link;
+	int own;                        /* of a TYPED event: the map with its body; -1 */
 	char *filter;                   /* the filters in it, a line each; NULL: none; owned */
 };
 
@@ -175,6 +215,9 @@ struct bpf_channel {
 	struct bpf_ring ring;
 	int threads;                    /* map of tracked threads; -1: none yet */
 	int bodies;                     /* map of what records, by token; -1: none yet */
+	/* Of entries and exits: map of what records a call, by its number; -1: none yet */
+	int calls[2];
+	bool has_types;                 /* it uses b->types (bpf_typed.c) */
 	struct bpf_event *events;
 	size_t count;
 	/* Only ever added to, by a holder of the lock; drains read the count with acquire. */
@@ -189,10 +232,7 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 void bpf_channel_adopt(struct bpf_channel *c);
 /* remove: the keeper drops it, too, and nothing is recorded any more. */
 void bpf_channel_free(struct bpf_channel *c, bool remove);
-/* Drops what the keeper has of a channel of this name. */
-void bpf_channel_forget(struct backend *b, const char *name);
-/* Caller holds the lock, as for the next four. NULL: no such event is enabled. */
-struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
+/* Caller holds the lock, as for the next ones. */
 /* Loads a program and attaches it to the tracepoint with this id. 0 or -errno. */
 int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
 		    struct bpf_code *code);
@@ -209,10 +249,80 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 int bpf_channel_filter(struct bpf_channel *c, const char *event, const char *filters);
 /* Writes `on` and `tracked` to the rings. */
 void bpf_channel_set(struct bpf_channel *c);
+
+/* ---- bpf_events.c; caller holds the lock ---- */
+
+/* NULL: no such event is enabled. */
+struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
+/* The event, added without descriptors if it is missing; NULL: no memory. */
+struct bpf_event *bpf_channel_room(struct bpf_channel *c, uint32_t slot, const char *name);
+
+/* ---- bpf_bodies.c; caller holds the lock ---- */
+
+struct bpf_place {                      /* of a body */
+	const char *event;
+	uint32_t slot, token;
+	uint32_t id;                    /* of tracefs */
+	const struct bpf_typed *typed;  /* NULL: a PLAIN event */
+};
+/*
+ * Makes the code the body of an event, in the place of the old one: every event is recorded by one
+ * of the two. Attaches the event's program if it is missing. code is overwritten. 0 or -errno.
+ */
+int bpf_bodies_set(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code);
+/* From now on the event has no body. */
+void bpf_bodies_remove(struct bpf_channel *c, struct bpf_event *e);
+
+/* ---- bpf_kept.c: what the keeper has of channels ---- */
+
 /* Gives the keeper all descriptors again. Takes the lock. */
 void bpf_channel_keep(struct bpf_channel *c);
 /* Gives it one. Without a keeper, or if it does not answer, a killed daemon loses it. */
 void bpf_channel_keep_one(struct bpf_channel *c, const char *what, int fd);
+void bpf_kept_drop_one(struct bpf_channel *c, const char *what);
+void bpf_kept_event(struct bpf_channel *c, const struct bpf_event *e);
+void bpf_kept_drop_event(struct bpf_channel *c, const struct bpf_event *e);
+/* Takes the descriptors of a channel of this hash; the ring's is returned, or -1. */
+int bpf_kept_take(struct bpf_channel *c);
+/* Names of descriptors that belong to no event */
+#define BPF_KEPT_RING "ring"
+#define BPF_KEPT_THREADS "threads"
+#define BPF_KEPT_BODIES "bodies"
+#define BPF_KEPT_ENTRIES "entries"
+#define BPF_KEPT_EXITS "exits"
+/* Drops what the keeper has of a channel of this name. */
+void bpf_channel_forget(struct backend *b, const char *name);
+
+/* ---- bpf_typed.c; caller holds the channel's lock ---- */
+
+/* How programs get what they record of an event from the arguments of a tracepoint. */
+struct bpf_typed {
+	struct bpf_tracepoint *tracepoint;      /* owned */
+	enum bpf_kind kind;
+	bool exit;                      /* of a CALL: which side, which call */
+	uint32_t number;
+	/* Functions of the kernel that disable and enable preemption; 0: programs have it off. */
+	uint32_t preempt[2];
+};
+
+/* 0; -ENOENT: they cannot; -ENOMEM. The caller frees out->tracepoint. */
+int bpf_typed_find(struct bpf_channel *c, const char *event, const struct bpf_source *source,
+		   struct bpf_typed *out);
+/* The channel needs the kernel's types no longer; they are freed if no other one does. */
+void bpf_typed_done(struct bpf_channel *c);
+struct bpf_calls_code {                 /* of a program at sys_enter or sys_exit */
+	struct bpf_expression foreign;  /* not 0: of a call of 32 bits, which has no event */
+	struct bpf_expression number;
+};
+/*
+ * What is attached to sys_enter or sys_exit, and to which type. 0; -ENOENT: this kernel has no such
+ * programs; -ENOMEM.
+ */
+int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf_calls_code *code);
+/* The name of that program in the channel: #enter, #exit */
+const char *bpf_typed_program(bool exit);
+/* Side and number of the call that the event is about. False: the number is not known. */
+bool bpf_typed_number(const char *event, bool *exit, uint32_t *number);
 
 /* ---- bpf_plain.c; caller holds the lock, but for the last one, which a drain calls ---- */
 
@@ -234,8 +344,12 @@ int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count);
 
 /* What is attached to an event: jumps to the program in this entry of the map, its body. */
 void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry);
+/* What is attached to sys_enter or sys_exit: jumps to the body of the call's number. */
+void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s);
+
 struct bpf_recording {
 	const struct bpf_source *source;
+	const struct bpf_typed *typed;  /* NULL: by the tracepoint's record */
 	const struct bpf_ring *ring;
 	const struct bpf_filters *filters;      /* NULL: none */
 	const struct bpf_contexts *contexts;    /* NULL: none */

@@ -5,7 +5,7 @@
  * instance's records are changed to the programs' format: a text is the address, as on kernels
  * that record no text.
  */
-#include "tracer/kernel/backend/bpf.h"
+#include "tracer/kernel/programs/bpf.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tests/lib/test.h"
-#include "tracer/kernel/backend/bpf.h"
+#include "tracer/kernel/programs/bpf.h"
 #include "tracer/kernel/kevent/transcode.h"
 
 #define COMMON \

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The rings that BPF programs write: one value of an array for each CPU, mapped. A program's memory
- * accesses are checked by the kernel, so nothing that the daemon writes to them can do harm.
+ * The rings that BPF programs write: one value of an array for each CPU, mapped, with a ring for
+ * each level of programs that interrupt each other. A program's memory accesses are checked by the
+ * kernel, so nothing that the daemon writes to them can do harm.
  *
  * Programs read CLOCK_MONOTONIC. Where the channel has the TSC, a drain reads both clocks, and
  * converts what was recorded since the drain before as if both had run evenly meanwhile.
  */
-#include "tracer/kernel/backend/bpf.h"
+#include "tracer/kernel/programs/bpf.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/base/os/clock.h"
@@ -23,6 +25,12 @@
 /* A value of more bytes is refused before Linux 6.2. */
 #define BYTES_MAX (UINT64_C(2) << 20)
 #define BYTES_MOST (UINT64_C(256) << 20)
+/* What happens while a program of some 100 ns runs is little. */
+#define NESTED_SHARE 16u
+#define NESTED_LEAST 65536u
+#define NESTED_COUNT 4u                 /* sub-buffers */
+#define PAGE 4096u
+#define QUIET_TRIES 2000                /* looks for a moment without a program */
 #define TEXT_LEAST 1024u
 #define TEXT_MOST 4096u
 
@@ -31,6 +39,16 @@ _Static_assert(BPF_TEXTS_MAX * TEXT_MOST + 3072 <= SLACK, "it holds a record wit
 struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu)
 {
 	return (struct bpf_control *)(void *)(r->memory + cpu * r->stride);
+}
+
+static struct kring_reader *get_reader(const struct bpf_ring *r, uint32_t cpu, uint32_t level)
+{
+	return &r->readers[cpu * BPF_LEVELS + level];
+}
+
+static const struct kring_shape *get_shape(const struct bpf_ring *r, uint32_t level)
+{
+	return level ? &r->nested : &r->geo;
 }
 
 /* The bytes of each value; 0: not known. */
@@ -53,7 +71,14 @@ static void choose_sizes(struct bpf_ring *r, uint64_t bytes)
 
 	r->geo.size = size;
 	r->geo.total = (uint64_t)size * count;
-	r->stride = BPF_CONTROL + r->geo.total + SLACK;
+	r->nested.total = r->geo.total / NESTED_SHARE;
+	if (r->nested.total < NESTED_LEAST)
+		r->nested.total = NESTED_LEAST;
+	r->nested.size = r->nested.total / NESTED_COUNT;
+	r->nested_at = BPF_CONTROL + r->geo.total + SLACK;
+	r->nested_stride = r->nested.total + SLACK;
+	r->stride = r->nested_at + (BPF_LEVELS - 1) * r->nested_stride;
+	r->stride = (r->stride + PAGE - 1) & ~(size_t)(PAGE - 1);
 	r->text_max = size / 16 < TEXT_LEAST ? TEXT_LEAST
 		      : size / 16 > TEXT_MOST ? TEXT_MOST
 					      : size / 16;
@@ -73,15 +98,21 @@ static int map_memory(struct bpf_ring *r)
 	if (at == MAP_FAILED)
 		return -errno;
 	r->memory = at;
-	r->readers = calloc(r->cpus, sizeof(*r->readers));
-	r->geo.copy = malloc(r->geo.size);
+	r->readers = calloc((size_t)r->cpus * BPF_LEVELS, sizeof(*r->readers));
+	r->geo.copy = malloc(r->geo.size > r->nested.size ? r->geo.size : r->nested.size);
+	r->nested.copy = r->geo.copy;
 	if (!r->readers || !r->geo.copy)
 		return -ENOMEM;
-	for (uint32_t cpu = 0; cpu < r->cpus; cpu++) {
-		r->readers[cpu].ring = &bpf_ring_control(r, cpu)->ring;
-		r->readers[cpu].data = r->memory + cpu * r->stride + BPF_CONTROL;
-		kring_reader_begin(&r->readers[cpu]);
-	}
+	for (uint32_t cpu = 0; cpu < r->cpus; cpu++)
+		for (uint32_t level = 0; level < BPF_LEVELS; level++) {
+			struct kring_reader *p = get_reader(r, cpu, level);
+
+			p->ring = &bpf_ring_control(r, cpu)->levels[level].ring;
+			p->data = r->memory + cpu * r->stride +
+				  (level ? r->nested_at + (level - 1) * r->nested_stride
+					 : BPF_CONTROL);
+			kring_reader_begin(p);
+		}
 	return 0;
 }
 
@@ -136,6 +167,8 @@ void bpf_ring_close(struct bpf_ring *r)
 	free(r->readers);
 	free(r->geo.copy);
 	md_buf_deinit(&r->records);
+	for (uint32_t level = 0; level < BPF_LEVELS; level++)
+		md_buf_deinit(&r->levels[level]);
 	*r = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
 }
 
@@ -147,11 +180,11 @@ static void add_record(void *arg, uint64_t time, const uint8_t *record, size_t l
 	struct bpf_ring *r = arg;
 	struct bpf_entry e = { time, (uint32_t)len, r->front_len };
 
-	md_buf_put(&r->records, &e, sizeof(e));
-	md_buf_put(&r->records, r->front, r->front_len);
-	md_buf_put(&r->records, zeros, -(size_t)r->front_len & 7);
-	md_buf_put(&r->records, record, len);
-	md_buf_put(&r->records, zeros, -len & 7);
+	md_buf_put(r->filling, &e, sizeof(e));
+	md_buf_put(r->filling, r->front, r->front_len);
+	md_buf_put(r->filling, zeros, -(size_t)r->front_len & 7);
+	md_buf_put(r->filling, record, len);
+	md_buf_put(r->filling, zeros, -len & 7);
 	r->front_len = 0;
 }
 
@@ -174,7 +207,8 @@ static void ignore_missed(void *arg, uint64_t events)
 static int release_space(void *arg, const struct kring_reader *p)
 {
 	struct bpf_ring *r = arg;
-	struct kring *ring = &bpf_ring_control(r, (uint32_t)(p - r->readers))->ring;
+	uint32_t n = (uint32_t)(p - r->readers);
+	struct kring *ring = &bpf_ring_control(r, n / BPF_LEVELS)->levels[n % BPF_LEVELS].ring;
 
 	ring->consumed_events = p->events;
 	ring->overwritten = p->overwritten;
@@ -202,19 +236,116 @@ static void convert_times(struct bpf_ring *r, struct bpf_control *c, size_t firs
 	c->mono = mono;
 }
 
-int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu)
+static bool read_heads(const struct bpf_ring *r, uint32_t cpu, uint64_t heads[BPF_LEVELS])
+{
+	bool nested = false;
+
+	/* The first one first: what interrupts a program later is later than all below its head. */
+	for (uint32_t level = 0; level < BPF_LEVELS; level++) {
+		const struct kring_reader *p = get_reader(r, cpu, level);
+
+		heads[level] = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
+		nested |= level && heads[level] != p->pos;
+	}
+	return nested;
+}
+
+/*
+ * The heads of a CPU's rings at a moment when no program runs there: a record of a program that was
+ * interrupted is older than those of what interrupted it, but is complete later. True: some of
+ * these have records; else the other rings do not matter.
+ */
+static bool find_heads(const struct bpf_ring *r, uint32_t cpu, uint64_t heads[BPF_LEVELS])
+{
+	const struct timespec pause = { 0, 50000 };
+	uint64_t again[BPF_LEVELS];
+	const uint32_t *nest = &get_reader(r, cpu, 0)->ring->nest;
+
+	/* A program takes less than a microsecond; its CPU may be one that stands still. */
+	for (int tries = 0; tries < QUIET_TRIES; tries++) {
+		if (!read_heads(r, cpu, heads))
+			return false;
+		if (!__atomic_load_n(nest, __ATOMIC_ACQUIRE)) {
+			read_heads(r, cpu, again);
+			if (!memcmp(heads, again, sizeof(again)))
+				return true;
+		}
+		if (tries > QUIET_TRIES / 2)
+			nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* Joins the entries of all levels, in order of time, after those that are in `records`. */
+static void merge_levels(struct bpf_ring *r)
+{
+	size_t at[BPF_LEVELS] = { 0 };
+	struct bpf_entry e, first = { 0 };
+	int from;
+
+	for (;;) {
+		from = -1;
+		for (int level = 0; level < BPF_LEVELS; level++) {
+			if (at[level] >= r->levels[level].len)
+				continue;
+			memcpy(&e, r->levels[level].data + at[level], sizeof(e));
+			if (from < 0 || e.time < first.time) {
+				from = level;
+				first = e;
+			}
+		}
+		if (from < 0)
+			return;
+		md_buf_put(&r->records, r->levels[from].data + at[from], bpf_entry_size(&first));
+		at[from] += bpf_entry_size(&first);
+	}
+}
+
+static int collect_level(struct bpf_ring *r, uint32_t cpu, uint32_t level, uint64_t head,
+			 struct md_buf *to)
 {
 	const struct backend_sink sink = { .record = add_record, .contexts = add_contexts,
 					   .missed = ignore_missed, .arg = r };
-	struct kring_reader *p = &r->readers[cpu];
-	size_t first = r->records.len;
-	/* Read before the clocks: what is below it is not later than they say. */
-	uint64_t head = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
 	int ret;
 
+	r->filling = to;
+	ret = kring_drain(get_shape(r, level), get_reader(r, cpu, level), head, &sink,
+			  release_space, r);
+	return ret ? ret : to->failed ? -ENOMEM : 0;
+}
+
+int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu)
+{
+	size_t first = r->records.len;
+	uint64_t heads[BPF_LEVELS];
+	/* Read before the clocks: what is below them is not later than they say. */
+	bool nested = find_heads(r, cpu, heads);
+	int ret = 0, one;
+
 	r->until = monotonic_now();
-	ret = kring_drain(&r->geo, p, head, &sink, release_space, r);
+	for (uint32_t level = 0; level < (nested ? BPF_LEVELS : 1); level++) {
+		md_buf_reset(&r->levels[level]);
+		one = collect_level(r, cpu, level, heads[level],
+				    nested ? &r->levels[level] : &r->records);
+		ret = ret ? ret : one;
+	}
+	if (nested)
+		merge_levels(r);
 	if (r->tsc && !r->records.failed)
 		convert_times(r, bpf_ring_control(r, cpu), first);
 	return ret ? ret : r->records.failed ? -ENOMEM : 0;
+}
+
+void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct backend_losses *losses)
+{
+	struct backend_losses own;
+
+	*losses = (struct backend_losses){
+		.discarded = __atomic_load_n(&bpf_ring_control(r, cpu)->deep, __ATOMIC_RELAXED)
+	};
+	for (uint32_t level = 0; level < BPF_LEVELS; level++) {
+		kring_lost(get_shape(r, level), get_reader(r, cpu, level), &own);
+		losses->overwritten += own.overwritten;
+		losses->discarded += own.discarded;
+	}
 }

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The programs of events: what is attached, and bodies in maps, to which it jumps. One write
+ * replaces a body, so every event is recorded by the old one or by the new one. The bodies of
+ * tracepoints' programs share one map. Those that get arguments are of a type that is bound to
+ * their tracepoint, and the kernel wants all programs of a map to have one type.
+ */
+#include "tracer/kernel/programs/bpf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Entries of the map of bodies. A stub of an event that was dropped stays attached for some
+ * milliseconds: no other event may have its entry so soon.
+ */
+#define BODIES_MAX (4u * BPF_SLOTS)
+
+static int create_map(uint32_t entries)
+{
+	return bpf_map_create(&(struct bpf_map_spec){
+		.type = BPF_MAP_TYPE_PROG_ARRAY, .key_size = 4, .value_size = 4,
+		.entries = entries, .name = "trailfs_bodies" });
+}
+
+/* Makes a map of the channel if it is missing. */
+static int open_map(struct bpf_channel *c, int *map, uint32_t entries, const char *kept)
+{
+	if (*map < 0) {
+		*map = create_map(entries);
+		bpf_channel_keep_one(c, kept, *map);
+	}
+	return *map < 0 ? *map : 0;
+}
+
+static struct bpf_event *add_event(struct bpf_channel *c, const char *name, uint32_t slot,
+				   const struct bpf_event *like)
+{
+	struct bpf_event *e = bpf_channel_room(c, slot, name);
+
+	if (!e)
+		return NULL;
+	e->kind = like->kind;
+	e->program = like->program;
+	e->link = like->link;
+	e->own = like->own;
+	bpf_kept_event(c, e);
+	return e;
+}
+
+/* Attaches a program, which is closed on an error. */
+static int attach(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
+		  const struct bpf_event *like)
+{
+	struct bpf_event e = *like;
+
+	e.link = e.kind == BPF_KIND_TYPED ? bpf_attach_typed(e.program) : bpf_attach(e.program, id);
+	if (e.link == -E2BIG)
+		tr_fail(&c->why, e.link, "the kernel runs at most 64 programs at a tracepoint");
+	else if (e.link < 0)
+		tr_fail(&c->why, e.link, "the program cannot be attached: %s", strerror(-e.link));
+	if (e.link < 0) {
+		close(e.program);
+		return e.link;
+	}
+	if (add_event(c, name, slot, &e))
+		return 0;
+	bpf_detach(e.link, e.program);
+	return -ENOMEM;
+}
+
+int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
+		    struct bpf_code *code)
+{
+	struct bpf_event e = { .kind = BPF_KIND_PLAIN, .link = -1, .own = -1 };
+
+	e.program = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, &c->why);
+	return e.program < 0 ? e.program : attach(c, name, slot, id, &e);
+}
+
+/* The same for what gets the arguments of the tracepoint with this type. */
+static int add_typed(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t type,
+		     int own, struct bpf_code *code)
+{
+	struct bpf_event e = { .kind = BPF_KIND_TYPED, .link = -1, .own = own };
+
+	e.program = bpf_load_typed(type, code, &c->why);
+	return e.program < 0 ? e.program : attach(c, name, slot, 0, &e);
+}
+
+/* Puts a body into a map, and attaches a stub of the event if it is new. */
+static int set_plain(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code)
+{
+	uint32_t at = p->token % BODIES_MAX;
+	int ret = open_map(c, &c->bodies, BODIES_MAX, BPF_KEPT_BODIES), body;
+
+	if (ret)
+		return ret;
+	body = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, &c->why);
+	if (body < 0)
+		return body;
+	ret = bpf_map_set(c->bodies, &at, &body);
+	close(body);                    /* the map has it */
+	if (ret || bpf_channel_find(c, p->event))
+		return ret;
+	bpf_program_stub(code, c->bodies, at);
+	ret = bpf_channel_add(c, p->event, p->slot, p->id, code);
+	if (ret)
+		bpf_map_remove(c->bodies, &at);
+	return ret;
+}
+
+static int set_typed(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code)
+{
+	const struct bpf_event *e = bpf_channel_find(c, p->event);
+	int body = bpf_load_typed(p->typed->tracepoint->type, code, &c->why), map, ret;
+	const uint32_t at = 0;
+
+	if (body < 0)
+		return body;
+	map = e ? e->own : create_map(1);
+	ret = map < 0 ? map : bpf_map_set(map, &at, &body);
+	close(body);
+	if (!ret && !e) {
+		bpf_program_stub(code, map, at);
+		ret = add_typed(c, p->event, p->slot, p->typed->tracepoint->type, map, code);
+	}
+	if (ret && !e && map >= 0)
+		close(map);
+	return ret;
+}
+
+/* Attaches #enter or #exit, if it is missing. */
+static int attach_calls(struct bpf_channel *c, bool exit)
+{
+	struct bpf_calls_code calls;
+	struct bpf_code *code;
+	uint32_t type;
+	int ret;
+
+	if (bpf_channel_find(c, bpf_typed_program(exit)))
+		return 0;
+	ret = bpf_typed_calls(c, exit, &type, &calls);
+	if (ret)
+		return ret;
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	bpf_program_calls(code, c->calls[exit], &calls);
+	ret = add_typed(c, bpf_typed_program(exit), BPF_SLOTS, type, -1, code);
+	free(code);
+	return ret;
+}
+
+static int set_call(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code)
+{
+	struct bpf_event new = { .kind = BPF_KIND_CALL, .link = -1, .own = -1 };
+	uint32_t number = p->typed->number;
+	bool exit = p->typed->exit;
+	int *map = &c->calls[exit], ret;
+	struct bpf_event *e;
+
+	ret = open_map(c, map, BPF_CALLS_MAX, exit ? BPF_KEPT_EXITS : BPF_KEPT_ENTRIES);
+	if (!ret)
+		ret = attach_calls(c, exit);
+	if (ret)
+		return ret;
+	new.program = bpf_load_typed(p->typed->tracepoint->type, code, &c->why);
+	if (new.program < 0)
+		return new.program;
+	ret = bpf_map_set(*map, &number, &new.program);
+	e = bpf_channel_find(c, p->event);
+	if (!ret && !e) {
+		e = add_event(c, p->event, p->slot, &new);
+		ret = e ? 0 : -ENOMEM;
+		if (ret)
+			bpf_map_remove(*map, &number);
+	} else if (!ret) {
+		close(e->program);
+		e->program = new.program;
+		bpf_kept_event(c, e);
+	}
+	if (ret)
+		close(new.program);
+	return ret;
+}
+
+int bpf_bodies_set(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code)
+{
+	if (!p->typed)
+		return set_plain(c, p, code);
+	return p->typed->kind == BPF_KIND_CALL ? set_call(c, p, code) : set_typed(c, p, code);
+}
+
+void bpf_bodies_remove(struct bpf_channel *c, struct bpf_event *e)
+{
+	uint32_t at;
+	bool exit;
+
+	if (e->kind == BPF_KIND_CALL) {
+		if (bpf_typed_number(e->name, &exit, &at) && c->calls[exit] >= 0)
+			bpf_map_remove(c->calls[exit], &at);
+	} else if (e->kind == BPF_KIND_PLAIN && e->slot < BPF_SLOTS && c->bodies >= 0 &&
+		   c->ring.map >= 0) {
+		at = bpf_ring_control(&c->ring, 0)->tokens[e->slot] % BODIES_MAX;
+		bpf_map_remove(c->bodies, &at);
+	}
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The events of a channel that BPF programs record. */
+#include "tracer/kernel/programs/bpf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/base/array.h"
+#include "tracer/base/hash.h"
+#include "tracer/kernel/kevent/kevent.h"
+
+/* ---- the channel ---- */
+
+int bpf_channel_create(struct backend *b, const char *name, const struct backend_geometry *g,
+		       struct bpf_channel **out)
+{
+	struct bpf_channel *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	c->b = b;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->hash = hash_string(HASH_START, name);
+	c->geometry = *g;
+	c->ring = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
+	c->threads = c->bodies = c->calls[0] = c->calls[1] = c->call_stacks = -1;
+	*out = c;
+	return 0;
+}
+
+/* From now on no body records the event of the slot, or the one with this token does. */
+static void set_token(struct bpf_channel *c, uint32_t slot, uint32_t token)
+{
+	for (uint32_t cpu = 0; slot < BPF_SLOTS && cpu < c->ring.cpus; cpu++)
+		__atomic_store_n(&bpf_ring_control(&c->ring, cpu)->tokens[slot], token,
+				 __ATOMIC_RELAXED);
+}
+
+static uint64_t count_missed(const struct bpf_event *e)
+{
+	uint64_t events;
+
+	return e->name[0] == '@' || bpf_missed(e->program, &events) ? 0 : events;
+}
+
+uint64_t bpf_channel_missed(const struct bpf_channel *c)
+{
+	uint64_t events = c->missed;
+
+	for (size_t i = 0; i < c->count; i++)
+		events += count_missed(&c->events[i]);
+	return events;
+}
+
+static void close_event(const struct bpf_event *e)
+{
+	bpf_detach(e->link, e->program);
+	if (e->own >= 0)
+		close(e->own);
+	free(e->filter);
+}
+
+static void drop_event(struct bpf_channel *c, struct bpf_event *e)
+{
+	c->missed += count_missed(e);
+	bpf_bodies_remove(c, e);
+	if (c->ring.map >= 0)
+		set_token(c, e->slot, 0);
+	bpf_kept_drop_event(c, e);
+	close_event(e);
+	*e = c->events[--c->count];
+}
+
+/* Whether an event of this side is left. */
+static bool has_calls(const struct bpf_channel *c, bool exit)
+{
+	uint32_t number;
+	bool side;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->events[i].kind == BPF_KIND_CALL &&
+		    bpf_typed_number(c->events[i].name, &side, &number) && side == exit)
+			return true;
+	return false;
+}
+
+/* Detaches programs of system calls that no event needs. */
+static void detach_calls(struct bpf_channel *c)
+{
+	for (int exit = 0; exit < 2; exit++) {
+		struct bpf_event *e = bpf_channel_find(c, bpf_typed_program(exit));
+
+		if (!e || has_calls(c, exit))
+			continue;
+		drop_event(c, e);
+		/* It may run for a while: the next one must not share its bodies. */
+		bpf_kept_drop_one(c, exit ? BPF_KEPT_EXITS : BPF_KEPT_ENTRIES);
+		if (c->calls[exit] >= 0)
+			close(c->calls[exit]);
+		c->calls[exit] = -1;
+	}
+}
+
+void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
+{
+	drop_event(c, e);
+	detach_calls(c);
+}
+
+/* Whether the keeper had all of the event. */
+static bool is_whole(const struct bpf_channel *c, const struct bpf_event *e)
+{
+	if (e->program < 0)
+		return false;
+	if (e->kind == BPF_KIND_CALL)
+		return c->calls[0] >= 0 || c->calls[1] >= 0;
+	return e->link >= 0 &&
+	       (e->kind == BPF_KIND_TYPED || e->slot == BPF_SLOTS || c->bodies >= 0);
+}
+
+void bpf_channel_adopt(struct bpf_channel *c)
+{
+	int ring = bpf_kept_take(c);
+	const struct bpf_control *control;
+
+	if (ring >= 0 && bpf_ring_open(&c->ring, ring, c->name, &c->geometry, NULL))
+		ring = -1;
+	if (ring >= 0) {
+		control = bpf_ring_control(&c->ring, 0);
+		c->on = control->on;
+		c->tracked = control->tracked;
+	}
+	/* An event without its ring, or half of one, is made again. */
+	for (size_t i = c->count; i-- > 0;)
+		if (i < c->count && (ring < 0 || !is_whole(c, &c->events[i])))
+			bpf_channel_drop(c, &c->events[i]);
+}
+
+void bpf_channel_free(struct bpf_channel *c, bool remove)
+{
+	if (!c)
+		return;
+	while (c->count && remove)
+		bpf_channel_drop(c, &c->events[c->count - 1]);
+	const struct { const char *kept; int fd; } maps[] = {
+		{ BPF_KEPT_THREADS, c->threads }, { BPF_KEPT_BODIES, c->bodies },
+		{ BPF_KEPT_ENTRIES, c->calls[0] }, { BPF_KEPT_EXITS, c->calls[1] },
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		if (remove && maps[i].fd >= 0)
+			bpf_kept_drop_one(c, maps[i].kept);
+		if (maps[i].fd >= 0)
+			close(maps[i].fd);
+	}
+	if (remove && c->ring.map >= 0)
+		bpf_kept_drop_one(c, BPF_KEPT_RING);
+	for (size_t i = 0; i < c->count; i++)
+		close_event(&c->events[i]);
+	bpf_typed_done(c);
+	bpf_ring_close(&c->ring);
+	bpf_plain_free(c);
+	pthread_mutex_destroy(&c->lock);
+	free(c->contexts);
+	free(c->events);
+	free(c);
+}
+
+void bpf_channel_set(struct bpf_channel *c)
+{
+	for (uint32_t cpu = 0; c->ring.map >= 0 && cpu < c->ring.cpus; cpu++) {
+		struct bpf_control *control = bpf_ring_control(&c->ring, cpu);
+
+		__atomic_store_n(&control->tracked, c->tracked, __ATOMIC_RELAXED);
+		__atomic_store_n(&control->on, c->on, __ATOMIC_RELEASE);
+	}
+}
+
+/* ---- events ---- */
+
+static uint32_t find_slot(const struct bpf_channel *c)
+{
+	uint32_t slot = 0;
+
+	while (slot < BPF_SLOTS && bpf_ring_control(&c->ring, 0)->tokens[slot])
+		slot++;
+	return slot;
+}
+
+static int open_ring(struct bpf_channel *c)
+{
+	int ret = c->ring.map < 0 ? bpf_ring_open(&c->ring, -1, c->name, &c->geometry, &c->why)
+				  : 1;
+
+	if (!ret) {
+		bpf_channel_set(c);
+		bpf_channel_keep_one(c, BPF_KEPT_RING, c->ring.map);
+	}
+	return ret < 0 ? ret : 0;
+}
+
+/* Makes the body by the arguments of the tracepoint, or (typed NULL) by its record. */
+static int set_body(struct bpf_channel *c, struct bpf_recording *r, const char *event,
+		    const struct bpf_typed *typed, struct bpf_code *code)
+{
+	const struct bpf_place place = { .event = event, .slot = r->slot, .token = r->token,
+					 .id = r->source->id, .typed = typed };
+
+	r->typed = typed;
+	bpf_program_body(code, r);
+	return bpf_bodies_set(c, &place, code);
+}
+
+/* The body of a new event, by the arguments if the kernel takes such a program; or another one. */
+static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char *event,
+		     const struct bpf_event *e, struct bpf_code *code)
+{
+	struct bpf_typed typed = { 0 };
+	int ret = e && e->kind == BPF_KIND_PLAIN ? -ENOENT
+					    : bpf_typed_find(c, event, r->source, &typed);
+
+	if (!ret)
+		ret = set_body(c, r, event, &typed, code);
+	free(typed.tracepoint);
+	/* (What is attached takes only bodies of its own kind.) */
+	if (ret && ret != -ENOMEM && (!e || e->kind == BPF_KIND_PLAIN))
+		ret = set_body(c, r, event, NULL, code);
+	detach_calls(c);
+	return ret;
+}
+
+int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_source *source,
+		       const struct bpf_filters *filters)
+{
+	struct bpf_event *e = bpf_channel_find(c, event);
+	struct bpf_recording r = { .source = source, .ring = &c->ring, .filters = filters,
+				   .contexts = c->contexts, .threads = c->threads };
+	struct bpf_code *code;
+	int ret = open_ring(c);
+
+	if (ret)
+		return ret;
+	r.slot = e ? e->slot : find_slot(c);
+	code = r.slot == BPF_SLOTS ? NULL : calloc(1, sizeof(*code));
+	if (!code)
+		return r.slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
+	r.token = e ? bpf_ring_control(&c->ring, 0)->tokens[r.slot]
+		    : ++bpf_ring_control(&c->ring, 0)->last_token;
+	ret = make_body(c, &r, event, e, code);
+	if (!ret)
+		set_token(c, r.slot, r.token);
+	free(code);
+	return ret;
+}
+
+/* ---- filters ---- */
+
+static void put_filters(struct bpf_filters *f)
+{
+	while (f->count)
+		filter_put(f->filters[--f->count]);
+	free(f->filters);
+	kformat_free(f->format);
+}
+
+/* The filters are as they were printed, so they can be parsed. */
+static int parse_filters(const char *text, struct bpf_filters *out)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		if (!array_room(out->filters, out->count + 1))
+			return -ENOMEM;
+		if (filter_parse(SCAN(line, 0, NULL), DOMAIN_KERNEL, &out->filters[out->count]))
+			return -EOPNOTSUPP;
+		out->count++;
+	}
+	return 0;
+}
+
+static int find_filters(struct bpf_channel *c, const char *key, const char *text,
+			struct bpf_source *source, struct bpf_filters *out)
+{
+	struct md_buf format = MD_BUF_INIT;
+	char system[BPF_EVENT_NAME];
+	size_t len = strcspn(key, ":");
+	int ret;
+
+	snprintf(system, sizeof(system), "%.*s", (int)len, key);
+	ret = bpf_source_find(c->b, system, key + len + (key[len] != 0), c->whole, source,
+			      &format);
+	if (!ret)
+		ret = kformat_parse(system, md_buf_str(&format), format.len, &out->format);
+	if (!ret)
+		ret = parse_filters(text, out);
+	md_buf_deinit(&format);
+	return ret;
+}
+
+int bpf_channel_filter(struct bpf_channel *c, const char *event, const char *text)
+{
+	struct bpf_event *e = bpf_channel_find(c, event);
+	struct bpf_filters filters = { 0 };
+	struct bpf_source source;
+	int ret = find_filters(c, event, text, &source, &filters), without;
+
+	if (!ret)
+		ret = bpf_channel_enable(c, event, &source, *text ? &filters : NULL);
+	put_filters(&filters);
+	e = bpf_channel_find(c, event);
+	if (ret && e && e->filter) {
+		/* The old filter must not stay. */
+		without = bpf_channel_enable(c, event, &source, NULL);
+		ret = without ? without : ret;
+		e = bpf_channel_find(c, event);
+	}
+	if (e) {
+		free(e->filter);
+		e->filter = !ret && *text ? strdup(text) : NULL;
+	}
+	return ret;
+}

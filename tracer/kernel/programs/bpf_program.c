@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The program of an event: what is attached, and the body that it jumps to. */
+#include "tracer/kernel/programs/bpf_writer.h"
+
+#include "tracer/kernel/kevent/bpf_filter.h"
+
+#define CONTROL(member) ((int)offsetof(struct bpf_control, member))
+
+/* Register 0: the address of the value of the key at this place on the stack, or 0. */
+static void look_up(struct bpf_code *c, int map, int key)
+{
+	bpf_set_map(c, BPF_REG_1, map);
+	bpf_set_stack(c, BPF_REG_2, key);
+	bpf_call(c, BPF_FUNC_map_lookup_elem);
+}
+
+/* ---- integers of the event, by its arguments ---- */
+
+/* As bpf_load_integer, which has them from the record. */
+static void load_typed(const void *arg, struct bpf_code *c, int to, const struct bpf_integer *p)
+{
+	const struct bpf_typed *typed = arg;
+	const struct bpf_field *f = bpf_tracepoint_number(typed->tracepoint, p->offset);
+	int32_t unused = 64 - 8 * (int32_t)p->size;
+
+	if (!f) {
+		c->bad = true;
+		return;
+	}
+	bpf_expression_put(c, &f->value);
+	bpf_move(c, to, BPF_REG_0);
+	if (!unused)
+		return;
+	bpf_alu(c, BPF_LSH, to, unused);
+	bpf_alu(c, p->is_signed ? BPF_ARSH : BPF_RSH, to, unused);
+}
+
+static void put_filters(const struct bpf_writer *w, const struct bpf_filters *f, int text_base,
+			int no)
+{
+	const struct bpf_loader loader = { load_typed, w->r->typed };
+
+	if (bpf_filter(w->code, (const struct filter *const *)f->filters, f->count, f->format,
+		       w->r->typed ? &loader : NULL, text_base, no) < 0)
+		w->code->bad = true;
+}
+
+/* Whether no text is needed to decide. */
+static bool is_decided_early(const struct bpf_filters *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (!bpf_filter_possible(f->filters[i], f->format, false))
+			return false;
+	return true;
+}
+
+/* ---- before a record is written ---- */
+
+/* Stores the id of the second thread that the event is about. */
+static void put_other(const struct bpf_writer *w)
+{
+	const struct bpf_integer other = { w->r->source->other, 4, false };
+
+	if (w->r->typed)
+		load_typed(w->r->typed, w->code, BPF_REG_1, &other);
+	else
+		bpf_load_integer(w->code, BPF_REG_1, &other);
+	bpf_store(w->code, BPF_W, BPF_REG_10, BPF_AT_OTHER, BPF_REG_1);
+}
+
+/* Ends the program if threads are tracked, and the event is about none of them. */
+static void check_thread(const struct bpf_writer *w)
+{
+	struct bpf_code *c = w->code;
+	int all = bpf_label(c), threads = w->r->threads;
+
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tracked));
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, all);
+	bpf_note_thread(c);
+	look_up(c, threads, BPF_AT_THREAD);
+	if (w->r->source->other) {
+		bpf_jump_if(c, BPF_JNE, BPF_REG_0, 0, all);
+		put_other(w);
+		look_up(c, threads, BPF_AT_OTHER);
+	}
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, w->end);
+	bpf_here(c, all);
+}
+
+/* Registers 6 and 7; ends the program if the event is not to be recorded. */
+static void begin(const struct bpf_writer *w)
+{
+	struct bpf_code *c = w->code;
+
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	/* Most events that are left out need no more than this. */
+	if (w->r->filters)
+		put_filters(w, w->r->filters, 0, w->end);
+	bpf_call(c, BPF_FUNC_get_smp_processor_id);
+	bpf_store(c, BPF_W, BPF_REG_10, BPF_AT_CPU, BPF_REG_0);
+	look_up(c, w->r->ring->map, BPF_AT_CPU);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, w->end);
+	bpf_move(c, BPF_REG_7, BPF_REG_0);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(on));
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, w->end);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tokens) + 4 * (int)w->r->slot);
+	bpf_jump_if(c, BPF_JNE, BPF_REG_1, (int32_t)w->r->token, w->end);
+	if (w->r->threads >= 0)
+		check_thread(w);
+}
+
+void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r)
+{
+	struct bpf_writer w = { .code = code, .r = r, .data = BPF_DATA };
+
+	bpf_code_begin(code);
+	if (r->contexts) {
+		w.front = (int32_t)((sizeof(uint32_t) + r->contexts->fixed + 7) & ~7u);
+		w.data += w.front;
+	}
+	w.most = bpf_record_most(&w);
+	w.end = bpf_label(code);
+	w.leave = bpf_label(code);
+	w.lost = bpf_label(code);
+	begin(&w);
+	bpf_claim(&w);
+	if (r->contexts)
+		bpf_contexts_put(code, r->contexts, BPF_DATA + (int)sizeof(uint32_t));
+	bpf_record_put(&w);
+	if (r->filters && !is_decided_early(r->filters))
+		put_filters(&w, r->filters, w.data, w.leave);
+	bpf_commit(&w);
+	bpf_leave(&w);
+}
+
+/* ---- what is attached ---- */
+
+void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry)
+{
+	bpf_code_begin(code);
+	/* Register 1 has the program's data. The call returns only if there is no body. */
+	bpf_set_map(code, BPF_REG_2, bodies);
+	bpf_set(code, BPF_REG_3, (int32_t)entry);
+	bpf_call(code, BPF_FUNC_tail_call);
+	bpf_pass(code);
+}
+
+void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s)
+{
+	int end;
+
+	bpf_code_begin(code);
+	end = bpf_label(code);
+	bpf_move(code, BPF_REG_6, BPF_REG_1);
+	bpf_expression_put(code, &s->foreign);
+	bpf_jump_if(code, BPF_JNE, BPF_REG_0, 0, end);
+	bpf_expression_put(code, &s->number);
+	bpf_jump_if(code, BPF_JGE, BPF_REG_0, BPF_CALLS_MAX, end);
+	bpf_move(code, BPF_REG_3, BPF_REG_0);
+	bpf_move(code, BPF_REG_1, BPF_REG_6);
+	bpf_set_map(code, BPF_REG_2, calls);
+	bpf_call(code, BPF_FUNC_tail_call);
+	bpf_here(code, end);
+	bpf_pass(code);
+}

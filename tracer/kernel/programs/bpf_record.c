@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a program writes as the data of a record: the layout is the one that tracefs has. */
+#include "tracer/kernel/programs/bpf_writer.h"
+
+/* Bytes of a fixed part that is copied without a call. */
+enum { INLINE_MAX = 256 };
+
+static const uint8_t sizes[9] = { [1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW };
+
+/* What all records begin with. */
+static void put_common(const struct bpf_writer *w, uint32_t id)
+{
+	struct bpf_code *c = w->code;
+
+	bpf_store_number(c, BPF_W, BPF_REG_8, w->data, (int32_t)id);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, BPF_AT_THREAD);
+	bpf_store(c, BPF_W, BPF_REG_8, w->data + 4, BPF_REG_1);
+}
+
+/*
+ * Copies the string at the address in register 3 to the end of the record, and notes at this offset
+ * where it is. If it cannot be read, as from a page that is not in memory, it is empty.
+ */
+static void put_string(const struct bpf_writer *w, int32_t reader, int32_t most, int offset)
+{
+	struct bpf_code *c = w->code;
+
+	bpf_move(c, BPF_REG_1, BPF_REG_8);
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_1, BPF_REG_9);
+	bpf_alu(c, BPF_ADD, BPF_REG_1, w->data);
+	bpf_set(c, BPF_REG_2, most);
+	bpf_call(c, reader);
+	bpf_bound(c, most);
+	bpf_move(c, BPF_REG_1, BPF_REG_0);
+	bpf_alu(c, BPF_LSH, BPF_REG_1, 16);
+	bpf_alu_reg(c, BPF_OR, BPF_REG_1, BPF_REG_9);
+	bpf_store(c, BPF_W, BPF_REG_8, w->data + offset, BPF_REG_1);
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_9, BPF_REG_0);
+}
+
+/* ---- from a tracepoint's record ---- */
+
+static void copy_number(const struct bpf_writer *w, uint8_t size, int offset)
+{
+	bpf_load_from(w->code, size, BPF_REG_1, BPF_REG_6, offset);
+	bpf_store(w->code, size, BPF_REG_8, w->data + offset, BPF_REG_1);
+}
+
+static void put_call(const struct bpf_writer *w, const struct bpf_source *call)
+{
+	struct bpf_code *c = w->code;
+	uint32_t numbers = call->exit ? 1 : call->count;
+
+	bpf_store_number(c, BPF_W, BPF_REG_8, w->data + 12, 0);
+	copy_number(w, BPF_W, KRECORD_HEADER);
+	for (uint32_t i = 0; i < numbers; i++)
+		copy_number(w, BPF_DW, BPF_CALL_FIXED + 8 * (int)i);
+	bpf_set(c, BPF_REG_9, BPF_CALL_FIXED + 8 * (int32_t)numbers + 4 * (int32_t)call->texts);
+	for (uint32_t n = 0; n < call->texts; n++) {
+		bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, BPF_CALL_FIXED + 8 * call->text[n]);
+		put_string(w, BPF_FUNC_probe_read_user_str, (int32_t)w->r->ring->text_max,
+			   (int)(bpf_source_places(call) + 4 * n));
+	}
+}
+
+/* Copies bytes of the tracepoint's record, as many as register 2 has. */
+static void copy_bytes(const struct bpf_writer *w, int from)
+{
+	struct bpf_code *c = w->code;
+
+	bpf_move(c, BPF_REG_1, BPF_REG_8);
+	bpf_alu(c, BPF_ADD, BPF_REG_1, w->data + from);
+	bpf_move(c, BPF_REG_3, BPF_REG_6);
+	bpf_alu(c, BPF_ADD, BPF_REG_3, from);
+	bpf_call(c, BPF_FUNC_probe_read_kernel);
+}
+
+static void copy_fixed(const struct bpf_writer *w, int end)
+{
+	int at = KRECORD_HEADER;
+
+	for (int bytes = 8; end <= INLINE_MAX && bytes; bytes /= 2)
+		for (; end - at >= bytes; at += bytes)
+			copy_number(w, sizes[bytes], at);
+	if (at < end) {
+		bpf_set(w->code, BPF_REG_2, end - at);
+		copy_bytes(w, at);
+	}
+}
+
+/* The parts after the fixed one: all up to the end of the last. Register 9: the length. */
+static void copy_dynamic(struct bpf_writer *w, const struct bpf_source *s)
+{
+	struct bpf_code *c = w->code;
+	int32_t fixed = (int32_t)s->fixed;
+
+	for (uint32_t i = 0; i < s->dynamics; i++) {
+		int later = bpf_label(c);
+
+		bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_6, s->dynamic[i]);
+		bpf_move(c, BPF_REG_2, BPF_REG_1);
+		bpf_alu(c, BPF_AND, BPF_REG_2, 0xffff);
+		bpf_alu(c, BPF_RSH, BPF_REG_1, 16);
+		bpf_alu_reg(c, BPF_ADD, BPF_REG_2, BPF_REG_1);
+		bpf_jump_if_reg(c, BPF_JLE, BPF_REG_2, BPF_REG_9, later);
+		bpf_move(c, BPF_REG_9, BPF_REG_2);
+		bpf_here(c, later);
+	}
+	bpf_move(c, BPF_REG_2, BPF_REG_9);
+	bpf_alu(c, BPF_SUB, BPF_REG_2, fixed);
+	bpf_jump_if(c, BPF_JGT, BPF_REG_2, BPF_DYNAMIC_BYTES, w->lost);
+	w->loses = true;
+	bpf_move(c, BPF_REG_9, BPF_REG_2);
+	copy_bytes(w, fixed);
+	bpf_alu(c, BPF_ADD, BPF_REG_9, fixed);
+}
+
+/* ---- from a tracepoint's arguments ---- */
+
+/* The fixed part of a record. */
+static int32_t fixed_bytes(const struct bpf_source *s)
+{
+	if (s->fixed)
+		return (int32_t)s->fixed;
+	return BPF_CALL_FIXED + 8 * (s->exit ? 1 : (int32_t)s->count) + 4 * (int32_t)s->texts;
+}
+
+static void put_field(const struct bpf_writer *w, const struct bpf_field *f)
+{
+	struct bpf_code *c = w->code;
+
+	if (f->kind == BPF_FIELD_TEXT) {
+		bpf_expression_copy(c, &f->value, w->data + f->offset);
+		return;
+	}
+	bpf_expression_put(c, &f->value);
+	if (f->kind == BPF_FIELD_NUMBER) {
+		bpf_store(c, sizes[f->size], BPF_REG_8, w->data + f->offset, BPF_REG_0);
+		return;
+	}
+	bpf_move(c, BPF_REG_3, BPF_REG_0);
+	if (f->kind == BPF_FIELD_STRING)
+		put_string(w, BPF_FUNC_probe_read_kernel_str, BPF_STRING_BYTES, f->offset);
+	else
+		put_string(w, BPF_FUNC_probe_read_user_str, (int32_t)w->r->ring->text_max,
+			   f->offset);
+}
+
+static void put_typed(const struct bpf_writer *w, const struct bpf_tracepoint *t)
+{
+	bpf_set(w->code, BPF_REG_9, fixed_bytes(w->r->source));
+	for (uint32_t i = 0; i < t->count; i++)
+		put_field(w, &t->fields[i]);
+}
+
+void bpf_record_put(struct bpf_writer *w)
+{
+	const struct bpf_source *s = w->r->source;
+
+	put_common(w, s->id);
+	if (w->r->typed) {
+		put_typed(w, w->r->typed->tracepoint);
+	} else if (!s->fixed) {
+		put_call(w, s);
+	} else {
+		copy_fixed(w, (int)s->fixed);
+		bpf_set(w->code, BPF_REG_9, (int32_t)s->fixed);
+		if (s->dynamics)
+			copy_dynamic(w, s);
+	}
+}
+
+uint32_t bpf_record_most(const struct bpf_writer *w)
+{
+	const struct bpf_source *s = w->r->source;
+	uint32_t bytes = (uint32_t)fixed_bytes(s);
+
+	if (!s->fixed)
+		bytes += s->texts * w->r->ring->text_max;
+	else if (w->r->typed)
+		bytes += w->r->typed->tracepoint->strings * BPF_STRING_BYTES;
+	else if (s->dynamics)
+		bytes += BPF_DYNAMIC_BYTES;
+	if (w->r->contexts)
+		bytes += (uint32_t)w->front + w->r->contexts->most - w->r->contexts->fixed;
+	return (uint32_t)sizeof(struct krec) + bytes + 8;
+}

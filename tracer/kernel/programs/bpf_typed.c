@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which events programs record by the arguments of tracepoints: those of the table
+ * (bpf/tracepoints.def), and system calls by sys_enter and sys_exit. One program of a channel is
+ * attached to each of these two, so a call that the channel does not record costs one jump.
+ */
+#include "tracer/kernel/programs/bpf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "tracer/kernel/kevent/ring_page.h"
+
+#define SYSTEM "syscalls:"
+#define ENTRY SYSTEM "sys_enter_"
+#define EXIT SYSTEM "sys_exit_"
+
+/* The first version that may preempt programs which get the arguments of tracepoints. */
+enum { PREEMPTIBLE = 7 };
+
+struct bpf_types {
+	struct btf *btf;
+	unsigned int users;             /* channels */
+	uint32_t preempt[2];
+};
+
+/* ---- the kernel's types ---- */
+
+static bool may_preempt(void)
+{
+	struct utsname u;
+
+	return uname(&u) || strtoul(u.release, NULL, 10) >= PREEMPTIBLE;
+}
+
+/*
+ * 0; -ENOENT: the kernel has no types, or preempts programs and lacks the functions against that.
+ */
+static int load_types(struct bpf_types *t)
+{
+	static const char *const functions[2] = { "bpf_preempt_disable", "bpf_preempt_enable" };
+	int ret = btf_load(BTF_FILE, NULL, &t->btf);
+
+	if (ret)
+		return ret == -ENOMEM ? ret : -ENOENT;
+	for (int i = 0; i < 2 && may_preempt(); i++) {
+		t->preempt[i] = btf_function_type(t->btf, functions[i], strlen(functions[i]));
+		if (!t->preempt[i])
+			return -ENOENT;
+	}
+	return 0;
+}
+
+/* NULL: there are none; *error says why. */
+static const struct bpf_types *get_types(struct bpf_channel *c, int *error)
+{
+	struct backend *b = c->b;
+	struct bpf_types *t;
+
+	pthread_mutex_lock(&b->lock);
+	if (!b->types)
+		b->types = calloc(1, sizeof(*b->types));
+	t = b->types;
+	*error = !t ? -ENOMEM : t->btf ? 0 : load_types(t);
+	if (*error && t) {
+		btf_free(t->btf);
+		t->btf = NULL;
+	} else if (t && !c->has_types) {
+		c->has_types = true;
+		t->users++;
+	}
+	pthread_mutex_unlock(&b->lock);
+	return *error ? NULL : t;
+}
+
+void bpf_typed_done(struct bpf_channel *c)
+{
+	struct backend *b = c->b;
+
+	if (!c->has_types)
+		return;
+	c->has_types = false;
+	pthread_mutex_lock(&b->lock);
+	if (!--b->types->users) {
+		btf_free(b->types->btf);
+		free(b->types);
+		b->types = NULL;
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- system calls ---- */
+
+bool bpf_typed_number(const char *event, bool *exit, uint32_t *number)
+{
+#ifdef __x86_64__
+	static const struct { uint32_t number; const char *name; } calls[] = {
+#define CALL(number, name) { number, #name },
+#include "tracer/kernel/programs/call_numbers.def"
+#undef CALL
+	};
+	const char *name;
+
+	*exit = !strncmp(event, EXIT, strlen(EXIT));
+	if (!*exit && strncmp(event, ENTRY, strlen(ENTRY)))
+		return false;
+	name = event + strlen(*exit ? EXIT : ENTRY);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (!strcmp(calls[i].name, name) && calls[i].number < BPF_CALLS_MAX) {
+			*number = calls[i].number;
+			return true;
+		}
+#endif
+	(void)event, (void)exit, (void)number;
+	return false;
+}
+
+static const char *calls_event(bool exit)
+{
+	return exit ? "sys_exit" : "sys_enter";
+}
+
+const char *bpf_typed_program(bool exit)
+{
+	return exit ? "#exit" : "#enter";
+}
+
+/* A call's arguments are in these registers. */
+static const char *const registers[BPF_ARGUMENTS] = {
+	"$1->di", "$1->si", "$1->dx", "$1->r10", "$1->r8", "$1->r9",
+};
+
+static int add_number(struct bpf_tracepoint *t, const struct btf *b, uint32_t proto, uint8_t size,
+		      uint32_t offset, const char *expression)
+{
+	const struct bpf_field f = { .kind = BPF_FIELD_NUMBER, .size = size,
+				     .offset = (uint16_t)offset };
+
+	return bpf_tracepoint_add(t, b, proto, &f, expression);
+}
+
+static int describe_call(const struct btf *b, const struct bpf_source *s, struct bpf_tracepoint *t)
+{
+	struct bpf_field text = { .kind = BPF_FIELD_USER_STRING, .size = 4 };
+	uint32_t proto;
+	int ret;
+
+	t->type = bpf_tracepoint_type(b, calls_event(s->exit), &proto);
+	ret = t->type ? 0 : -ENOENT;
+	if (!ret)
+		ret = add_number(t, b, proto, 4, KRECORD_HEADER,
+				 s->exit ? "+$1->orig_ax" : "+$2");
+	/* The bytes up to the first argument are no field, but the trace has them nowhere. */
+	if (!ret && s->exit)
+		return add_number(t, b, proto, 8, BPF_CALL_FIXED, "+$2");
+	for (uint32_t i = 0; i < s->count && !ret; i++)
+		ret = add_number(t, b, proto, 8, BPF_CALL_FIXED + 8 * i, registers[i]);
+	for (uint32_t i = 0; i < s->texts && !ret; i++) {
+		text.offset = (uint16_t)(bpf_source_places(s) + 4 * i);
+		ret = bpf_tracepoint_add(t, b, proto, &text, registers[s->text[i]]);
+	}
+	return ret;
+}
+
+int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf_calls_code *code)
+{
+	const struct bpf_types *t;
+	uint32_t proto;
+	int ret;
+
+	t = get_types(c, &ret);
+	if (!t)
+		return ret;
+	*type = bpf_tracepoint_type(t->btf, calls_event(exit), &proto);
+	/* A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it. */
+	if (!*type || bpf_expression_parse("current->thread_info.status & 2", t->btf, proto,
+					   &code->foreign) ||
+	    bpf_expression_parse(exit ? "+$1->orig_ax" : "+$2", t->btf, proto, &code->number))
+		return -ENOENT;
+	return 0;
+}
+
+/* ---- events ---- */
+
+/* The format of the event in tracefs, for the table. */
+static int find_in_table(struct bpf_channel *c, const struct btf *types, const char *event,
+			 struct bpf_tracepoint **out)
+{
+	struct md_buf format = MD_BUF_INIT;
+	char system[BPF_EVENT_NAME];
+	size_t len = strcspn(event, ":");
+	int ret;
+
+	snprintf(system, sizeof(system), "%.*s", (int)len, event);
+	ret = tracefs_read_format(c->b, system, event + len + (event[len] != 0), &format);
+	if (!ret)
+		ret = bpf_tracepoint_find(types, system, event + len + (event[len] != 0),
+					  md_buf_str(&format), out);
+	md_buf_deinit(&format);
+	return ret == -ENOMEM ? ret : ret ? -ENOENT : 0;
+}
+
+int bpf_typed_find(struct bpf_channel *c, const char *event, const struct bpf_source *source,
+		   struct bpf_typed *out)
+{
+	const struct bpf_types *t;
+	int ret;
+
+	*out = (struct bpf_typed){ .kind = BPF_KIND_TYPED };
+	/* Programs of this kind would find their own frames at the top of the kernel's stack. */
+	if (c->contexts && c->contexts->stacks)
+		return -ENOENT;
+	t = get_types(c, &ret);
+	if (!t)
+		return ret;
+	memcpy(out->preempt, t->preempt, sizeof(out->preempt));
+	if (source->fixed)
+		return find_in_table(c, t->btf, event, &out->tracepoint);
+	out->kind = BPF_KIND_CALL;
+	if (!bpf_typed_number(event, &out->exit, &out->number))
+		return -ENOENT;
+	out->tracepoint = calloc(1, sizeof(*out->tracepoint));
+	ret = out->tracepoint ? describe_call(t->btf, source, out->tracepoint) : -ENOMEM;
+	if (ret) {
+		free(out->tracepoint);
+		out->tracepoint = NULL;
+	}
+	return ret;
+}
