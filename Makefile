@@ -94,7 +94,7 @@ ifneq ($(STATIC),)
 # For `make static`: what a target board does without, and another C library
 LEFT_OUT := $(foreach d,export foreign import picture parquet maker,$(wildcard tracer/format/$d/*.c)) \
 	$(wildcard tracer/view/metrics/*.c tracer/kernel/sampling.c tracer/kernel/sample/*.c \
-	tracer/kernel/count/*.c tracer/kernel/backend/bpf*.c) \
+	tracer/kernel/count/*.c tracer/kernel/programs/*.c) \
 	$(addprefix tracer/app/agent/,server.c link.c port_file.c tcp_table.c)
 ifeq ($(RELAY),)
 LEFT_OUT += $(wildcard tracer/output/relay/*.c)
