@@ -51,6 +51,7 @@ if cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; then
 	else
 		cp -r "$top/ustlib/rust" "$work/rust"
 		sed -i '/^\[features\]/,$d' "$work/rust/Cargo.toml"
+		printf '[features]\ntracing = []\n' >>"$work/rust/Cargo.toml"
 		(top=$work/plain && mkdir -p "$top/ustlib" && mv "$work/rust" "$top/ustlib/" &&
 			build_rust rusty main.rs '' '') || exit 1
 	fi
