@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,23 +184,17 @@ static bool have_files(struct sampling *p)
 	return p->files != NULL;
 }
 
-static void record_mapping(void *arg, const struct sample_mapping *m)
+static void record_mapping(void *arg, int32_t pid, const struct code_mapping *m)
 {
 	struct sampling *p = arg;
-	char device[24], inode[24];
-	const char *id = "";
 	int dir;
 
-	if (!p->names || (*m->path != '/' && strcmp(m->path, "[vdso]") != 0))
+	if (!p->names || (*m->path != '/' && strcmp(m->path, VDSO_NAME) != 0))
 		return;
-	dir = open_process(m->pid);
-	snprintf(device, sizeof(device), "%02x:%02x", m->major, m->minor);
-	snprintf(inode, sizeof(inode), "%" PRIu64, m->inode);
 	/* It may have ended: then the id is known if another process had this file. */
-	if (*m->path == '/' && have_files(p))
-		id = kdump_file_id(p->files, dir, m->start, m->start + m->size, device, inode);
-	kdump_emit(&p->dump, KDUMP_PROCESS_MAPPING, m->pid, (uint64_t)m->pid, m->start, m->size,
-		   m->offset, id, m->path);
+	dir = open_process(pid);
+	have_files(p);
+	kdump_mapping(&p->dump, p->files, dir, pid, m);
 	if (dir >= 0)
 		close(dir);
 }

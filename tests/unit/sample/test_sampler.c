@@ -126,10 +126,10 @@ static void take_sample(void *arg, const struct cpu_sample *c)
 	say('s', c->time, "");
 }
 
-static void take_mapping(void *arg, const struct sample_mapping *m)
+static void take_mapping(void *arg, int32_t pid, const struct code_mapping *m)
 {
 	(void)arg;
-	say('m', (uint64_t)m->pid, m->path);
+	say('m', (uint64_t)pid, m->path);
 }
 
 static void take_unknown(void *arg, int32_t pid, int32_t parent)

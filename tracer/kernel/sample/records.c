@@ -40,26 +40,33 @@ static int compare_records(const void *a, const void *b)
 
 /* ---- one record ---- */
 
-static void pass_mappings(const struct sampled_process *p, const struct sampler_sink *sink)
+/* The mapping at *at in the records that a process has; moves *at. False: there are no more. */
+static bool next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out)
 {
 	struct mmap_record m;
-	const char *path;
 
-	for (size_t at = 0; at < p->maps.len; at += m.header.size) {
-		memcpy(&m, p->maps.data + at, sizeof(m));
-		path = p->maps.data + at + sizeof(m);
-		sink->mapping(sink->arg,
-			      &(struct sample_mapping){
-				      .pid = p->pid,
-				      .start = m.start,
-				      .size = m.size,
-				      .offset = m.offset,
-				      .major = m.major,
-				      .minor = m.minor,
-				      .inode = m.inode,
-				      .path = path,
-			      });
-	}
+	if (*at >= p->maps.len)
+		return false;
+	memcpy(&m, p->maps.data + *at, sizeof(m));
+	*out = (struct code_mapping){
+		.start = m.start,
+		.size = m.size,
+		.offset = m.offset,
+		.major = m.major,
+		.minor = m.minor,
+		.inode = m.inode,
+		.path = p->maps.data + *at + sizeof(m),
+	};
+	*at += m.header.size;
+	return true;
+}
+
+static void pass_mappings(const struct sampled_process *p, const struct sampler_sink *sink)
+{
+	struct code_mapping m;
+
+	for (size_t at = 0; next_mapping(p, &at, &m);)
+		sink->mapping(sink->arg, p->pid, &m);
 }
 
 /*

@@ -24,6 +24,7 @@
 #include "tracer/base/err.h"
 #include "tracer/base/os/clock.h"
 #include "tracer/base/rule/sample.h"
+#include "tracer/kernel/symbol/code_map.h"
 
 struct sampler;
 
@@ -37,22 +38,13 @@ struct cpu_sample {
 	uint32_t kernel_count, user_count;
 };
 
-/* Something executable that a process maps. */
-struct sample_mapping {
-	int32_t pid;
-	uint64_t start, size, offset;
-	uint32_t major, minor;          /* of the device */
-	uint64_t inode;
-	const char *path;
-};
-
 /* Receives what a drain reads, in the order of time. */
 struct sampler_sink {
 	/* Whether the next function is to be called for the sample. */
 	bool (*wants)(void *arg, const struct cpu_sample *s);
 	void (*sample)(void *arg, const struct cpu_sample *s);
 	/* Before a wanted sample: what its process mapped since the last one. */
-	void (*mapping)(void *arg, const struct sample_mapping *m);
+	void (*mapping)(void *arg, int32_t pid, const struct code_mapping *m);
 	/*
 	 * Before the first wanted sample of a process whose mappings were not recorded: it existed
 	 * before the sampler, or has the mappings of its parent (0: not known).

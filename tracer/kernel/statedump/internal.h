@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "tracer/kernel/statedump/statedump.h"
+#include "tracer/kernel/symbol/code_map.h"
 
 /*
  * Packs the values in the order of the event's fields, numbers as uint64_t, strings as const char
@@ -27,12 +28,12 @@ int kdump_processes(struct kdump_sink *sink);
 struct kdump_files *kdump_files_create(void);
 void kdump_files_free(struct kdump_files *k);
 /*
- * The build id of a file that a process maps there, as text; "": not known. device and inode: as in
- * /proc/PID/maps. process: its directory there; -1: it has ended, and another one may have had the
- * file. Valid until the next call.
+ * Emits what a process maps, with the build id of the file if it is known. process: its directory
+ * in /proc; -1: it has ended, and another one may have had the file. k: NULL: no build id. Returns
+ * 0 or the sink's value.
  */
-const char *kdump_file_id(struct kdump_files *k, int process, uint64_t start, uint64_t end,
-			  const char *device, const char *inode);
+int kdump_mapping(struct kdump_sink *sink, struct kdump_files *k, int process, int32_t pid,
+		  const struct code_mapping *m);
 /* The mappings of a process, of /proc/PID. 0 or the sink's value. */
 int kdump_mappings(struct kdump_sink *sink, struct kdump_files *k, int process, int32_t pid);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the system knows about a process of the trace, with the rights of the session's owner. */
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "tracer/base/os/open_as.h"
+#include "tracer/kernel/symbol/code_map.h"
 #include "tracer/kernel/symbol/process.h"
 
 #define LINES_MAX 1000000u      /* of a file that is read here */
@@ -46,43 +46,25 @@ static uint64_t read_start(int dir)
 	return boot + ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* `START-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH`, as /proc/PID/maps has it. */
-static void add_line(struct symbols *s, int32_t pid, char *line)
+struct asked {
+	struct symbols *s;
+	int32_t pid;
+};
+
+static int add_mapping(void *arg, const struct code_mapping *m)
 {
-	uint64_t start, end, offset;
-	char executable;
-	int at = 0;
+	const struct asked *a = arg;
 
-	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*2c%c%*c %" SCNx64 " %*s %*s %n", &start, &end,
-		   &executable, &offset, &at) < 4 ||
-	    executable != 'x' || end <= start || offset > INT64_MAX || !at ||
-	    (line[at] != '/' && strcmp(line + at, VDSO_NAME)))
-		return;
-	symbols_add(s, &(struct symbol_mapping){
-			       .pid = pid,
-			       .start = start,
-			       .size = end - start,
-			       .offset = (int64_t)offset,
-			       .path = line + at,
-			       .path_len = strlen(line + at),
-		       });
-}
-
-static void read_maps(struct symbols *s, int32_t pid, int dir)
-{
-	int fd = openat(dir, "maps", O_RDONLY | O_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
-	char *line = NULL;
-	size_t size = 0;
-
-	for (uint32_t i = 0; f && i < LINES_MAX && getline(&line, &size, f) >= 0; i++)
-		add_line(s, pid, line);
-	free(line);
-	if (f)
-		fclose(f);
-	else if (fd >= 0)
-		close(fd);
+	if (m->offset <= INT64_MAX)
+		symbols_add(a->s, &(struct symbol_mapping){
+					  .pid = a->pid,
+					  .start = m->start,
+					  .size = m->size,
+					  .offset = (int64_t)m->offset,
+					  .path = m->path,
+					  .path_len = strlen(m->path),
+				  });
+	return 0;
 }
 
 /* Lines `START SIZE NAME`, both in hexadecimal digits: the form that perf has set. */
@@ -144,7 +126,7 @@ void process_ask(struct symbols *s, struct symbol_process *p, const struct owner
 	if (start && start <= time + LATE && !fstat(dir, &st) &&
 	    (!owner->uid || st.st_uid == owner->uid)) {
 		uid = st.st_uid;
-		read_maps(s, p->pid, dir);
+		code_maps_read(dir, add_mapping, &(struct asked){ s, p->pid });
 	}
 	if (dir >= 0)
 		close(dir);

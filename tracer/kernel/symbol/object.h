@@ -4,10 +4,9 @@
 #define TRACER_SYMBOL_OBJECT_H
 
 #include "tracer/base/probe/elf_file.h"
+#include "tracer/kernel/symbol/code_map.h"
 #include "tracer/kernel/symbol/function.h"
 #include "tracer/kernel/symbol/symbol.h"
-
-#define VDSO_NAME "[vdso]"
 
 struct code_object {
 	char *path;             /* owned */

@@ -5,6 +5,7 @@
  *	symbol.h    (this file) the processes of a trace: what they map, and where an address is
  *	symbols.c   … the mappings, and the search
  *	live.c      … what processes map that still run, and the functions of their JIT compilers
+ *	code_map.c  what a process maps (code_map.h): the one reader of /proc/PID/maps
  *	function.c  a table of functions (function.h)
  *	object.c    the functions of one ELF file (object.h)
  *
