@@ -67,7 +67,7 @@ tracer_rooms='abi
 	base base/os base/keeper base/ring base/context base/filter base/probe base/rule
 	session
 	app app/agent
-	kernel/bpf kernel/task kernel/kevent kernel/count kernel/symbol kernel/statedump kernel/sample kernel/backend kernel/programs kernel
+	kernel/bpf kernel/task kernel/kevent kernel/count kernel/symbol kernel/statedump kernel/unwind kernel/sample kernel/backend kernel/programs kernel
 	output output/relay
 	view/slice view view/map view/metrics
 	format/tsdl format/ctf2 format/import format/foreign format/parquet format/maker format/picture

@@ -142,6 +142,8 @@ static void write_sample(void *arg, const struct cpu_sample *s)
 {
 	struct sampling *p = arg;
 
+	/* The stack may be longer than the one that was wanted. */
+	put_sample(p, s);
 	write_event(p, p->kinds[s->kind].id, p->bytes, p->len);
 }
 
@@ -191,7 +193,6 @@ static void record_mapping(void *arg, int32_t pid, const struct code_mapping *m)
 
 	if (!p->names || (*m->path != '/' && strcmp(m->path, VDSO_NAME) != 0))
 		return;
-	/* It may have ended: then the id is known if another process had this file. */
 	dir = open_process(pid);
 	have_files(p);
 	kdump_mapping(&p->dump, p->files, dir, pid, m);

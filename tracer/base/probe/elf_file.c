@@ -172,6 +172,7 @@ int elf_view_open(struct elf_view *v, int fd, struct tr_err *err)
 	if (!read_header(v, &e) || (e.e_type != ET_EXEC && e.e_type != ET_DYN))
 		return tr_fail(err, -ENOEXEC, "the file is no program or library of this machine "
 			       "(ELF)");
+	v->machine = e.e_machine;
 	ret = read_sections(v, &e);
 	if (!ret)
 		ret = read_segments(v, &e);

@@ -32,6 +32,7 @@ struct elf_symbol {
 struct elf_view {
 	int fd;
 	bool is64;
+	uint16_t machine;                       /* EM_… */
 	uint64_t file_size;
 	struct elf_section *sections;           /* owned */
 	uint32_t section_count, names;  /* names: index of the section of names; or out of range */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The interface between sampler.c and records.c. Private to sample/. */
+/* The interface between sampler.c, records.c and user_stack.c. Private to sample/. */
 #ifndef TRACER_SAMPLE_INTERNAL_H
 #define TRACER_SAMPLE_INTERNAL_H
 
@@ -24,6 +24,10 @@ struct sampler {
 	uint64_t ahead;         /* … which is this far before the trace clock, modulo 2^64 */
 	bool tracks;            /* only processes that are marked in the table */
 	uint64_t rates[SAMPLE_KINDS];
+	bool copies[SAMPLE_KINDS];      /* samples have PERF_RING_STACK */
+	struct unwinder *unwinder;      /* NULL: frame pointers only */
+	uint64_t spent;         /* ns of CPU time for rules of programs, in this drain */
+	uint64_t user[UNWIND_FRAMES_MAX];       /* of the current sample */
 	struct process_table processes;
 	struct record *records;
 	size_t count;
@@ -37,6 +41,14 @@ static inline struct perf_ring *ring_of(struct sampler *s, uint32_t cpu, uint32_
 	return &s->rings[cpu * EVENTS + event];
 }
 
+/* The mapping at *at in the records that a process has; moves *at. False: there are no more. */
+bool sampler_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out);
+/*
+ * Finds the stack of the program by its own rules, of a sample whose callchain is in *out; `rest`
+ * are the bytes after the callchain. Where nothing is gained, *out stays as it is.
+ */
+void sampler_unwind(struct sampler *s, struct sampled_process *p, const uint8_t *rest, size_t size,
+		    struct cpu_sample *out);
 /* Reads the rings of an event into s->records. */
 void sampler_read(struct sampler *s, uint32_t event, const struct sampler_sink *sink);
 

@@ -43,7 +43,7 @@ int perf_ring_open(struct perf_event_attr *attr, int cpu, size_t pages, struct p
 	int ret;
 
 	attr->size = sizeof(*attr);
-	attr->sample_type = PERF_RING_SAMPLE;
+	attr->sample_type = PERF_RING_SAMPLE | (attr->sample_stack_user ? PERF_RING_STACK : 0);
 	attr->sample_id_all = 1;
 	attr->disabled = 1;
 	attr->watermark = 1;

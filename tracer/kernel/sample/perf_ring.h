@@ -3,8 +3,8 @@
  * One event of perf_event_open(2) on one CPU, with the ring into which the kernel writes its
  * records. Private to sample/.
  *
- * Records are as perf_event_open(2) has them. Samples have PERF_RING_SAMPLE, other records end with
- * a struct perf_trailer. The kernel writes the ring; sizes are checked nevertheless.
+ * Records are as perf_event_open(2) has them. Samples have PERF_RING_SAMPLE, and PERF_RING_STACK if
+ * the event has them; other records end with a struct perf_trailer. The kernel writes the ring; sizes are checked nevertheless.
  */
 #ifndef TRACER_SAMPLE_PERF_RING_H
 #define TRACER_SAMPLE_PERF_RING_H
@@ -18,6 +18,9 @@
 #define PERF_RING_SAMPLE \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_CALLCHAIN)
+/* perf_regs.h of x86: the registers BX, BP, SP and IP, in this order */
+#define SAMPLE_REGS (1u << 1 | 7u << 6)
+#define PERF_RING_STACK (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 struct perf_sample {            /* the addresses of the callchain follow */
 	struct perf_event_header header;
@@ -43,7 +46,7 @@ struct perf_ring {
 
 /*
  * Opens an event, which counts nothing yet, with a ring of at most `pages` pages (a power of two);
- * sets the members of attr that all have. 0 or -errno; -ENODEV: there is no such CPU now.
+ * sets the members of attr that all have, and PERF_RING_STACK if attr->sample_stack_user is set. 0 or -errno; -ENODEV: there is no such CPU now.
  */
 int perf_ring_open(struct perf_event_attr *attr, int cpu, size_t pages, struct perf_ring *out);
 void perf_ring_close(struct perf_ring *r);

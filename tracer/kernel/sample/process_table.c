@@ -6,9 +6,9 @@
 #define PROCESSES_MAX 16384u    /* with more, those that ended are forgotten */
 #define BYTES_MAX (8u << 20)
 
-static struct sampled_process **bucket_of(struct process_table *t, int32_t pid)
+static uint32_t bucket_of(int32_t pid)
 {
-	return &t->buckets[(uint32_t)pid & (PROCESS_BUCKETS - 1)];
+	return (uint32_t)pid & (PROCESS_BUCKETS - 1);
 }
 
 static void forget_records(struct process_table *t, struct sampled_process *p)
@@ -16,6 +16,13 @@ static void forget_records(struct process_table *t, struct sampled_process *p)
 	t->bytes -= p->maps.len;
 	md_buf_deinit(&p->maps);
 	p->maps = (struct md_buf){ 0 };
+	p->spaced = 0;
+}
+
+static void forget_space(struct sampled_process *p)
+{
+	unwind_space_free(p->space);
+	p->space = NULL;
 }
 
 /* Other threads of a process whose first one has ended may continue: so it is forgotten late. */
@@ -29,17 +36,25 @@ static void forget_ended(struct process_table *t)
 			}
 			*at = p->next;
 			forget_records(t, p);
+			forget_space(p);
 			free(p);
 			t->count--;
 		}
 }
 
-struct sampled_process *process_find(struct process_table *t, int32_t pid)
+struct sampled_process *process_known(const struct process_table *t, int32_t pid)
 {
-	struct sampled_process *p = *bucket_of(t, pid);
+	struct sampled_process *p = t->buckets[bucket_of(pid)];
 
 	while (p && p->pid != pid)
 		p = p->next;
+	return p;
+}
+
+struct sampled_process *process_find(struct process_table *t, int32_t pid)
+{
+	struct sampled_process *p = process_known(t, pid), **bucket = &t->buckets[bucket_of(pid)];
+
 	if (p)
 		return p;
 	if (t->count >= PROCESSES_MAX)
@@ -48,8 +63,8 @@ struct sampled_process *process_find(struct process_table *t, int32_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
-	p->next = *bucket_of(t, pid);
-	*bucket_of(t, pid) = p;
+	p->next = *bucket;
+	*bucket = p;
 	t->count++;
 	return p;
 }
@@ -64,6 +79,7 @@ void process_born(struct process_table *t, int32_t pid, int32_t parent)
 	if (!p)
 		return;
 	forget_records(t, p);
+	forget_space(p);
 	p->parent = parent;
 	p->tracked = tracked;
 	p->ended = p->known = false;
@@ -78,6 +94,9 @@ void process_executes(struct process_table *t, int32_t pid)
 	forget_records(t, p);
 	p->known = false;
 	p->parent = 0;          /* it has other mappings from now on */
+	/* All of them are recorded. */
+	forget_space(p);
+	p->space = unwind_space_create();
 }
 
 void process_ended(struct process_table *t, int32_t pid)
@@ -87,6 +106,7 @@ void process_ended(struct process_table *t, int32_t pid)
 	if (!p)
 		return;
 	forget_records(t, p);
+	forget_space(p);
 	p->ended = true;
 }
 
@@ -118,6 +138,7 @@ void process_table_deinit(struct process_table *t)
 		for (struct sampled_process *p = t->buckets[i], *next; p; p = next) {
 			next = p->next;
 			md_buf_deinit(&p->maps);
+			unwind_space_free(p->space);
 			free(p);
 		}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The processes of samples: which of them are tracked, and what they map until the first sample of
- * them is recorded. Private to sample/.
+ * The processes of samples: which of them are tracked, what they map, and the records of it until
+ * the first sample of them is recorded. Private to sample/.
  */
 #ifndef TRACER_SAMPLE_PROCESS_TABLE_H
 #define TRACER_SAMPLE_PROCESS_TABLE_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "metadata/buf.h"
+#include "tracer/kernel/unwind/unwind.h"
 
 struct sampled_process {
 	struct sampled_process *next;
@@ -20,6 +21,8 @@ struct sampled_process {
 	bool ended;
 	bool known;             /* its mappings are recorded, but for those in `maps` */
 	struct md_buf maps;     /* records of mappings, one after the other */
+	struct unwind_space *space;     /* what it maps, for its stacks; NULL: not known yet; owned */
+	size_t spaced;          /* bytes of `maps` that are in it */
 };
 
 #define PROCESS_BUCKETS 1024u   /* a power of two */
@@ -30,7 +33,11 @@ struct process_table {
 	size_t bytes;           /* of all maps */
 };
 
-/* The process, a new one if it is not known. NULL: no memory. */
+struct sampled_process *process_known(const struct process_table *t, int32_t pid); /* or NULL */
+/*
+ * The process, a new one if it is not known; then others that have ended may be freed. NULL: no
+ * memory.
+ */
 struct sampled_process *process_find(struct process_table *t, int32_t pid);
 /* A process was made: what was known of its number belongs to an earlier one. */
 void process_born(struct process_table *t, int32_t pid, int32_t parent);

@@ -7,6 +7,7 @@
 
 #include "tracer/kernel/sample/internal.h"
 
+#define BYTES_KEPT (4u << 20)   /* memory for records that the next drain uses again */
 #define PATH_LEAST 8u           /* bytes of a path in a record, with NULs */
 
 struct mmap_record {            /* PERF_RECORD_MMAP2; the path follows */
@@ -40,8 +41,7 @@ static int compare_records(const void *a, const void *b)
 
 /* ---- one record ---- */
 
-/* The mapping at *at in the records that a process has; moves *at. False: there are no more. */
-static bool next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out)
+bool sampler_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out)
 {
 	struct mmap_record m;
 
@@ -65,7 +65,7 @@ static void pass_mappings(const struct sampled_process *p, const struct sampler_
 {
 	struct code_mapping m;
 
-	for (size_t at = 0; next_mapping(p, &at, &m);)
+	for (size_t at = 0; sampler_next_mapping(p, &at, &m);)
 		sink->mapping(sink->arg, p->pid, &m);
 }
 
@@ -127,6 +127,11 @@ static void pass_sample(struct sampler *s, const struct record *r,
 	}
 	if (!sink->wants(sink->arg, &out))
 		return;
+	if (p && s->copies[out.kind]) {
+		size_t used = sizeof(raw) + (size_t)raw.count * 8;
+
+		sampler_unwind(s, p, (const uint8_t *)h + used, h->size - used, &out);
+	}
 	if (p && out.user_count) {
 		/* A library that is loaded later is mapped after the first sample. */
 		if (p->maps.len)
@@ -196,6 +201,10 @@ static void keep_rest(struct sampler *s, size_t done)
 	struct md_buf rest = MD_BUF_INIT;
 	size_t kept = 0;
 
+	if (done == s->count && s->bytes.size <= BYTES_KEPT && !s->bytes.failed) {
+		s->bytes.len = s->count = 0;
+		return;
+	}
 	for (size_t i = done; i < s->count; i++) {
 		const struct perf_event_header *h = (const void *)(s->bytes.data +
 								   s->records[i].at);
@@ -218,6 +227,7 @@ void sampler_drain(struct sampler *s, uint64_t until, const struct sampler_sink 
 
 	if (!s->time.mult && s->clock->mult)
 		s->ahead = clock_measure_offset(s->clock, CLOCK_MONOTONIC);
+	s->spent = 0;
 	for (uint32_t n = 0; n < EVENTS; n++)
 		sampler_read(s, n, sink);
 	if (s->count)

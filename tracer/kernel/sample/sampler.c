@@ -12,10 +12,27 @@
 #include "tracer/kernel/task/task.h"
 
 #define SAMPLE_PAGES 256u       /* of 4 KiB: for samples of a CPU; a power of two */
+#define COPY_PAGES_MAX 4096u    /* the same for samples with copies of stacks */
+#define COPY_PAGES_ALL 65536u   /* the same of all CPUs together */
+#define COPY_SECONDS 2u         /* whose samples fit into such a ring */
 #define PROCESS_PAGES 32u       /* for births and mappings */
 #define WAKE 65536u             /* bytes in a ring that wake a reader */
+#define WAKE_PART 8u            /* the part of a larger ring that does */
+#define STACK_COPY 8192u        /* bytes of a program's stack in a sample */
+#define CYCLES_LEAST 1000000u   /* samples of fewer cycles are too many for copies */
 
 /* ---- events ---- */
+
+/* Whether samples bring a copy of the program's stack. */
+static bool copies_stack(uint32_t event, uint64_t rate)
+{
+#ifdef __x86_64__
+	return event == SAMPLE_CPU || (event == SAMPLE_CYCLES && rate >= CYCLES_LEAST);
+#else
+	(void)event, (void)rate;
+	return false;
+#endif
+}
 
 static struct perf_event_attr describe_event(uint32_t event, uint64_t rate)
 {
@@ -23,6 +40,10 @@ static struct perf_event_attr describe_event(uint32_t event, uint64_t rate)
 				     .exclude_hv = 1, .wakeup_watermark = WAKE,
 				     .sample_period = rate };
 
+	if (copies_stack(event, rate)) {
+		a.sample_regs_user = SAMPLE_REGS;
+		a.sample_stack_user = STACK_COPY;
+	}
 	switch (event) {
 	case SAMPLE_CPU:
 		a.config = PERF_COUNT_SW_CPU_CLOCK;
@@ -122,14 +143,29 @@ int sampler_check_rules(const struct rule_list *l, struct tr_err *err)
 	return ret;
 }
 
+static size_t count_pages(const struct sampler *s, uint32_t event, uint64_t rate)
+{
+	size_t pages = event == PROCESSES ? PROCESS_PAGES : SAMPLE_PAGES;
+	uint64_t wanted = rate * STACK_COPY * COPY_SECONDS;
+
+	if (!copies_stack(event, rate))
+		return pages;
+	while (pages < COPY_PAGES_MAX && pages * s->cpus < COPY_PAGES_ALL &&
+	       (event != SAMPLE_CPU || pages * 4096 < wanted))
+		pages *= 2;
+	return pages;
+}
+
 static int open_ring(struct sampler *s, uint32_t cpu, uint32_t event, uint64_t rate)
 {
 	struct perf_event_attr a = describe_event(event, rate);
 	struct perf_ring *r = ring_of(s, cpu, event);
-	size_t pages = event == PROCESSES ? PROCESS_PAGES : SAMPLE_PAGES;
+	size_t pages = count_pages(s, event, rate);
 
 	if (!s->time.mult)
 		use_monotonic(&a);
+	if (pages * 4096 / WAKE_PART > WAKE)
+		a.wakeup_watermark = (uint32_t)(pages * 4096 / WAKE_PART);
 	return perf_ring_open(&a, (int)cpu, pages, r);
 }
 
@@ -260,6 +296,8 @@ int sampler_open(uint32_t cpus, const struct clock *clock, struct sampler **out,
 	s->cpus = cpus;
 	for (uint32_t i = 0; i < cpus * EVENTS; i++)
 		s->rings[i].fd = -1;
+	/* Without it stacks are shorter. */
+	s->unwinder = unwinder_create();
 	find_time(s);
 	ret = open_event(s, PROCESSES, 0);
 	if (ret) {
@@ -284,6 +322,7 @@ int sampler_change(struct sampler *s, const uint64_t rates[SAMPLE_KINDS],
 		sampler_read(s, n, sink);
 		close_event(s, n);
 		s->rates[n] = 0;
+		s->copies[n] = copies_stack(n, rates[n]);
 		one = rates[n] ? open_event(s, n, rates[n]) : 0;
 		if (one) {
 			close_event(s, n);
@@ -331,6 +370,7 @@ void sampler_close(struct sampler *s)
 	for (uint32_t i = 0; i < s->cpus * EVENTS; i++)
 		perf_ring_close(&s->rings[i]);
 	process_table_deinit(&s->processes);
+	unwinder_free(s->unwinder);
 	md_buf_deinit(&s->bytes);
 	free(s->records);
 	free(s);

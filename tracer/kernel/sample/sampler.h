@@ -5,6 +5,7 @@
  *	sampler.h        (this file) opens the events of all CPUs, and gives what they recorded
  *	sampler.c        … their rings
  *	records.c        … in the order of time, with the mappings that name their addresses
+ *	user_stack.c     … and the stacks of programs
  *	process_table.c  what is known of the processes (process_table.h)
  *	internal.h       the interface between them
  *	perf_ring.c      (perf_ring.h) one event on one CPU, with its ring
@@ -12,6 +13,10 @@
  * Each CPU that is online has an event for each kind of samples, and one that records births and
  * mappings of processes. The kernel records them into rings of the daemon's memory; what does not
  * fit is lost and counted. A CPU that comes later is not sampled.
+ *
+ * The kernel follows frame pointers, which most programs do not have. So samples of time and of
+ * cycles bring a copy of the top of the program's stack, which unwind/ follows by the program's own
+ * rules. A sample of each page fault would be too much to copy: these have frame pointers only.
  *
  * Locks: none here. The caller serializes the calls for one sampler.
  */
@@ -40,7 +45,10 @@ struct cpu_sample {
 
 /* Receives what a drain reads, in the order of time. */
 struct sampler_sink {
-	/* Whether the next function is to be called for the sample. */
+	/*
+	 * Whether the next function is to be called for the sample. Its stack of the program is by
+	 * frame pointers: to find all of it takes longer.
+	 */
 	bool (*wants)(void *arg, const struct cpu_sample *s);
 	void (*sample)(void *arg, const struct cpu_sample *s);
 	/* Before a wanted sample: what its process mapped since the last one. */

@@ -28,8 +28,8 @@ int kdump_processes(struct kdump_sink *sink);
 struct kdump_files *kdump_files_create(void);
 void kdump_files_free(struct kdump_files *k);
 /*
- * Emits what a process maps, with the build id of the file if it is known. process: its directory
- * in /proc; -1: it has ended, and another one may have had the file. k: NULL: no build id. Returns
+ * Emits what a process maps, with the build id of the file if it is known. process: see
+ * code_map_open. k: NULL: no build id. Returns
  * 0 or the sink's value.
  */
 int kdump_mapping(struct kdump_sink *sink, struct kdump_files *k, int process, int32_t pid,

@@ -54,7 +54,7 @@ static const char *find_id(struct kdump_files *k, int process, const struct code
 
 	if (f->key == key)
 		return f->id;
-	fd = process < 0 ? -1 : code_map_open(k->devices, process, m);
+	fd = code_map_open(k->devices, process, m);
 	if (fd < 0)
 		return "";
 	f->key = key;

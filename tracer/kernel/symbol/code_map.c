@@ -3,13 +3,20 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define LINES_MAX 1000000u
 #define DEVICES_MAX 256
+#define VDSO_PAGES 4
 
 struct local_devices {
 	struct { uint32_t major, minor; } all[DEVICES_MAX];
@@ -90,6 +97,26 @@ struct local_devices *local_devices_read(void)
 	return l;
 }
 
+/* Opens a file that a process had mapped. Nothing but the root file system is asked. */
+static int open_path(const struct code_mapping *m)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+				.resolve = RESOLVE_NO_XDEV };
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	struct stat st;
+
+	if (root < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, root, m->path + strspn(m->path, "/"), &how, sizeof(how));
+	close(root);
+	if (fd >= 0 && (fstat(fd, &st) || major(st.st_dev) != m->major ||
+			minor(st.st_dev) != m->minor || st.st_ino != m->inode)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 int code_map_open(const struct local_devices *l, int process, const struct code_mapping *m)
 {
 	char path[64];
@@ -97,10 +124,26 @@ int code_map_open(const struct local_devices *l, int process, const struct code_
 	for (uint32_t i = 0; i < l->count; i++) {
 		if (l->all[i].major != m->major || l->all[i].minor != m->minor)
 			continue;
+		if (process < 0)
+			return open_path(m);
 		/* The link leads to the mapped file itself, also from another mount namespace. */
 		snprintf(path, sizeof(path), "map_files/%" PRIx64 "-%" PRIx64, m->start,
 			 m->start + m->size);
 		return openat(process, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	}
 	return -1;
+}
+
+int code_map_open_vdso(void)
+{
+	const char *at = (const char *)getauxval(AT_SYSINFO_EHDR);
+	size_t size = VDSO_PAGES * (size_t)getpagesize();
+	int fd = at ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+
+	/* A write from addresses that are not mapped returns less, or an error. */
+	if (fd >= 0 && write(fd, at, size) <= 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
 }

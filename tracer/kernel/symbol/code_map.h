@@ -31,9 +31,16 @@ struct local_devices;
 /* NULL: no memory. */
 struct local_devices *local_devices_read(void);
 /*
- * Opens the file that a process maps there, also if the process has another root. Returns its
- * descriptor, or -1: its file system may never answer, as those of FUSE, or it cannot be opened.
+ * Opens the file that a process maps there. process: its directory in /proc, then also a file is
+ * found that was removed, or is in another mount namespace; -1: it has ended, then a file is found
+ * by its path if it is on the root file system. Returns its descriptor, or -1: its file system may
+ * never answer, as those of FUSE, or it cannot be opened.
  */
 int code_map_open(const struct local_devices *l, int process, const struct code_mapping *m);
+/*
+ * The vDSO of the daemon as a file: all programs of this kernel with as many bits have it. Returns
+ * its descriptor, or -1.
+ */
+int code_map_open_vdso(void);
 
 #endif

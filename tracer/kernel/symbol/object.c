@@ -6,15 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tracer/base/os/open_as.h"
 
 #define NAMES_MAX ((uint64_t)64 << 20)  /* bytes of a file's table of names */
 #define SYMBOLS_MAX 2000000u            /* of one file that are looked at */
-#define VDSO_PAGES 4
 
 enum { NOTE_BUILD_ID = 3 };
 
@@ -166,15 +163,11 @@ static bool find_debug_file(struct code_object *o, const struct owner *owner,
 	return false;
 }
 
-/* The vDSO of this process, which is that of all of this kernel with as many bits, as a file. */
 static int open_vdso(struct elf_view *v)
 {
-	const char *at = (const char *)getauxval(AT_SYSINFO_EHDR);
-	size_t size = VDSO_PAGES * (size_t)getpagesize();
-	int fd = at ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	int fd = code_map_open_vdso();
 
-	/* A write from addresses that are not mapped returns less, or an error. */
-	if (fd >= 0 && (write(fd, at, size) <= 0 || elf_view_open(v, fd, NULL))) {
+	if (fd >= 0 && elf_view_open(v, fd, NULL)) {
 		close(fd);
 		fd = -1;
 	}

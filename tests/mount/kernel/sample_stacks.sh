@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 120
+#
+# Stacks of samples in programs without frame pointers: each has all the functions that the program
+# was in, by the program's source and as gdb has them; also of a program that has ended, of a child,
+# and through a library that is loaded later, a signal's handler, and code without rules.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+mount_kernel
+[ -z "$(LC_ALL=C readlink /proc/self/ns/pid | grep -v 4026531836)" ] ||
+	skip "samples need the initial PID namespace"
+[ "$(uname -m)" = x86_64 ] || skip "rules are followed on x86-64"
+
+cat >"$work/late.c" <<'END'
+__attribute__((noinline)) void late(void (*f)(void))
+{
+	f();
+	__asm__ volatile("");
+}
+END
+cat >"$work/deep.c" <<'END'
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define END __asm__ volatile("")        /* no call is the last thing that a function does */
+#define NOINLINE __attribute__((noinline, noclone))
+
+static double limit = 0.5;
+
+static double used(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+volatile unsigned long sum;
+NOINLINE void spin(void) { for (unsigned long i = 0; i < 2000000; i++) sum += i; }
+NOINLINE void leaf(void) { double begin = used(); while (used() - begin < limit) spin(); END; }
+NOINLINE int compare(const void *a, const void *b)
+{
+	if (*(const int *)a == 1)
+		leaf();
+	END;
+	return *(const int *)a - *(const int *)b;
+}
+NOINLINE void sort(void) { int v[] = { 1, 2 }; qsort(v, 2, sizeof(v[0]), compare); END; }
+NOINLINE void third(int n) { volatile char room[3000]; room[n] = 1; sort(); END; }
+NOINLINE void second(int n) { if (n) second(n - 1); else third(5); END; }
+NOINLINE void first(void) { second(2); END; }
+void on_user(int n) { (void)n; leaf(); END; }
+NOINLINE void raiser(void) { raise(SIGUSR1); END; }
+/* Code without rules, with a frame pointer. */
+void plain(void (*f)(void));
+__asm__(".text\n.globl plain\n.type plain, @function\nplain:\n\tpush %rbp\n\tmov %rsp, %rbp\n"
+	"\tcall *%rdi\n\tpop %rbp\n\tret\n.size plain, . - plain");
+NOINLINE void unruled(void) { plain(leaf); END; }
+
+int main(int count, char **words)
+{
+	const char *what = words[1];
+
+	if (!strcmp(what, "sort")) {
+		first();
+	} else if (!strcmp(what, "child")) {
+		if (!fork()) {
+			first();
+			_exit(0);
+		}
+		wait(NULL);
+	} else if (!strcmp(what, "late")) {
+		void *l = dlopen(words[2], RTLD_NOW);
+		void (*f)(void (*)(void)) = l ? (void (*)(void (*)(void)))dlsym(l, "late") : NULL;
+
+		leaf();
+		if (f)
+			f(leaf);
+	} else if (!strcmp(what, "signal")) {
+		signal(SIGUSR1, on_user);
+		raiser();
+	} else {
+		unruled();
+	}
+	return count < 2;
+}
+END
+flags="-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-inline -Wl,--build-id"
+${CC:-cc} $flags -shared -fPIC -o "$work/late.so" "$work/late.c" &&
+	${CC:-cc} $flags -rdynamic -o "$work/deep" "$work/deep.c" -ldl || skip "cannot compile"
+
+s=$S/stacks
+mkdir "$s"
+echo 'sample:cpu 499hz if $ctx.procname == "deep"' >"$s/kernel/events"
+# stacks_of WORD…: folded stacks of the program, with their numbers, in $work/folded. (On a busy
+# machine samples may be lost: then it runs again.)
+stacks_of() {
+	runs=0
+	echo start >"$s/control"
+	while [ $runs -lt 20 ]; do
+		runs=$((runs + 1))
+		"$work/deep" "$@" || fail "deep $*"
+		[ "$(grep -c 'trail:sample: .*by = "cpu"' "$s/text")" -lt 120 ] || break
+	done
+	echo stop >"$s/control"
+	grep '^deep;' "$s/export/flame.folded" >"$work/folded"
+	echo clear >"$s/control"
+}
+# most WHAT CHAIN: nearly all samples in spin() have this chain of functions from main on. (The
+# first ones can come before the program's files are known.)
+most() {
+	checks=$((checks + 1))
+	all=$(awk '/;spin/ { n += $NF } END { print n + 0 }' "$work/folded")
+	these=$(grep ";main;$2;spin[; ]" "$work/folded" | awk '{ n += $NF } END { print n + 0 }')
+	[ "$all" -ge 50 ] || fail "$1: only $all samples: $(cat "$work/folded")"
+	[ $((these * 100)) -ge $((all * 95)) ] ||
+		fail "$1: $these of $all have $2: $(grep ';spin' "$work/folded" | sort -k 2 | tail -n 4)"
+}
+stacks_of sort
+most sort 'first;second;second;second;third;sort;\(qsort\|qsort_r\);\(msort_with_tmp[^;]*;\)*compare;leaf'
+cp "$work/folded" "$work/sorted"
+stacks_of child
+most child 'first;second;second;second;third;sort;qsort[^ ]*;compare;leaf'
+stacks_of signal
+most "a signal's handler" 'raiser;[^ ]*on_user;leaf'
+stacks_of plain
+most "code without rules" 'unruled;plain;leaf'
+stacks_of late "$work/late.so"
+grep -v ';late;' "$work/folded" >"$work/before"
+grep ';late;\|main [0-9]' "$work/folded" >"$work/after"
+mv "$work/before" "$work/folded"
+most "before a library is loaded" leaf
+mv "$work/after" "$work/folded"
+most "in a library that is loaded later" 'late;leaf'
+
+# --- as gdb has it
+if command -v gdb >/dev/null && gdb -nx -batch -ex 'break spin' -ex run -ex bt -ex 'kill' \
+	--args "$work/deep" sort >"$work/gdb" 2>&1 </dev/null && grep -q '^#1 .*leaf' "$work/gdb"; then
+	theirs=$(awk '/^#[0-9]/ { n = $0; sub(/^#[0-9]+ +/, "", n); sub(/^0x[0-9a-f]+ in /, "", n)
+		sub(/ .*/, "", n); gsub(/^__GI_*/, "", n); if (n !~ /^_*libc_start|^_start/) line = n (line == "" ? "" : ";" line) } END { print line }' "$work/gdb")
+	ours=$(sort -k 2 "$work/sorted" | awk '/;spin / && $NF > best { best = $NF; line = $1 } END { print line }' | sed 's/.*;main;/main;/')
+	same() { echo "$1" | sed 's/\(__\)*qsort_r/qsort/; s/;msort_with_tmp[^;]*//g; s/__qsort/qsort/; s/;qsort;qsort/;qsort/'; }
+	is "gdb's stack" "$(same "$theirs")" "$(same "$ours")"
+else
+	echo "there is no gdb that runs programs, not compared"
+fi
+rmdir "$s"
+echo "$checks checks"
