@@ -41,8 +41,6 @@ static inline struct perf_ring *ring_of(struct sampler *s, uint32_t cpu, uint32_
 	return &s->rings[cpu * EVENTS + event];
 }
 
-/* The mapping at *at in the records that a process has; moves *at. False: there are no more. */
-bool sampler_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out);
 /*
  * Finds the stack of the program by its own rules, of a sample whose callchain is in *out; `rest`
  * are the bytes after the callchain. Where nothing is gained, *out stays as it is.

@@ -4,7 +4,8 @@
  * records. Private to sample/.
  *
  * Records are as perf_event_open(2) has them. Samples have PERF_RING_SAMPLE, and PERF_RING_STACK if
- * the event has them; other records end with a struct perf_trailer. The kernel writes the ring; sizes are checked nevertheless.
+ * the event has them; other records end with a struct perf_trailer. The kernel writes the ring;
+ * sizes are checked nevertheless.
  */
 #ifndef TRACER_SAMPLE_PERF_RING_H
 #define TRACER_SAMPLE_PERF_RING_H
@@ -46,7 +47,8 @@ struct perf_ring {
 
 /*
  * Opens an event, which counts nothing yet, with a ring of at most `pages` pages (a power of two);
- * sets the members of attr that all have, and PERF_RING_STACK if attr->sample_stack_user is set. 0 or -errno; -ENODEV: there is no such CPU now.
+ * sets the members of attr that all have, and PERF_RING_STACK if attr->sample_stack_user is set. 0
+ * or -errno; -ENODEV: there is no such CPU now.
  */
 int perf_ring_open(struct perf_event_attr *attr, int cpu, size_t pages, struct perf_ring *out);
 void perf_ring_close(struct perf_ring *r);

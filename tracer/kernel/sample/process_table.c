@@ -2,6 +2,7 @@
 #include "tracer/kernel/sample/process_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define PROCESSES_MAX 16384u    /* with more, those that ended are forgotten */
 #define BYTES_MAX (8u << 20)
@@ -141,4 +142,24 @@ void process_table_deinit(struct process_table *t)
 			unwind_space_free(p->space);
 			free(p);
 		}
+}
+
+bool process_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out)
+{
+	struct mapping_record m;
+
+	if (*at >= p->maps.len)
+		return false;
+	memcpy(&m, p->maps.data + *at, sizeof(m));
+	*out = (struct code_mapping){
+		.start = m.start,
+		.size = m.size,
+		.offset = m.offset,
+		.major = m.major,
+		.minor = m.minor,
+		.inode = m.inode,
+		.path = p->maps.data + *at + sizeof(m),
+	};
+	*at += m.header.size;
+	return true;
 }

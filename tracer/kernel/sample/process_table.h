@@ -10,8 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <linux/perf_event.h>
+
 #include "metadata/buf.h"
 #include "tracer/kernel/unwind/unwind.h"
+
+struct mapping_record {         /* PERF_RECORD_MMAP2; the path follows, with a NUL */
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, size, offset;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t prot, flags;
+};
 
 struct sampled_process {
 	struct sampled_process *next;
@@ -21,7 +32,7 @@ struct sampled_process {
 	bool ended;
 	bool known;             /* its mappings are recorded, but for those in `maps` */
 	struct md_buf maps;     /* records of mappings, one after the other */
-	struct unwind_space *space;     /* what it maps, for its stacks; NULL: not known yet; owned */
+	struct unwind_space *space;     /* what it maps, for its stacks; NULL: not known; owned */
 	size_t spaced;          /* bytes of `maps` that are in it */
 };
 
@@ -45,6 +56,8 @@ void process_executes(struct process_table *t, int32_t pid);    /* its mappings 
 void process_ended(struct process_table *t, int32_t pid);
 /* Keeps the record of a mapping; beyond a limit of memory it does nothing. */
 void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record);
+/* The mapping at *at in p->maps; moves *at. False: there are no more. */
+bool process_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out);
 /* They are recorded: frees the records. */
 void process_mapped(struct process_table *t, struct sampled_process *p);
 void process_untrack(struct process_table *t);  /* no process is tracked */

@@ -10,15 +10,6 @@
 #define BYTES_KEPT (4u << 20)   /* memory for records that the next drain uses again */
 #define PATH_LEAST 8u           /* bytes of a path in a record, with NULs */
 
-struct mmap_record {            /* PERF_RECORD_MMAP2; the path follows */
-	struct perf_event_header header;
-	uint32_t pid, tid;
-	uint64_t start, size, offset;
-	uint32_t major, minor;
-	uint64_t inode, generation;
-	uint32_t prot, flags;
-};
-
 struct task_record {            /* PERF_RECORD_FORK, PERF_RECORD_EXIT */
 	struct perf_event_header header;
 	uint32_t pid, parent, tid, parent_tid;
@@ -41,31 +32,11 @@ static int compare_records(const void *a, const void *b)
 
 /* ---- one record ---- */
 
-bool sampler_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out)
-{
-	struct mmap_record m;
-
-	if (*at >= p->maps.len)
-		return false;
-	memcpy(&m, p->maps.data + *at, sizeof(m));
-	*out = (struct code_mapping){
-		.start = m.start,
-		.size = m.size,
-		.offset = m.offset,
-		.major = m.major,
-		.minor = m.minor,
-		.inode = m.inode,
-		.path = p->maps.data + *at + sizeof(m),
-	};
-	*at += m.header.size;
-	return true;
-}
-
 static void pass_mappings(const struct sampled_process *p, const struct sampler_sink *sink)
 {
 	struct code_mapping m;
 
-	for (size_t at = 0; sampler_next_mapping(p, &at, &m);)
+	for (size_t at = 0; process_next_mapping(p, &at, &m);)
 		sink->mapping(sink->arg, p->pid, &m);
 }
 
@@ -147,7 +118,7 @@ static void pass_sample(struct sampler *s, const struct record *r,
 static void keep_mapping(struct sampler *s, const struct perf_event_header *h)
 {
 	struct md_buf copy = MD_BUF_INIT;
-	struct mmap_record m;
+	struct mapping_record m;
 	struct sampled_process *p;
 	size_t size = h->size - sizeof(struct perf_trailer);
 

@@ -79,7 +79,7 @@ static void add_mappings(struct sampler *s, struct sampled_process *p)
 	struct code_mapping m;
 	int dir = open_process(p->pid);
 
-	while (sampler_next_mapping(p, &p->spaced, &m))
+	while (process_next_mapping(p, &p->spaced, &m))
 		unwind_space_add(s->unwinder, p->space, dir, &m);
 	if (dir >= 0)
 		close(dir);

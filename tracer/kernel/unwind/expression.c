@@ -137,7 +137,8 @@ static bool run_one(struct machine *m)
 
 	if (code >= OP_CONST_1U && code <= OP_CONST_8S) {
 		bytes = 1u << ((code - OP_CONST_1U) / 2);
-		return push(m, code & 1 ? (uint64_t)dwarf_signed(c, bytes) : dwarf_number(c, bytes));
+		return push(m, code & 1 ? (uint64_t)dwarf_signed(c, bytes)
+					: dwarf_number(c, bytes));
 	}
 	if (code >= OP_LITERAL && code < OP_LITERAL + 32)
 		return push(m, code - OP_LITERAL);

@@ -13,8 +13,8 @@
 bool unwind_load(const struct unwind_input *in, uint64_t address, uint64_t *out, bool *cut);
 
 /*
- * Computes an expression with the registers of a frame. pushed: the value that it begins with; NULL:
- * none. False: it needs what is not known, or is wrong.
+ * Computes an expression with the registers of a frame. pushed: the value that it begins with;
+ * NULL: none. False: it needs what is not known, or is wrong.
  */
 bool expression_run(const uint8_t *bytes, size_t size, const struct unwind_input *in,
 		    const uint64_t *pushed, uint64_t *out, bool *cut);

@@ -54,7 +54,7 @@ const struct unwind_mapping *unwind_space_find(const struct unwind_space *s, uin
 	return &s->all[i - 1];
 }
 
-/* Removes the old mappings at the addresses of a new one; of a longer one, a part at one side stays. */
+/* Removes old mappings at the addresses of a new one; of a longer one, a part stays. */
 static void make_room(struct unwind_space *s, uint64_t start, uint64_t size)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The rules of an ELF file: how a caller's registers are found at each address. Private to unwind/. */
+/* How a caller's registers are found at each address of an ELF file. Private to unwind/. */
 #ifndef TRACER_UNWIND_TABLE_H
 #define TRACER_UNWIND_TABLE_H
 
@@ -16,7 +16,7 @@ enum unwind_from {
 	FROM_SAME,              /* a register that was not changed */
 	FROM_SP, FROM_BP, FROM_BX,      /* the register plus `value` */
 	FROM_CFA,               /* it is saved at the frame's address (CFA) plus `value` */
-	FROM_EXPRESSION,        /* `value`: where its length and its bytes are in table.expressions */
+	FROM_EXPRESSION,        /* `value`: where table.expressions has its length and its bytes */
 };
 
 struct unwind_place {

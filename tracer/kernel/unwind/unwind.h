@@ -6,8 +6,9 @@
  *	unwind.h      (this file) a process: what it maps; the walk
  *	unwind.c      … the walk, one frame after the other
  *	space.c       … the mappings of a process
- *	table.c       (table.h) the rules of one ELF file, by address; all files together have a limit
+ *	table.c       (table.h) the rules of one ELF file, by address; the limit of all files
  *	frame_info.c  (frame_info.h) reads the section .eh_frame into such a table
+ *	instruction.c (instruction.h) … and runs the instructions of its entries
  *	expression.c  (expression.h) DWARF expressions, which some rules are
  *
  * Compilers write .eh_frame into every program for exceptions: it says for each instruction where
