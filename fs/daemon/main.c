@@ -245,7 +245,8 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 	int rc = node_init(&root_row);
 	pid_t sender = 0;
 
-	if (!rc)
+	/* A daemon that continues a mount finds the sessions as users left them. */
+	if (!rc && !alive)
 		presets_make();
 	if (!rc)
 		trigger_presets_make();

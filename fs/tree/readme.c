@@ -222,8 +222,9 @@ static const char readme_rest[] =
 	"    for two seconds after its last access.\n"
 	"    Times are in the zone that `version` names (mount option tz=).\n"
 	"    Limits of one user (EDQUOT): the lines `user` of `status` show them.\n"
-	"    Unmounting ends all sessions. If the daemon is killed, mount again: the\n"
-	"    sessions and their events are still there.\n";
+	"    Unmounting ends all sessions. If the daemon is killed, another one\n"
+	"    continues with the mount, or you mount again: sessions and their events\n"
+	"    are still there.\n";
 
 static const struct { const char *name, *help; } settings[] = {
 #define SETTING(name, kind, help, ...) { name, help },

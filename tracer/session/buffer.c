@@ -250,6 +250,8 @@ int group_buffer(struct stream_group *group, enum trail_ring_kind kind, uint32_t
 		region_put(r);
 		return -ENOMEM;
 	}
+	/* The group may have events already: of other buffers, or of those that a crash lost. */
+	group_write_switches(group, *out);
 	__atomic_store_n(&t->keeper_pending, true, __ATOMIC_RELAXED);
 	session_save(c->session);
 	return 0;

@@ -295,9 +295,9 @@ uint8_t group_switch_on(struct stream_group *group, uint32_t id)
 	return group->switches[id].value;
 }
 
-bool group_repair(struct stream_group *group, const struct buffer *b)
+bool group_write_switches(const struct stream_group *group, const struct buffer *b)
 {
-	bool spoiled = region_repair(b->region);
+	bool changed = false;
 
 	for (uint32_t id = 0; id < group->stream->event_count; id++) {
 		const struct event_switch *sw = &group->switches[id];
@@ -306,9 +306,16 @@ bool group_repair(struct stream_group *group, const struct buffer *b)
 		if (!sw->known || region_switched(b->region, id) == value)
 			continue;
 		region_switch(b->region, id, value);
-		spoiled = true;
+		changed = true;
 	}
-	return spoiled;
+	return changed;
+}
+
+bool group_repair(struct stream_group *group, const struct buffer *b)
+{
+	bool spoiled = region_repair(b->region);
+
+	return group_write_switches(group, b) || spoiled;
 }
 
 void group_drop(struct stream_group *group)

@@ -68,6 +68,8 @@ int group_event_id(struct stream_group *group, struct md_event *e, uint32_t *id)
 int group_restore(struct stream_group *group, struct md_event *e);
 /* Sets the switch byte of one event that is recorded, in all buffers, and returns its value. */
 uint8_t group_switch_on(struct stream_group *group, uint32_t id);
+/* Sets the switch bytes of a buffer to what was decided. True: one was different. */
+bool group_write_switches(const struct stream_group *group, const struct buffer *b);
 /*
  * Restores the header and the switch bytes of a buffer, which applications can write over. True:
  * one has.

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
+[ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
 grep -q '^kernel tracefs and bpf' "$MNT/version" ||
 	skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
 cat >"$work/busy.c" <<'C'

@@ -202,6 +202,7 @@ s=$S/m$mark
 mkdir "$s"
 echo 'syscall:entry:getppid' >"$s/kernel/events"
 echo 'trail:*' >"$s/user/events"
+echo $$ >"$s/kernel/track/pid"
 echo start >"$s/control"
 for i in 1 2 3; do
 	"$calls" 1 >/dev/null

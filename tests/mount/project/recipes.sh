@@ -96,7 +96,7 @@ if command -v nix-instantiate >/dev/null; then
 	END
 	is "Nix" "\"trailfs-$version fuse3 liburcu libuuid sqlite xz zlib\"" \
 		"$(NIX_STATE_DIR=$work/nix NIX_STORE_DIR=$work/store NIX_LOCALSTATE_DIR=$work/nix \
-			HOME=$work nix-instantiate --eval "$work/try.nix" 2>&1)"
+			HOME=$work nix-instantiate --eval "$work/try.nix" 2>"$work/nix.err")"
 fi
 
 # ---- RPM ----
