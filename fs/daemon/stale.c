@@ -177,7 +177,7 @@ static enum stale look(int connection, int table, const char *path, const char *
 	char mounted[PATH_MAX], device[24];
 	struct mount_entry top;
 
-	*why = connection < 0 || table < 0                ? "open files end; sessions and events are kept"
+	*why = connection < 0 || table < 0                ? "open files end, sessions are kept"
 	       : !handover_look(table, mounted, device)   ? "its state is of another version"
 	       : strcmp(mounted, path) != 0               ? "it is of another mount point"
 							  : NULL;
