@@ -374,6 +374,9 @@ void notices_close(struct notices *n)
 	pthread_mutex_lock(&all->lock);
 	all->queue_bytes -= n->waiting;
 	cds_list_del(&n->node);
+	/* Of a watcher that does not keep the reader open until it is served. */
+	if (n->held)
+		cds_list_del(&n->ready);
 	trigger->reader_count--;
 	pthread_mutex_unlock(&all->lock);
 	md_buf_deinit(&n->queue);
