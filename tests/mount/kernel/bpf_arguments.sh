@@ -88,7 +88,7 @@ C
 ${CC:-cc} -O1 -pthread -o "$work/busy" "$work/busy.c" || skip "no compiler"
 
 # The events of the table that this kernel has, as rules. (tlb_flush happens in the middle of a
-# switch, where tracefs' set of threads is already that of the next one.)
+# switch, where tracefs already looks whether the next one is tracked.)
 ${CC:-cc} -E -P -x c "-DEVENT(name, fields)=@ name" "$top/tracer/kernel/bpf/tracepoints.def" |
 	tr '@' '\n' | tr -d '" ' | grep -v '^tlb:' | grep -Fxf "$MNT/available/kernel/tracepoints" >"$work/rules"
 [ "$(wc -l <"$work/rules")" -gt 50 ] || fail "only $(wc -l <"$work/rules") events of the table"

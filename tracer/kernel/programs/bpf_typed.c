@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which events programs record by the arguments of tracepoints: those of the table
+ * Which events programs record by the arguments of tracepoints: events in the table
  * (bpf/tracepoints.def), and system calls by sys_enter and sys_exit. One program of a channel is
  * attached to each of these two, so a call that the channel does not record costs one jump.
  */
