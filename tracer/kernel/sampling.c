@@ -171,14 +171,6 @@ static int write_mapping(struct kdump_sink *sink, enum kdump_type type, int32_t 
 	return 0;
 }
 
-static int open_process(int32_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 static bool have_files(struct sampling *p)
 {
 	if (!p->files)
@@ -193,7 +185,7 @@ static void record_mapping(void *arg, int32_t pid, const struct code_mapping *m)
 
 	if (!p->names || (*m->path != '/' && strcmp(m->path, VDSO_NAME) != 0))
 		return;
-	dir = open_process(pid);
+	dir = code_map_process(pid);
 	have_files(p);
 	kdump_mapping(&p->dump, p->files, dir, pid, m);
 	if (dir >= 0)
@@ -203,11 +195,11 @@ static void record_mapping(void *arg, int32_t pid, const struct code_mapping *m)
 static void record_mappings(void *arg, int32_t pid, int32_t parent)
 {
 	struct sampling *p = arg;
-	int dir = p->names ? open_process(pid) : -1;
+	int dir = p->names ? code_map_process(pid) : -1;
 
 	/* A child that ended and executed nothing had the mappings of its parent. */
 	if (p->names && dir < 0 && parent)
-		dir = open_process(parent);
+		dir = code_map_process(parent);
 	if (dir >= 0 && have_files(p))
 		kdump_mappings(&p->dump, p->files, dir, pid);
 	if (dir >= 0)

@@ -117,7 +117,7 @@ static NOINLINE long sized(int n)
 	return bytes[n / 2] + leaf(n, 1);
 }
 
-/* A frame that is aligned anew. */
+/* The function aligns its stack frame to 64 bytes itself. */
 static NOINLINE long aligned(int n)
 {
 	__attribute__((aligned(64))) volatile char bytes[128];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The stacks of programs in samples, by the programs' own rules. */
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,14 +43,6 @@ static bool find_copy(const uint8_t *rest, size_t size, struct unwind_input *out
 	return true;
 }
 
-static int open_process(int32_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return pid > 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-}
-
 /* What a process maps that is not of a new program: as its parent, or as the system says. */
 static struct unwind_space *find_space(struct sampler *s, int32_t pid, int32_t parent)
 {
@@ -62,9 +52,9 @@ static struct unwind_space *find_space(struct sampler *s, int32_t pid, int32_t p
 
 	if (maker && maker->space)
 		return unwind_space_copy(maker->space);
-	dir = open_process(pid);
+	dir = code_map_process(pid);
 	if (dir < 0)
-		dir = open_process(parent);
+		dir = code_map_process(parent);
 	space = unwind_space_create();
 	if (space && dir >= 0)
 		unwind_space_read(s->unwinder, space, dir);
@@ -77,7 +67,7 @@ static struct unwind_space *find_space(struct sampler *s, int32_t pid, int32_t p
 static void add_mappings(struct sampler *s, struct sampled_process *p)
 {
 	struct code_mapping m;
-	int dir = open_process(p->pid);
+	int dir = code_map_process(p->pid);
 
 	while (process_next_mapping(p, &p->spaced, &m))
 		unwind_space_add(s->unwinder, p->space, dir, &m);

@@ -43,6 +43,14 @@ static bool parse_line(char *line, struct code_mapping *out)
 	return true;
 }
 
+int code_map_process(int32_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return pid > 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
 int code_maps_read(int process, int (*fn)(void *arg, const struct code_mapping *m), void *arg)
 {
 	int fd = openat(process, "maps", O_RDONLY | O_CLOEXEC), ret = 0;

@@ -19,6 +19,8 @@ struct code_mapping {
 	const char *path;       /* of the file, or VDSO_NAME */
 };
 
+/* Opens the directory /proc/PID. Its descriptor, or -1. */
+int code_map_process(int32_t pid);
 /*
  * Calls fn for each of them until it returns a value that is not 0, and returns that value.
  * process: a descriptor of the directory /proc/PID. The mapping is valid during the call.

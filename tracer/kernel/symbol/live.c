@@ -111,7 +111,6 @@ void process_ask(struct symbols *s, struct symbol_process *p, const struct owner
 		 uint64_t time)
 {
 	uid_t uid = owner->uid;
-	char path[40];
 	struct stat st;
 	uint64_t start;
 	int dir = -1;
@@ -119,8 +118,7 @@ void process_ask(struct symbols *s, struct symbol_process *p, const struct owner
 	p->asked = true;
 	if (!here)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d", (int)p->pid);
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = code_map_process(p->pid);
 	start = dir < 0 ? 0 : read_start(dir);
 	/* A user's session has events of that user's processes only. */
 	if (start && start <= time + LATE && !fstat(dir, &st) &&
