@@ -224,6 +224,12 @@ kernel_channels() {
 	{ [ ! -e /dev/trail ] || "$BUILD/tests/vm/heads"; ls $T/instances; } | grep -c "^trailfs-$1"
 }
 
+# kernel_probes SESSION: starts of lines of tracefs that define probes of this mount's daemon; a started
+# session with events of the kernel says how the daemon marks them
+kernel_probes() {
+	ls $T/instances | sed -n "s/^trailfs-$1-.*-\(........\)\$/^[a-z0-9]*:trailfs_\1\//p" | head -n 1
+}
+
 # kernel_counted NAME: events of the channels trailfs-NAME-*, fetched and lost, as the kernel counts
 # them
 kernel_counted() {

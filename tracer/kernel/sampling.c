@@ -410,6 +410,7 @@ void ksampling_close(struct kchannel *kc)
 static int take_sets(struct sampling *p)
 {
 	const struct track *sets = p->kc->channel->session->track;
+	struct sampler_sink sink = sink_of(p);
 	struct track copy;
 	int ret = 0;
 
@@ -422,6 +423,8 @@ static int take_sets(struct sampling *p)
 	}
 	if (ret || track_equal(&sets[TRACK_PID], &p->tracked))
 		return ret;
+	/* A birth before now does not take a process out of the new set. */
+	sampler_drain(p->sampler, clock_now(&p->kc->clock), &sink);
 	ret = sampler_track(p->sampler, &sets[TRACK_PID]);
 	if (!ret && !(ret = track_copy(&sets[TRACK_PID], &copy))) {
 		track_deinit(&p->tracked);

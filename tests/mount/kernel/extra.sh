@@ -126,12 +126,11 @@ $U with \$arg1 as item, +0(\$arg1):s64 as id, +0(+8(\$arg1)):string as text, +16
 $U with \$arg2:s32 as n, %si as si if n > 5
 uretprobe:$P:probed with \$retval:s64 as result, \$retval as raw"
 echo tid >"$s/kernel/contexts"
-probes() { grep -c "$(basename "$work")\|trailfs_.*_[0-9a-f]* " $T/uprobe_events; }
-others=$(probes)  # (of killed daemons, perhaps)
 printf '%s\n' "$rules" | sed 's/ as \([a-z]*\),/  as	\1 ,  /' >"$E" || fail "$(cat "$s/error")"
 is "reads as written" "$rules" "$(cat "$E")"
-is "probes" 4 $(($(probes) - others))
 echo start >"$s/control"
+probes=$(kernel_probes "x$mark")
+is "probes" 4 "$(grep -c "${probes:-no instance}" $T/uprobe_events)"
 pid=$("$P")
 echo stop >"$s/control"
 same_text "$s"
@@ -162,5 +161,5 @@ is "one is removed" "$(printf '%s' "$rules" | grep -v 'n > 5')" "$(cat "$E")"
 echo "!$U" >>"$E"
 is "all of the pattern" "$(printf '%s' "$rules" | grep -v '^uprobe')" "$(cat "$E")"
 rmdir "$s"
-is "no probe is left" 0 "$(grep -c "_prog\|probed\|query" $T/uprobe_events)"
+is "no probe is left" 0 "$(grep -c "$probes" $T/uprobe_events)"
 echo "$checks checks"

@@ -70,15 +70,11 @@ refused EINVAL "no offset" "uprobe:$P:work_*+4"
 refused EINVAL "'\\*' only" "uprobe:$P:work_*@V1"
 refused EINVAL "gives them no name" "uprobe:$P:work_* as mine"
 refused EINVAL "function:NAME take" "kprobe:vfs_*"
-is "nothing was made" 0 "$(grep -c "$work" $T/uprobe_events)"
 
 # --- the events
 grep -q '^kernel.*no uprobes' "$MNT/version" && skip "this kernel has no uprobes"
-group() { ls $T/instances | sed -n "s/^trailfs-f$mark-.*-\(........\)\$/trailfs_\1/p" | head -n 1; }
 # made: events of this daemon in the kernel
-made() {
-	grep -c ":$(group)/" $T/dynamic_events
-}
+made() { grep -c "$(kernel_probes "f$mark")" $T/dynamic_events; }
 echo tid >"$s/kernel/contexts"
 rule="uprobe:$P:work_*"
 echo "$rule" >"$E" || fail "$(cat "$s/error")"
@@ -139,9 +135,9 @@ is "without a daemon" 6 "$(grep "{ tid = $pid }" "$s/text" | grep -c work_add_)"
 pid=$("$P" 5)
 is "with the next" 6 "$(grep "{ tid = $pid }" "$s/text" | grep -c work_add_)"
 cat "$s/config" >"$work/saved"
-left=$(group)
+left=$(kernel_probes "f$mark")
 rmdir "$s"
-is "all are removed" 0 "$(grep -c ":$left/" $T/dynamic_events)"
+is "all are removed" 0 "$(grep -c "$left" $T/dynamic_events)"
 
 # --- only names that are exported, from a configuration
 mkdir "$s"

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /* Records of performance events: their order, whose samples are passed on, and damaged ones. */
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/lib/test.h"
 #include "tracer/kernel/sample/internal.h"
@@ -200,6 +203,56 @@ static void tracked(void)
 	sampler_close(s);
 }
 
+static void write_lost(uint64_t time)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t id, lost;
+		struct perf_trailer end;
+	} r = { { PERF_RECORD_LOST, 0, sizeof(r) }, 0, 3, { .time = time } };
+
+	write_record(0, PROCESSES, &r, sizeof(r));
+}
+
+/* After lost births /proc says who made a process; samples of one that has ended are counted. */
+static void gap(void)
+{
+	uint32_t ids[] = { (uint32_t)getpid() };
+	struct track only = { .some = true, .ids = ids, .count = 1 };
+	pid_t child = fork(), ended;
+
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	ended = fork();
+	if (!ended)
+		_exit(0);
+	CHECK(waitpid(ended, NULL, 0) == ended);
+	open_rings();
+	lost = 0;
+	CHECK(!sampler_track(s, &only));
+	write_sample(0, 11, (uint32_t)child, 6);
+	write_sample(0, 12, (uint32_t)ended, 6);
+	CHECK_STR(drain(UINT64_MAX), "");
+	CHECK(!lost);
+	write_lost(13);
+	write_sample(0, 14, 1, 6);
+	write_sample(0, 15, (uint32_t)ended, 6);
+	CHECK_STR(drain(UINT64_MAX), "");
+	CHECK(lost == 1);
+	write_sample(0, 16, (uint32_t)child, 6);
+	drain(UINT64_MAX);
+	CHECK(passed[0] == 'u' && strstr(passed, " s16 "));
+	/* From then on, births are known again. */
+	write_fork(0, 17, 99999999, (uint32_t)child);
+	write_sample(0, 18, 99999999, 6);
+	CHECK(strstr(drain(UINT64_MAX), "s18 "));
+	sampler_close(s);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 /* Mappings come before the next sample that is wanted, each once. */
 static void mappings(void)
 {
@@ -255,6 +308,7 @@ int main(void)
 {
 	CASE(order);
 	CASE(tracked);
+	CASE(gap);
 	CASE(mappings);
 	CASE(damaged);
 	return test_summary();

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/kernel/sample/process_table.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define ANCESTORS_MAX 64        /* more are not looked at */
 #define PROCESSES_MAX 16384u    /* with more, those that ended are forgotten */
 #define BYTES_MAX (8u << 20)
 
@@ -64,6 +67,7 @@ struct sampled_process *process_find(struct process_table *t, int32_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
+	p->doubted = t->gap;
 	p->next = *bucket;
 	*bucket = p;
 	t->count++;
@@ -73,7 +77,7 @@ struct sampled_process *process_find(struct process_table *t, int32_t pid)
 void process_born(struct process_table *t, int32_t pid, int32_t parent)
 {
 	struct sampled_process *maker = process_find(t, parent), *p;
-	bool tracked = maker && maker->tracked;
+	bool tracked = maker && maker->tracked, doubted = maker && maker->doubted && !tracked;
 
 	/* This may free the maker. */
 	p = process_find(t, pid);
@@ -83,6 +87,7 @@ void process_born(struct process_table *t, int32_t pid, int32_t parent)
 	forget_space(p);
 	p->parent = parent;
 	p->tracked = tracked;
+	p->doubted = doubted;
 	p->ended = p->known = false;
 }
 
@@ -111,6 +116,57 @@ void process_ended(struct process_table *t, int32_t pid)
 	p->ended = true;
 }
 
+void process_doubt(struct process_table *t)
+{
+	t->gap = true;
+	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
+		for (struct sampled_process *p = t->buckets[i]; p; p = p->next) {
+			forget_records(t, p);
+			forget_space(p);
+			p->parent = 0;
+			p->known = false;
+			p->doubted = !p->tracked;
+		}
+}
+
+/* The process that made it, by proc_pid_stat(5); 0: none. -1: it has ended. */
+static int32_t find_parent(int32_t pid)
+{
+	char path[32], text[256], *end;
+	FILE *f;
+	size_t n;
+	int parent;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	/* The name before it may have any characters. */
+	end = strrchr(text, ')');
+	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : -1;
+}
+
+int process_decide(const struct process_table *t, struct sampled_process *p)
+{
+	const struct sampled_process *ancestor = NULL;
+	int32_t pid = find_parent(p->pid);
+
+	if (pid < 0)
+		return -ESRCH;
+	for (int i = 0; pid > 1 && i < ANCESTORS_MAX; i++, pid = find_parent(pid)) {
+		ancestor = process_known(t, pid);
+		if (ancestor && ancestor->tracked)
+			p->tracked = true;
+		if (ancestor && !ancestor->doubted)
+			break;
+	}
+	p->doubted = false;
+	return 0;
+}
+
 void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record)
 {
 	if (record->failed || t->bytes + record->len > BYTES_MAX)
@@ -130,7 +186,7 @@ void process_untrack(struct process_table *t)
 {
 	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
 		for (struct sampled_process *p = t->buckets[i]; p; p = p->next)
-			p->tracked = false;
+			p->tracked = p->doubted = false;
 }
 
 void process_table_deinit(struct process_table *t)

@@ -31,6 +31,7 @@ struct sampled_process {
 	bool tracked;
 	bool ended;
 	bool known;             /* its mappings are recorded, but for those in `maps` */
+	bool doubted;           /* the record of its birth may be lost: who made it is not known */
 	struct md_buf maps;     /* records of mappings, one after the other */
 	struct unwind_space *space;     /* what it maps, for its stacks; NULL: not known; owned */
 	size_t spaced;          /* bytes of `maps` that are in it */
@@ -42,6 +43,7 @@ struct process_table {
 	struct sampled_process *buckets[PROCESS_BUCKETS];
 	size_t count;
 	size_t bytes;           /* of all maps */
+	bool gap;               /* records of births and mappings were lost */
 };
 
 struct sampled_process *process_known(const struct process_table *t, int32_t pid); /* or NULL */
@@ -54,6 +56,16 @@ struct sampled_process *process_find(struct process_table *t, int32_t pid);
 void process_born(struct process_table *t, int32_t pid, int32_t parent);
 void process_executes(struct process_table *t, int32_t pid);    /* its mappings are gone */
 void process_ended(struct process_table *t, int32_t pid);
+/*
+ * Records of births and mappings were lost, so what is known of processes may be wrong. A process
+ * stays tracked; about each other one the next sample of it asks process_decide.
+ */
+void process_doubt(struct process_table *t);
+/*
+ * Decides whether a doubted process is tracked, by its ancestors in /proc. 0, or -ESRCH: the process
+ * has ended, and its ancestors are not known.
+ */
+int process_decide(const struct process_table *t, struct sampled_process *p);
 /* Keeps the record of a mapping; beyond a limit of memory it does nothing. */
 void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record);
 /* The mapping at *at in p->maps; moves *at. False: there are no more. */

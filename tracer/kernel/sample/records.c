@@ -90,6 +90,10 @@ static void pass_sample(struct sampler *s, const struct record *r,
 	if (!out.tid)
 		return;
 	p = process_find(&s->processes, out.pid);
+	if (s->tracks && p && p->doubted && process_decide(&s->processes, p)) {
+		sink->lost(sink->arg, r->cpu, 1);
+		return;
+	}
 	if (s->tracks && !(p && p->tracked))
 		return;
 	if (!split_chain(h, &out)) {

@@ -15,7 +15,7 @@
 #define COPY_PAGES_MAX 4096u    /* the same for samples with copies of stacks */
 #define COPY_PAGES_ALL 65536u   /* the same of all CPUs together */
 #define COPY_SECONDS 2u         /* whose samples fit into such a ring */
-#define PROCESS_PAGES 32u       /* for births and mappings */
+#define PROCESS_PAGES 256u      /* for births and mappings */
 #define WAKE 65536u             /* bytes in a ring that wake a reader */
 #define WAKE_PART 8u            /* the part of a larger ring that does */
 #define STACK_COPY 8192u        /* bytes of a program's stack in a sample */
@@ -220,7 +220,11 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	struct sampler *s = r->s;
 	uint64_t lost, time;
 
-	if (h->type == PERF_RECORD_LOST && r->event != PROCESSES &&
+	if (h->type == PERF_RECORD_LOST && r->event == PROCESSES) {
+		process_doubt(&s->processes);
+		return;
+	}
+	if (h->type == PERF_RECORD_LOST &&
 	    h->size >= sizeof(*h) + 2 * sizeof(lost)) {
 		memcpy(&lost, (const uint8_t *)h + sizeof(*h) + sizeof(lost), sizeof(lost));
 		r->sink->lost(r->sink->arg, r->cpu, lost);
