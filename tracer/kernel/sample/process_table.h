@@ -62,8 +62,8 @@ void process_ended(struct process_table *t, int32_t pid);
  */
 void process_doubt(struct process_table *t);
 /*
- * Decides whether a doubted process is tracked, by its ancestors in /proc. 0, or -ESRCH: the process
- * has ended, and its ancestors are not known.
+ * Decides whether a doubted process is tracked, by its ancestors in /proc. 0, or -ESRCH: the
+ * process has ended, and its ancestors are not known.
  */
 int process_decide(const struct process_table *t, struct sampled_process *p);
 /* Keeps the record of a mapping; beyond a limit of memory it does nothing. */
