@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fs/base/base.h"
+#include "fs/base/handover.h"
 #include "fs/base/process.h"
 #include "fs/base/words.h"
 #include "fs/tree/errors.h"
@@ -55,9 +56,11 @@ static int show_version(const struct node *n, const struct who *who, struct md_b
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	struct facts facts = { .out = out, .json = n->row->arg == FORM_JSON };
+	const struct handover_head *table = handover_head();
 
 	facts_begin(&facts);
 	tracer_status(fs.tracer, who->uid, &facts);
+	fact_number(&facts, "daemons_replaced", table ? table->taken : 0);
 	fact_number(&facts, "errors", errors_count());
 	facts_end(&facts);
 	return 0;

@@ -79,7 +79,7 @@ for i in 1 2 3; do
 	old=$(daemon_pids)
 	kill -9 "$old" || fail "no daemon"
 	[ $i = 3 ] || within 20 other || fail "no other daemon ($i)"
-	[ $i = 3 ] || says "the daemon was killed: starts another one"
+	[ $i = 3 ] || says "the daemon was killed (process $old): starts another one (process [1-9]"
 done
 says "the daemon died 3 times within a minute: it is not started again"
 refuses() { timeout 20 cat "$S/s/status" 2>&1 | grep -q 'Input/output error'; }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
@@ -73,23 +74,63 @@ static void plan(struct mounted *m, int connection)
 	m->due = now + (first && now - first < MINUTE_MS ? PAUSE_MS : 0);
 }
 
-void mounted_died(struct mounted *m, int connection, bool restart)
+void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid)
 {
 	m->started = false;
-	if (restart)
+	m->dead = pid;
+	if (restart) {
 		plan(m, connection);
+		return;
+	}
+	m->due = now_ms() + MINUTE_MS;
+	syslog(LOG_WARNING,
+	       "the daemon (process %d) was killed: whoever started it must start another one "
+	       "within a minute, or its mount ends", (int)pid);
+}
+
+static void forget_process(struct mounted *m)
+{
+	if (m->process >= 0)
+		close(m->process);
+	m->process = -1;
+}
+
+/* A daemon is expected. Its end is seen at once, or after START_MS if there is no pidfd of it. */
+static void expect(struct mounted *m, pid_t pid)
+{
+	forget_process(m);
+	m->started = true;
+	m->due = now_ms() + START_MS;
+	if (pid > 0)
+		m->process = (int)syscall(SYS_pidfd_open, pid, 0);
+	/* It has ended already, and init has reaped it. */
+	if (pid > 0 && m->process < 0 && errno == ESRCH)
+		m->due = now_ms();
+}
+
+void mounted_replaced(struct mounted *m, bool restart, pid_t pid)
+{
+	if (restart)
+		expect(m, pid);
 	else
 		m->due = now_ms() + MINUTE_MS;
 }
 
-void mounted_replaced(struct mounted *m, bool restart)
+void mounted_failed(struct mounted *m, int connection)
 {
-	m->started = restart;
-	m->due = now_ms() + (restart ? START_MS : MINUTE_MS);
+	forget_process(m);
+	if (!m->started)
+		return;
+	m->started = false;
+	plan(m, connection);
 }
 
 void mounted_served(struct mounted *m)
 {
+	forget_process(m);
+	/* Someone has started one by hand. */
+	if (m->refusing || m->hopeless)
+		memset(m->deaths, 0, sizeof(m->deaths));
 	m->started = m->refusing = m->hopeless = false;
 	m->due = 0;
 	free(m->buf);
@@ -123,29 +164,49 @@ static void become_daemon(char *arguments, size_t len)
 	_exit(127);
 }
 
-static void start_daemon(int start, const char *why)
+/*
+ * Starts a daemon in the place of `dead` (0: not known). Returns its pid; 0: it cannot be started,
+ * or its pid is not known.
+ */
+static pid_t start_daemon(int start, const char *why, pid_t dead)
 {
 	char *arguments = malloc(ARGUMENTS_MAX + 1);
 	ssize_t n = arguments ? pread(start, arguments, ARGUMENTS_MAX, 0) : -1;
-	pid_t child = n > 0 ? fork() : -1;
+	int ends[2] = { -1, -1 };
+	pid_t child, daemon = 0;
 
+	if (pipe2(ends, O_CLOEXEC))
+		ends[0] = ends[1] = -1;
+	child = n > 0 ? fork() : -1;
 	if (!child) {
 		arguments[n] = '\0';
 		/* Init adopts the daemon. */
-		if (fork())
-			_exit(0);
-		become_daemon(arguments, (size_t)n);
+		daemon = fork();
+		if (!daemon)
+			become_daemon(arguments, (size_t)n);
+		_exit(write(ends[1], &daemon, sizeof(daemon)) != sizeof(daemon));
 	}
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
-	syslog(LOG_WARNING, child > 0 ? "%s: starts another one" : "%s, and none can be started",
-	       why);
+	if (ends[0] >= 0) {
+		close(ends[1]);
+		if (child < 0 || read(ends[0], &daemon, sizeof(daemon)) != sizeof(daemon))
+			daemon = 0;
+		close(ends[0]);
+	}
+	daemon = daemon > 0 ? daemon : 0;
+	if (child < 0)
+		syslog(LOG_ERR, "%s (process %d), and no other one can be started", why, (int)dead);
+	else
+		syslog(LOG_WARNING, "%s (process %d): starts another one (process %d)", why,
+		       (int)dead, (int)daemon);
 	free(arguments);
+	return daemon;
 }
 
 void mounted_leave(int start)
 {
-	start_daemon(start, "the mount without a daemon was unmounted");
+	start_daemon(start, "the mount without a daemon was unmounted", 0);
 }
 
 bool mounted_work(struct mounted *m, int connection, int start)
@@ -160,14 +221,10 @@ bool mounted_work(struct mounted *m, int connection, int start)
 	}
 	if (m->hopeless)
 		return false;
-	if (m->started) {
-		plan(m, connection);
-		m->started = false;
-		return true;
-	}
-	m->started = true;
-	m->due = now_ms() + START_MS;
-	start_daemon(start, "the daemon was killed");
+	if (m->started)
+		mounted_failed(m, connection);
+	else
+		expect(m, start_daemon(start, "the daemon was killed", m->dead));
 	return true;
 }
 

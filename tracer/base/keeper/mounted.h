@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define MOUNTED_DEATHS 3
 
@@ -21,18 +22,25 @@ struct mounted {
 	int64_t deaths[MOUNTED_DEATHS];         /* when, in ms; the newest last; 0: none */
 	int64_t due;            /* when to start a daemon, or to give up; 0: nothing to do */
 	bool started;           /* a daemon was started, and did not come yet */
+	int process;            /* pidfd of that daemon; -1: not known */
 	bool refusing;          /* answers requests with EIO */
 	bool hopeless;          /* no daemon is started, and there is no memory for an answer */
+	pid_t dead;             /* the daemon that died last; 0: not known */
 	char *buf;              /* of a request; NULL: not refusing */
 };
 
-/* The daemon ended without dropping its mount. restart: it left its arguments. */
-void mounted_died(struct mounted *m, int connection, bool restart);
+/*
+ * The daemon ended without dropping its mount. restart: it left its arguments. pid: of its process;
+ * 0: not known.
+ */
+void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid);
 /*
  * The daemon replaces its program. A new program that does not come is as a daemon that died.
- * restart: the daemon left its arguments.
+ * restart: the daemon left its arguments. pid: of the process, which stays the same; 0: not known.
  */
-void mounted_replaced(struct mounted *m, bool restart);
+void mounted_replaced(struct mounted *m, bool restart, pid_t pid);
+/* The process ended that m->process refers to: it is as a daemon that died. */
+void mounted_failed(struct mounted *m, int connection);
 /* The mount was taken away while it answered EIO: starts a daemon that ends the sessions. */
 void mounted_leave(int start);
 /* A daemon has the mount, or it was dropped. */

@@ -104,10 +104,11 @@ static int drop_item(struct state *s, const char *name)
 	return 0;
 }
 
-static void drop_images(struct state *s)
+/* Drops all whose names begin so. */
+static void drop_items(struct state *s, const char *begin)
 {
 	for (size_t i = s->item_count; i-- > 0;)
-		if (!strncmp(s->items[i].name, KEEPER_IMAGE, strlen(KEEPER_IMAGE)))
+		if (!strncmp(s->items[i].name, begin, strlen(begin)))
 			drop_item(s, s->items[i].name);
 }
 
@@ -115,7 +116,7 @@ static void drop_images(struct state *s)
 static int drop_mount(struct state *s)
 {
 	mounted_served(&s->mounted);
-	drop_images(s);
+	drop_items(s, KEEPER_IMAGE);
 	return drop_item(s, KEEPER_MOUNT);
 }
 
@@ -229,16 +230,26 @@ static int item_fd(struct state *s, const char *name)
 	return item ? item->fd : -1;
 }
 
-/* A mount that was taken away, or that no daemon serves, is no item any more. */
+/* A mount that was taken away, or that no daemon serves: what was held for it is no item any more. */
 static void end_mount(struct state *s)
 {
-	drop_item(s, KEEPER_START);
-	drop_mount(s);
+	mounted_served(&s->mounted);
+	drop_items(s, KEEPER_HELD);
+}
+
+/* 0: it is in another PID namespace. */
+static pid_t peer_pid(int sock)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) ? 0 : peer.pid;
 }
 
 static void close_peer(struct state *s, int sock)
 {
 	int connection = item_fd(s, KEEPER_MOUNT);
+	pid_t pid = peer_pid(sock);
 
 	close(sock);
 	if (sock != s->mounter)
@@ -247,9 +258,9 @@ static void close_peer(struct state *s, int sock)
 	if (connection >= 0 && mounted_ended(connection))
 		end_mount(s);
 	else if (connection >= 0 && !drop_item(s, KEEPER_UPGRADE))
-		mounted_replaced(&s->mounted, item_fd(s, KEEPER_START) >= 0);
+		mounted_replaced(&s->mounted, item_fd(s, KEEPER_START) >= 0, pid);
 	else if (connection >= 0)
-		mounted_died(&s->mounted, connection, item_fd(s, KEEPER_START) >= 0);
+		mounted_died(&s->mounted, connection, item_fd(s, KEEPER_START) >= 0, pid);
 }
 
 /* Nothing has happened for a while. */
@@ -306,37 +317,44 @@ static void serve_mount(struct state *s, bool asked)
 static void serve_peers(struct state *s)
 {
 	while (!s->quit) {
-		struct pollfd p[PEERS + 3];
+		struct pollfd p[PEERS + 4];
 		size_t peers = s->peer_count, i, kept = 0;
+		bool ended;
 		int n;
 
 		if (!peers && s->lost)
 			return;
 		p[0] = (struct pollfd){ .fd = peers < PEERS ? s->listener : -1, .events = POLLIN };
 		p[1] = (struct pollfd){ .fd = s->watch, .events = POLLIN };
+		/* Before the peers: if it has ended, they have all that it sent. */
+		p[2] = (struct pollfd){ .fd = s->mounted.process, .events = POLLIN };
+		p[3] = (struct pollfd){ .fd = s->mounted.refusing ? item_fd(s, KEEPER_MOUNT) : -1,
+					.events = POLLIN };
 		for (i = 0; i < peers; i++)
-			p[i + 2] = (struct pollfd){ .fd = s->peers[i], .events = POLLIN };
-		p[peers + 2] = (struct pollfd){
-			.fd = s->mounted.refusing ? item_fd(s, KEEPER_MOUNT) : -1, .events = POLLIN
-		};
-		n = poll(p, (nfds_t)peers + 3, patience(s));
+			p[i + 4] = (struct pollfd){ .fd = s->peers[i], .events = POLLIN };
+		n = poll(p, (nfds_t)peers + 4, patience(s));
 		if (!n)
 			look_around(s);
-		serve_mount(s, n > 0 && p[peers + 2].revents);
+		serve_mount(s, n > 0 && p[3].revents);
 		if (n <= 0)
 			continue;
+		ended = p[2].revents && p[2].fd == s->mounted.process;
 		for (i = 0; i < peers; i++) {
-			bool open = !p[i + 2].revents || serve_packet(s, s->peers[i]);
+			bool open = !p[i + 4].revents || serve_packet(s, s->peers[i]);
 
 			/* All requests of a daemon that has ended come before the next daemon's. */
-			while (open && p[i + 2].revents & POLLHUP)
+			while (open && p[i + 4].revents & POLLHUP)
 				open = serve_packet(s, s->peers[i]);
 			if (open)
 				s->peers[kept++] = s->peers[i];
 			else
 				close_peer(s, s->peers[i]);
+			/* The next round has what the daemon sent before it ended. */
+			ended &= !p[i + 4].revents;
 		}
 		s->peer_count = kept;
+		if (ended && item_fd(s, KEEPER_MOUNT) >= 0 && s->mounter < 0)
+			mounted_failed(&s->mounted, item_fd(s, KEEPER_MOUNT));
 		if (p[1].revents)
 			check_socket(s);
 		if (p[0].revents)
@@ -426,7 +444,8 @@ static void close_inherited(const struct state *s)
 
 int keeper_main(const char *state_dir)
 {
-	struct state s = { .dir = -1, .lock = -1, .listener = -1, .watch = -1, .mounter = -1 };
+	struct state s = { .dir = -1, .lock = -1, .listener = -1, .watch = -1, .mounter = -1,
+			   .mounted.process = -1 };
 	int ret;
 
 	prctl(PR_SET_NAME, "trail-keeper");

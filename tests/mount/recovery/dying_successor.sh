@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 60
+#
+# The program that the keeper starts in the place of a killed daemon ends before it has the mount.
+# The keeper sees that at once: the next start follows, and after the third death EIO. It waits for
+# no daemon that cannot come.
+. "$(dirname "$0")/../../lib/mount.sh"
+can_mount
+real=$TRAILFS
+mkdir "$work/bin"
+TRAILFS=$work/bin/trailfs
+# Not in place: the running program may not be written.
+become() {
+	cat >"$work/bin/next"
+	chmod 755 "$work/bin/next"
+	mv "$work/bin/next" "$TRAILFS"
+}
+answers() { timeout 5 ls "$S/s/status" >/dev/null 2>&1; }
+start() {
+	timeout 200 "$TRAILFS" "$MNT" -o tz=UTC >>"$work/daemon.log" 2>&1 || {
+		[ "$(id -u)" = 0 ] ||
+			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
+		fail "cannot mount: exit status $?"
+	}
+}
+become <"$real"
+start
+mkdir "$S/s" || fail mkdir
+is "no daemon was replaced" 0 "$(key daemons_replaced "$MNT/status")"
+
+# --- one that dies, and then the right one. (The keeper gives a daemon that it does not watch 20 s.)
+become <<END
+#!/bin/sh
+echo started >>"$work/starts"
+[ "\$(wc -l <"$work/starts")" -gt 1 ] || exit 1
+exec "$real" "\$@"
+END
+kill -9 $(daemon_pids)
+within 15 answers || fail "no answer after a successor that died: $(cat "$work/starts")"
+is "starts" 2 "$(wc -l <"$work/starts")"
+is "one took the mount" 1 "$(key daemons_replaced "$MNT/status")"
+
+# --- all of them die: the third death within a minute
+become <<END
+#!/bin/sh
+exit 1
+END
+refuses() { timeout 5 cat "$MNT/version" 2>&1 | grep -q 'Input/output error'; }
+kill -9 $(daemon_pids)
+within 15 refuses || fail "the mount does not answer EIO"
+
+# --- an upgrade to a program that could take over, and dies when it is executed
+become <"$real"
+start
+within 20 answers || fail "the session is gone"
+become <<END
+#!/bin/sh
+case \$1 in --try-upgrade) exec "$real" "\$@" ;; esac
+echo executed >>"$work/executed"
+[ "\$(wc -l <"$work/executed")" -gt 1 ] || kill -9 \$\$
+exec "$real" "\$@"
+END
+kill -USR2 $(daemon_pids)
+executed() { [ -s "$work/executed" ]; }
+within 20 executed || fail "the new program was not executed: $(cat "$work/daemon.log")"
+within 15 answers || fail "no answer after an upgrade that died"
+is "starts (2)" 2 "$(wc -l <"$work/executed")"
+fusermount3 -u "$MNT" || fail unmount
+echo "$checks checks"
