@@ -17,9 +17,9 @@ size_t md_utf8_char(const unsigned char *p, size_t n);
  * byte; not empty, and not a TSDL keyword when an underscore precedes it (_Bool).
  */
 void md_name_field(const char *name, struct md_buf *out);
-/* … or, if it is exact, its name in one line, as md_name_event has it. */
+/* Appends the field's name; an exact name in one line, as md_name_event has it. */
 void md_name_put(const struct md_field *f, struct md_buf *out);
-/* … without the bytes that text omits */
+/* The same without the bytes that text omits. */
 void md_name_put_text(const struct md_field *f, struct md_buf *out);
 /* The same for a name without underscore (env): it does not begin with a digit either. */
 void md_name_plain(const char *name, struct md_buf *out);

@@ -49,7 +49,7 @@ enum md_step_op {
 	MD_STEP_FLAGS,
 	MD_STEP_LABELS,         /* MD_STEP_ENUM with several labels in braces */
 	MD_STEP_TEXT,           /* `count` bytes of text, or as many as the length says */
-	MD_STEP_BLOB,           /* … of data */
+	MD_STEP_BLOB,           /* the same of data */
 	MD_STEP_LOOP,           /* body `count` times, or as often as the length says */
 	MD_STEP_TAG,            /* prints a tag as an enumeration and keeps it for the next step */
 	MD_STEP_QUIET_TAG,      /* keeps a tag for the next step */

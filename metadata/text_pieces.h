@@ -21,7 +21,7 @@ static inline bool shows_cpu(const struct md_stream *s)
 #define CPU_ID_TEXT (sizeof("{ cpu_id = ") - 1)       /* the end of a title, before the number */
 #define CPU_END_TEXT (sizeof(" }, ") - 1)             /* what follows it */
 #define NO_FIELDS_TEXT (sizeof(", { }") - 1)  /* the end of a line, before the newline */
-#define NO_PARTS_TEXT (sizeof("{ }") - 1)     /* … if it has neither a CPU nor a context */
+#define NO_PARTS_TEXT (sizeof("{ }") - 1)     /* the same without a CPU and contexts */
 #define TORN " <torn> }\n"
 #define NO_DELTA "(+?.???" "???" "???" ") "     /* in pieces, or it would hold a trigraph */
 #define NO_TIME "[Error] " NO_DELTA     /* of an event after the year 2262 */

@@ -52,12 +52,12 @@ enum md_shown md_value_show(const struct md_value *v, struct md_buf *out);
 void md_value_put_text(const char *s, size_t n, struct md_buf *out);
 /* Appends the value as a line of text.h has it: in quotes, with the base of an integer. */
 void md_value_text(const struct md_value *v, struct md_buf *out);
-/* … as a line of json.h has it. */
+/* Appends the value as a line of json.h has it. */
 void md_value_json(const struct md_value *v, struct md_buf *out);
 
 /* What value.c needs: whether a number has a label, as an enumeration or as flags; and … */
 bool md_has_label(const struct md_type *t, uint64_t v);
-/* … each of its labels, in the order of md_sort_mappings, with a comma between two. */
+/* Appends the labels of v, in the order of md_sort_mappings, with a comma between two. */
 void md_put_labels(const struct md_type *t, uint64_t v,
 		   void (*put)(const char *s, size_t n, struct md_buf *out), struct md_buf *out);
 

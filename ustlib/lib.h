@@ -103,6 +103,8 @@ struct slot {
 	struct mapped_region *mapping;
 	struct slot_extra *extra;            /* SLOT_EXTRA */
 	uint64_t key;                   /* of the mapping */
+	/* as ring_count, if the time is the kernel's clock instead of the TSC; else 0 */
+	uint32_t timed_count;
 	struct quick quick;             /* SLOT_QUICK */
 };
 

@@ -82,6 +82,17 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 	return good;
 }
 
+#ifdef __x86_64__
+/* The fast path where the kernel's clock is not the TSC. */
+static __attribute__((noinline)) enum section write_timed(const struct slot *slot, uint64_t seq,
+							  const void *data, size_t len)
+{
+	uint64_t now = slot_clock(0, 0);
+
+	return section_event_timed(rseq_self(), slot, seq, data, len, now);
+}
+#endif
+
 /* False: the slot is stale. */
 static inline __attribute__((always_inline)) bool write_slot(const struct slot *slot, uint64_t seq,
 							     const void *data, size_t len)
@@ -90,6 +101,8 @@ static inline __attribute__((always_inline)) bool write_slot(const struct slot *
 	for (int tries = 0; tries < TRIES; tries++) {
 		enum section r = section_event(rseq_self(), slot, seq, data, len);
 
+		if (r == SECTION_SLOW && __atomic_load_n(&slot->timed_count, __ATOMIC_RELAXED))
+			r = write_timed(slot, seq, data, len);
 		if (likely(r == SECTION_DONE) || r == SECTION_OFF)
 			return true;
 		if (r == SECTION_STALE)

@@ -54,21 +54,26 @@ _Static_assert(offsetof(struct rseq_area, cpu_id) == 4 && offsetof(struct rseq_a
 	"movq %%r10, %%xmm0\n\tmovq %%rcx, %%xmm1\n\tpunpcklqdq %%xmm1, %%xmm0\n\t" \
 	"movaps %%xmm0, 16(%%r9)\n\t"
 
+/* rax: the time, by the TSC */
+#define SECTION_TSC \
+	"rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %%rax\n\t" \
+	"mulq 48(%%r8)\n\tshrdq $32, %%rdx, %%rax\n\taddq 56(%%r8), %%rax\n\t"
+
 /*
  * One event with a compact or wide header into the sub-buffer that is open, but for the last store.
- * 8 bytes are stored for either header; the payload is stored after it.
+ * 8 bytes are stored for either header; the payload is stored after it. COUNT: offset of the slot's
+ * number of rings. TIME: instructions that put the time into rax.
  */
-#define SECTION_EVENT \
+#define SECTION_EVENT(COUNT, TIME) \
 	SECTION_BEGIN \
 	"cmpq %[seq], 80(%%r8)\n\tjne %l[stale]\n\t" \
 	"movl 4(%[rs]), %%eax\n\t" \
 	/* also when cpu_id is negative */ \
-	"cmpl %%eax, 64(%%r8)\n\tjbe %l[slow]\n\t" \
+	"cmpl %%eax, " COUNT "(%%r8)\n\tjbe %l[slow]\n\t" \
 	"movq 8(%%r8), %%rcx\n\tmovzbl (%%rcx), %%ecx\n\t" \
 	"testl %%ecx, %%ecx\n\tjz %l[off]\n\tcmpb %%cl, 88(%%r8)\n\tjne %l[stale]\n\t" \
 	"imulq 16(%%r8), %%rax\n\taddq (%%r8), %%rax\n\tmovq %%rax, %%r9\n\t" \
-	"rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %%rax\n\t" \
-	"mulq 48(%%r8)\n\tshrdq $32, %%rdx, %%rax\n\taddq 56(%%r8), %%rax\n\t" \
+	TIME \
 	"movq 8(%%r9), %%rdx\n\tcmpq %%rdx, %%rax\n\tjb %l[slow]\n\t" \
 	"movq %%rax, %%rcx\n\txorq %%rdx, %%rcx\n\tshrq $27, %%rcx\n\tjnz %l[slow]\n\t" \
 	"movq (%%r9), %%r10\n\t" \
@@ -105,7 +110,7 @@ section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const
 {
 	register const struct slot *r8 __asm__("r8") = slot;
 
-	__asm__ goto(SECTION_EVENT SECTION_STORE_HEAD
+	__asm__ goto(SECTION_EVENT("64", SECTION_TSC) SECTION_STORE_HEAD
 		     :
 		     : [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len)
 		     : SECTION_EVENT_CHANGES
@@ -115,9 +120,30 @@ section_event(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const
 }
 
 /*
- * The same for a slot with SLOT_WAKE. SECTION_ARMED: the event is recorded, and the daemon may be
- * asleep until the slot's bell is rung. The bell is compared while the section keeps the mapping;
- * the commit leaves the processor's flags as they are.
+ * The same with a time that was read before: a section cannot contain the call that asks the
+ * kernel's clock. If another event came in between, whose time is later, the path is the slow one.
+ */
+static inline __attribute__((always_inline)) enum section
+section_event_timed(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data,
+		    size_t len, uint64_t time)
+{
+	register const struct slot *r8 __asm__("r8") = slot;
+
+	__asm__ goto(SECTION_EVENT("%c[timed]", "movq %[time], %%rax\n\t")
+		     SECTION_STORE_HEAD
+		     :
+		     : [rs] "r"(rs), "r"(r8), [seq] "r"(seq), [data] "r"(data), [len] "r"(len),
+		       [time] "r"(time), [timed] "i"(offsetof(struct slot, timed_count))
+		     : SECTION_EVENT_CHANGES
+		     : off, stale, slow, aborted);
+	return SECTION_DONE;
+	SECTION_EVENT_EXITS
+}
+
+/*
+ * The same as section_event for a slot with SLOT_WAKE. SECTION_ARMED: the event is recorded, and
+ * the daemon may be asleep until the slot's bell is rung. The bell is compared while the section
+ * keeps the mapping; the commit leaves the processor's flags as they are.
  */
 static inline __attribute__((always_inline)) enum section
 section_event_wake(struct rseq_area *rs, const struct slot *slot, uint64_t seq, const void *data,
@@ -125,7 +151,7 @@ section_event_wake(struct rseq_area *rs, const struct slot *slot, uint64_t seq, 
 {
 	register const struct slot *r8 __asm__("r8") = slot;
 
-	__asm__ goto(SECTION_EVENT
+	__asm__ goto(SECTION_EVENT("64", SECTION_TSC)
 		     "movq %c[mapping](%%r8), %%rax\n\tmovq %c[bell](%%rax), %%rax\n\t"
 		     "cmpl $0, (%%rax)\n\t" SECTION_STORE_HEAD "jne %l[armed]\n\t"
 		     :

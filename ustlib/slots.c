@@ -202,6 +202,7 @@ static void slot_fill(struct slot *s, const struct slot *from)
 	to->mapping = from->mapping;
 	to->extra = from->extra;
 	to->key = from->key;
+	to->timed_count = from->timed_count;
 	to->quick = from->quick;
 	to->mapping->users++;
 	__atomic_store_n(&to->flags, from->flags, __ATOMIC_SEQ_CST);
@@ -315,6 +316,11 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		.mapping = m,
 		.extra = x,
 		.key = m->key,
+		.timed_count = m->kind == TRAIL_RINGS_CPU && !m->counts_only && !m->clock_mult &&
+					       m->clock_base != TRAIL_CLOCK_PLUGIN &&
+					       m->mode != TRAIL_MODE_COUNT
+				       ? m->ring_count
+				       : 0,
 	};
 	if (x && x->program_size)
 		s->flags |= quick_make(x, &s->quick);

@@ -64,7 +64,7 @@ struct handover_node {
 };
 #define HANDOVER_REMOVED 1u     /* of flags: the name means another node now */
 #define HANDOVER_IMAGE 2u       /* a file of a trace image */
-#define HANDOVER_SETTLED 4u     /* … that the next daemon has, too */
+#define HANDOVER_SETTLED 4u     /* an image that the next daemon has, too */
 
 /*
  * What a reader was given. There are two for each file, because a read may have been taken from the

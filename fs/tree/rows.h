@@ -10,11 +10,11 @@
 
 /* readme.c: the file README at the top of the mount */
 void readme_print(struct md_buf *out);
-/* … and schema.json */
+/* Prints the file schema.json. */
 void schema_print(struct md_buf *out);
 
 #define FORM_JSON 1             /* argument of a row: the file is for programs */
-#define FORM_PLAIN 1            /* … it has the older format of metrics */
+#define FORM_PLAIN 1            /* the same: metrics in the older format */
 
 /* Beside files that can be written: what went wrong with them. */
 #define ERROR_ROW { .name = "error", .mode = S_IFREG | 0444, .show = errors_show }

@@ -138,7 +138,7 @@ struct tree_row {
 	bool (*top)(const struct node *n, int64_t *made, char *name, size_t size);
 	/* changes what tree_attr says */
 	int (*attr)(const struct node *n, const struct who *who, struct stat *st);
-	bool lasting;   /* … but always to the same */
+	bool lasting;   /* what it says stays the same as long as the node exists */
 	int (*show)(const struct node *n, const struct who *who, struct md_buf *out);
 	/* Made at open, so that stat(2) can say its size until a read at offset 0 renews it. */
 	bool sized;

@@ -128,7 +128,7 @@ struct trail_reg_event {
 /* of another type than the arguments of its class: a hit would read something else */
 #define TRAIL_REFUSED_ARGUMENTS 1u
 #define TRAIL_REFUSED_TYPE 2u           /* a field has a type that the library does not know */
-#define TRAIL_REFUSED_VERSION 3u        /* … its provider is of such a version */
+#define TRAIL_REFUSED_VERSION 3u        /* its provider has an unknown version */
 
 enum trail_kind {
 	TRAIL_KIND_INT = 1,             /* size bytes */

@@ -24,7 +24,7 @@
  *       event while head does not move. An aborted section may have stored last_ts, but only within
  *       the same 2^27 ns epoch: the fast path writes 27 bits of the time only if `ts >> 27` equals
  *       that of last_ts; every other path commits {head, last_ts} with one store. A section whose
- *       time was read before it began commits only if last_ts has not changed since.
+ *       time was read before it began commits only if last_ts is not later, or has not changed.
  *   G4  The side entry of sub-buffer k has its `end` values once head is beyond the sub-buffer, its
  *       `begin` values once head is in it. 2 * N entries keep those of a sub-buffer intact as long
  *       as its bytes can be read.

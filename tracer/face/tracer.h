@@ -64,8 +64,8 @@ int tracer_state_known(const char *state_dir, struct tr_err *err);
 void tracer_announce(struct tracer *t, const char *text);
 int tracer_announced(const char *state_dir, struct md_buf *out);
 /*
- * Appends what a tracer_close without `keep` would destroy, for the log: "2 sessions (a active, b),
- * … and 3 triggers".
+ * Appends what a tracer_close without `keep` would destroy, for the log, for instance
+ * "2 sessions (a active, b), 1 snapshot and 3 triggers".
  */
 void tracer_contents(struct tracer *t, struct md_buf *out);
 

@@ -70,7 +70,7 @@ struct kprobe {
 /* The probes for the rules of one write, with their files open. */
 struct kprobe_planned {
 	struct event_key key;           /* of the rule */
-	char *text;                     /* … as the user wrote it */
+	char *text;                     /* the rule as the user wrote it */
 	int line;
 	bool ready;
 	bool optional;                  /* only rules on hooks need it */
@@ -187,7 +187,7 @@ struct kchannel {
 	size_t member_count;
 	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
 	bool track_again;               /* another program changed the set of threads */
-	bool filters_changed;           /* … and filters, the last check says */
+	bool filters_changed;           /* the last check says: filters, too */
 	uint32_t need;  /* parts of a status (thread_status.h) that the daemon needs of threads */
 	size_t next_filter;             /* index of the event whose filter is checked next */
 	char *functions;                /* names of the recorded functions; NULL: unknown */

@@ -25,7 +25,7 @@ struct batch {
 	struct packetizer cut;                  /* its position is after the last packet */
 	struct packet packets[BATCH];
 	struct md_sealed_packet heads[BATCH];   /* of sealed packets, */
-	void *contents[BATCH];                  /* … and their contents, if compressed; owned */
+	void *contents[BATCH];                  /* of these packets, if compressed; owned */
 	uint64_t sizes[BATCH];                  /* of the packets in the file */
 	struct iovec iov[2 * BATCH + 1];        /* recycle_put needs one more element */
 	struct packet_position after[BATCH];    /* the position after each packet */

@@ -25,7 +25,7 @@ struct session_verb {
 	const char *name;
 	const char *arguments;                  /* as `control` shows them; NULL: none */
 	bool when_active, when_inactive;        /* `control` shows it then */
-	/* … and if this is true, or NULL. */
+	/* It does so only if this returns true; NULL: always. */
 	bool (*shown)(const struct session_shown *s);
 	/* Of the arguments that begin at byte `at` of the words. */
 	int (*check)(const char *words, size_t at, struct tr_err *err);

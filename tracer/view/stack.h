@@ -31,7 +31,7 @@ void stacks_destroy(struct stacks *k);  /* NULL is allowed */
 enum stacks_form {
 	/* a part of a line: `, { callstack_user = [ [0] = "inner+0x12 (prog)", [1] = … ] }` */
 	STACKS_TEXT,
-	/* … of JSON: `,"symbols":{"callstack_user":["inner+0x12 (prog)",…]}` */
+	/* a part of a JSON object: `,"symbols":{"callstack_user":["inner+0x12 (prog)",…]}` */
 	STACKS_JSON,
 	STACKS_OBJECT,          /* that object alone */
 };

@@ -14,8 +14,8 @@ struct text_view {
 	struct text_engine *e;
 	uint32_t generation;
 	uint64_t era;                   /* of the engine at this generation */
-	bool imported;                  /* at the open, the session had an input … */
-	bool replaced;                  /* … and has another one now: reads fail with ESTALE */
+	bool imported;                  /* at the open, the session had an input */
+	bool replaced;                  /* it has another input now: reads fail with ESTALE */
 	bool exact;
 	uint64_t shift;
 	struct merge *m;                /* the run; NULL: none */

@@ -171,6 +171,38 @@ static void an_event_is_not_earlier_than_an_aborted_one(void)
 	check_order(ring);
 }
 
+/* A time that was read before the section: a later event came in between, or none did. */
+static void a_time_read_before_is_not_earlier_than_the_last(void)
+{
+	uint8_t data[32] = { 0 };
+	struct trail_ring *ring;
+	uint64_t head, ts;
+
+	if (!begin() || !(ring = fill(SUBBUF + 100)))
+		SKIP("there is no restartable sequence");
+	slot.ring_count = 0;
+	slot.timed_count = CPUS;
+	head = ring->head;
+	ts = ring->last_ts;
+	CHECK(section_event(rseq_real(), &slot, slot.seq, data, 8) == SECTION_SLOW);
+	for (int i = 0; i < 100 && ring->head == head; i++)
+		attempt = section_event_timed(rseq_real(), &slot, slot.seq, data, 8, ts);
+	CHECK(attempt == SECTION_DONE && ring->last_ts == ts);
+	CHECK(ring->head == head + slot.header_size + 8);
+	head = ring->head;
+	attempt = SECTION_ABORTED;
+	for (int i = 0; i < 100 && attempt == SECTION_ABORTED; i++)
+		attempt = section_event_timed(rseq_real(), &slot, slot.seq, data, 8, ts - 1);
+	CHECK(attempt == SECTION_SLOW && ring->head == head && ring->last_ts == ts);
+	/* Another epoch needs another header. */
+	attempt = SECTION_ABORTED;
+	for (int i = 0; i < 100 && attempt == SECTION_ABORTED; i++)
+		attempt = section_event_timed(rseq_real(), &slot, slot.seq, data, 8,
+					      ts + (UINT64_C(1) << TRAIL_EPOCH_SHIFT));
+	CHECK(attempt == SECTION_SLOW && ring->head == head);
+	CHECK(section_event_timed(rseq_real(), &slot, slot.seq + 1, data, 8, ts) == SECTION_STALE);
+}
+
 static void a_sub_buffer_does_not_begin_earlier_than_an_aborted_event(void)
 {
 	const struct trail_subbuf *ends, *begins;
@@ -192,6 +224,7 @@ int main(void)
 {
 	thread_init();
 	thread_rseq();
+	CASE(a_time_read_before_is_not_earlier_than_the_last);
 	CASE(an_event_is_not_earlier_than_an_aborted_one);
 	CASE(a_sub_buffer_does_not_begin_earlier_than_an_aborted_event);
 	return test_summary();

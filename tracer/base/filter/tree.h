@@ -102,7 +102,7 @@ struct filter_info {
 	bool fails;                     /* may fail at run time */
 	bool opaque;                    /* not readable: filter_event.partial */
 	bool range;                     /* BINARY: tests whether the integer field is in lo … hi */
-	bool inverted;                  /* … or is not */
+	bool inverted;                  /* the field is not in lo … hi */
 	uint8_t registers;              /* needed to compute it, at least 1 */
 	uint64_t lo, hi;
 	struct filter_value value;

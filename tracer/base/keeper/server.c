@@ -230,7 +230,7 @@ static int item_fd(struct state *s, const char *name)
 	return item ? item->fd : -1;
 }
 
-/* A mount that was taken away, or that no daemon serves: what was held for it is no item any more. */
+/* The mount was taken away, or no daemon serves it: drops what was held for it. */
 static void end_mount(struct state *s)
 {
 	mounted_served(&s->mounted);

@@ -34,7 +34,7 @@
 
 enum {
 	BRACKETS = 400,         /* tries to read two clocks at once */
-	BRACKETS_QUICK = 20,    /* … where it must not take long */
+	BRACKETS_QUICK = 20,    /* the same where it must not take long */
 	MEASURE_NS = 80 * 1000 * 1000,
 	CHECK_NS = 5 * 1000 * 1000,
 	FILE_MAX = 4096,

@@ -42,7 +42,7 @@ struct region_geometry {
 	uint32_t switch_count;          /* number of event ids */
 	uint64_t clock_mult, clock_base;
 	bool preallocate;               /* for region_create: all memory at once, for good */
-	bool file;                      /* … a file of the directory of rings, if there is one */
+	bool file;                      /* the same: in the directory of rings, if any */
 };
 
 struct region {

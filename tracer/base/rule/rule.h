@@ -44,7 +44,7 @@ enum rule_kind {
 	RULE_EVENTS,
 	RULE_SYSCALLS,
 	RULE_PROBE,             /* probe/probe.h */
-	RULE_CALL,              /* … the entry and the return of a function */
+	RULE_CALL,              /* a probe of the entry and the return of a function */
 	RULE_FUNCTIONS,         /* of the kernel, by function tracing */
 	RULE_HOOK,              /* hook.h */
 	RULE_SAMPLES,           /* sample.h */

@@ -106,8 +106,8 @@ struct lket_shape {
 
 /* A value for a column: an integer, or text. */
 struct lket_cell {
-	const struct md_value *value;   /* as the event has it; NULL: */
-	const char *text;               /* … text; NULL: the number */
+	const struct md_value *value;   /* as the event has it; NULL: `text` */
+	const char *text;               /* NULL: the number */
 	size_t len;
 	uint64_t number;
 };

@@ -45,7 +45,7 @@ struct otlp_resource {
 	struct trace *trace;            /* referenced */
 	char *service, *attributes;     /* "": not known; owned */
 	struct md_buf json;             /* its attributes */
-	struct md_buf keys;             /* … their keys, with escapes, each with a NUL */
+	struct md_buf keys;             /* the attributes' keys, with escapes, each with a NUL */
 	struct md_buf records[OTLP_KINDS];      /* that are no lines yet */
 };
 
@@ -99,7 +99,7 @@ void otlp_make_id(uint8_t *id, size_t n, const uint64_t *numbers, size_t count);
 /* An attribute of a value; the key is PREFIX NAME. Values that are absent have none. */
 void otlp_put_value(struct md_buf *out, const char *prefix, struct text name,
 		    const struct md_value *value);
-/* … of characters; of a number. */
+/* Appends an attribute: characters, or a number. */
 void otlp_put_string(struct md_buf *out, const char *key, const char *s, size_t n);
 void otlp_put_number(struct md_buf *out, const char *key, int64_t number);
 

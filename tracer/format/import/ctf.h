@@ -20,8 +20,8 @@ struct ctf_class {              /* a stream class */
 	uint64_t id;
 	struct md_stream *md;   /* owned by the md_trace */
 	uint32_t packet_context, event_header, event_context;   /* programs */
-	uint32_t header_ext;    /* program: follows a header whose id is the last one; … */
-	uint64_t last_id;       /* … 0: there is none */
+	uint32_t header_ext;    /* program: follows a header whose id is last_id */
+	uint64_t last_id;       /* 0: no header is extended */
 	const struct clock_class *clock;        /* of the headers of events */
 	struct ctf_event *events;       /* by number; owned */
 	uint32_t event_count;
@@ -100,7 +100,7 @@ const struct ctf_event *ctf_event(const struct ctf_class *class, uint64_t number
 /* The functions of ring/input.h. */
 int ctf_read(const struct input *in, struct input_place *at, size_t want, struct md_buf *out,
 	     uint32_t *cpu);
-/* … in ctf_loss.c */
+/* The following are in ctf_loss.c. */
 bool ctf_packets(const struct input *in, bool (*add)(void *arg, const struct input_packet *p),
 		 void *arg);
 void ctf_losses(const struct input *in, struct input_losses *out);

@@ -92,7 +92,7 @@ void layout_end_steps(struct compiler *c)
 	layout_add_step(c, &end);
 }
 
-/* … of the step at `at` */
+/* Ends the body of the step at `at`. */
 static void end_body(struct compiler *c, uint32_t at)
 {
 	layout_end_steps(c);

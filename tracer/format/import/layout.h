@@ -50,7 +50,7 @@ struct step {
 	/* STEP_LOOP, _BYTES, _VARIANT: 1 + the field that has the count or the tag; 0: any */
 	uint32_t needs;
 	uint32_t ranges;        /* STEP_VARIANT: the first one, in layout.ranges */
-	uint32_t other;         /* … and its first option, if no range has the tag; 0: an error */
+	uint32_t other;         /* STEP_VARIANT: the option if no range has the tag; 0: an error */
 	uint32_t body;          /* STEP_LOOP, _OPTIONAL, …: steps, with their STEP_END */
 	const struct clock_class *clock;        /* STEP_INT: it is the low bits of this clock */
 };
@@ -158,7 +158,7 @@ const struct layout_symbol *layout_find_field(struct compiler *c, const struct t
 /* 1 + the field that has this value, if it may be missing, and is not the one that is compiled. */
 uint32_t layout_needed_field(const struct compiler *c, const struct layout_symbol *s);
 
-/* … layout.c: the type of an option, or (is_loop) of elements */
+/* In layout.c. Compiles the type of an option, or (is_loop) of elements. */
 void layout_compile_block(struct compiler *c, const struct tsdl_type *t, bool is_loop,
 			  struct md_type *to);
 /* Enters a member: its path is c->path. Returns the length before. */
@@ -199,15 +199,15 @@ struct packet_run {
 	uint64_t cycles;        /* of that clock, extended */
 	uint64_t roles[ROLES];  /* values */
 	uint8_t uuid[16];       /* the value of ROLE_UUID */
-	uint8_t checksum[32];   /* that of ROLE_CHECKSUM, if it is bytes; … */
-	uint8_t checksum_size;  /* … so many; 0: it is an integer */
+	uint8_t checksum[32];   /* the value of ROLE_CHECKSUM, if it is bytes */
+	uint8_t checksum_size;  /* how many bytes; 0: it is an integer */
 	uint32_t have;          /* bit ROLE_…: it has a value */
 	uint64_t *slots;        /* layout.slot_count values, and whether each is one (tracked) */
 	uint64_t work;          /* since the caller set it to 0 */
 	/* STEP_MISSING: how many fields the event has of which this is the header; NULL: none */
 	uint32_t (*count_fields)(const struct packet_run *r);
-	bool any_missing;       /* the caller clears it, … */
-	uint8_t missing[TSDL_NODES_MAX / 8];    /* … then this means nothing */
+	bool any_missing;       /* the caller clears it */
+	uint8_t missing[TSDL_NODES_MAX / 8];    /* valid if any_missing */
 	const char *why;        /* of LAYOUT_BAD */
 };
 

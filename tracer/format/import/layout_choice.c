@@ -211,7 +211,7 @@ static void add_labels(struct compiler *c, const struct tsdl_type *tag, const ch
 	}
 }
 
-/* … in CTF 2, the values that the option has. */
+/* Adds the ranges of values for which CTF 2 has the option. */
 static void add_ranges(struct compiler *c, const struct tsdl_type *tag,
 		       const struct tsdl_ranges *ranges, uint8_t option, uint32_t step)
 {

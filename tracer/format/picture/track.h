@@ -38,7 +38,7 @@ struct timeline {
 	bool known;             /* has a number */
 	bool described;         /* with this name and process */
 	bool running;           /* of a CPU: it runs a thread, and it is known how long */
-	bool unknown;           /* … it runs a thread, and it is not known how long */
+	bool unknown;           /* of a CPU: it runs a thread, and it is not known how long */
 	bool left_out;          /* of a thread: inclusion sets may leave it out */
 	uint32_t name_len;
 	char name[TRACK_NAME_MAX];      /* characters; 0: none */
@@ -94,7 +94,7 @@ struct track_form {
 	void (*end)(void *arg, const struct mark *k);
 	/* The innermost slice has no end: another one ended, or began. */
 	void (*cut)(void *arg, const struct mark *k);
-	/* … it is open after the last event. */
+	/* The mark is open after the last event. */
 	void (*leave)(void *arg, const struct mark *k);
 	void (*instant)(void *arg, const struct mark *k);
 	void (*switched)(void *arg, const struct cpu_switch *w);

@@ -79,8 +79,8 @@ enum scope { SCOPE_HEADER, SCOPE_PACKET, SCOPE_EVENT_HEADER, SCOPE_STREAM_EVENT,
 
 /* Where a length or a selector of CTF 2 is: section 5.3.1. */
 struct tsdl_location {
-	enum scope origin;      /* SCOPES: the structure around the type; … */
-	uint32_t up;            /* … this number of structures further out */
+	enum scope origin;      /* SCOPES: the structure around the type */
+	uint32_t up;            /* how many structures further out than `origin` */
 	uint32_t count;
 	const char **names;     /* of members, from there on */
 };

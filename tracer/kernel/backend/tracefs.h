@@ -103,7 +103,7 @@ bool tracefs_takes_data(const char **system);
 bool tracefs_is_data(const struct backend *b, const char *line, const char *end);
 /* Sets ids[id of the tracepoint] to the id of the event with data. 0 or -ENOENT. */
 int tracefs_data_make(const struct backend *b, const char *event, uint16_t *ids);
-/* … for all that the instance has enabled */
+/* The same for all events that the instance has enabled. */
 void tracefs_data_adopt(const struct backend *b, int instance, uint16_t *ids);
 int tracefs_data_format(const struct backend *b, const char *event, struct md_buf *out);
 

@@ -32,7 +32,7 @@ enum { BPF_EXPRESSION_NODES = 40, BPF_EXPRESSION_DEPTH = 12 };
 enum bpf_op {
 	BPF_OP_CONSTANT, BPF_OP_ARGUMENT, BPF_OP_CURRENT, BPF_OP_JIFFIES,
 	BPF_OP_LOAD,                   /* the number or pointer at a + value */
-	BPF_OP_SAFE_LOAD,              /* … which may be no address */
+	BPF_OP_SAFE_LOAD,              /* the same, where a + value may be no address */
 	BPF_OP_ADDRESS,                /* a + value */
 	BPF_OP_TOP, BPF_OP_SWAP,              /* of a */
 	BPF_OP_SELECT,                 /* a ? b : c */
@@ -44,7 +44,7 @@ enum bpf_op {
 struct bpf_node {
 	uint8_t op;                     /* enum bpf_op */
 	uint8_t size;                   /* bytes of a number that is loaded */
-	bool extend;                    /* … whose sign is extended */
+	bool extend;                    /* the sign of that number is extended */
 	int8_t a, b, c;                 /* operands: other nodes */
 	int32_t value;                  /* a constant, an offset, an argument */
 };

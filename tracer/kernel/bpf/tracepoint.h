@@ -18,7 +18,7 @@ enum bpf_field_kind {
 	BPF_FIELD_NUMBER,               /* of `size` bytes */
 	BPF_FIELD_TEXT,                 /* `size` bytes of text */
 	BPF_FIELD_STRING,               /* 4 bytes: place and length of a string in the record */
-	BPF_FIELD_USER_STRING,          /* … whose address is one of the process */
+	BPF_FIELD_USER_STRING,          /* the same of a string in memory of the process */
 };
 
 struct bpf_field {

@@ -35,8 +35,8 @@ enum { COUNT_KEY_MAX = 8, COUNT_NUMBERS_MAX = 8, COUNT_EVENTS_MAX = 16 };
 
 /* A value of a key. */
 struct count_item {
-	const char *field;              /* of the event, as readers see it; NULL: a context … */
-	uint32_t context;               /* … enum trail_context */
+	const char *field;              /* of the event, as readers see it; NULL: a context */
+	uint32_t context;               /* enum trail_context, if field is NULL */
 };
 
 enum count_kind { COUNT_SUM, COUNT_LEAST, COUNT_MOST, COUNT_POWERS, COUNT_STEPS };

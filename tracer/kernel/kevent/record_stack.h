@@ -40,7 +40,7 @@ struct record_stack_layout record_stack_layout(const struct kformat *f);
 
 struct record_stacks {
 	struct record_stack_layout layouts[RECORD_STACKS];      /* by the caller */
-	bool wanted[RECORD_STACKS];                             /* … */
+	bool wanted[RECORD_STACKS];                             /* by the caller */
 	/* Gets each event, with its stacks, which are valid until it returns. */
 	void (*pass)(void *arg, uint64_t time, const uint8_t *record, size_t len,
 		     const struct record_stack stacks[RECORD_STACKS]);

@@ -60,9 +60,9 @@ struct bpf_source {                     /* an event that programs record */
 	uint32_t id;                    /* of tracefs */
 	/* Of a tracepoint: bytes that all of its records have; of a system call: 0 */
 	uint32_t fixed;
-	uint32_t other;                 /* … place of a second thread's id; 0: none */
-	uint32_t dynamics;              /* … its parts whose place and length the record has */
-	uint16_t dynamic[BPF_DYNAMIC_MAX];      /* … where */
+	uint32_t other;                 /* place of a second thread's id; 0: none */
+	uint32_t dynamics;              /* parts whose place and length the record has */
+	uint16_t dynamic[BPF_DYNAMIC_MAX];      /* places of these pairs */
 	bool exit;
 	uint32_t count;                 /* of arguments; 0 of an exit */
 	uint32_t texts;                 /* how many of them are text */
@@ -112,7 +112,7 @@ struct bpf_control {                    /* the first pages of a CPU's value */
 	uint64_t deep;                  /* events lost because all levels were in use */
 	/* Written by the daemon. */
 	uint32_t on;                    /* events are recorded */
-	uint32_t tracked;               /* … only of the threads in the map of threads */
+	uint32_t tracked;               /* events only of the threads in the map of threads */
 	/* CLOCK_MONOTONIC and the TSC at the same moment: the last time the ring was read */
 	uint64_t mono, cycles;
 	char channel[256];              /* the channel's name, for people and tests */
@@ -210,8 +210,8 @@ struct bpf_channel {
 	struct bpf_contexts *contexts;  /* of all its records; NULL: none */
 	int call_stacks;                /* of bpf_source_try_stacks; -1: not tried */
 	uint32_t refused;               /* events that the kernel took no program for */
-	char refused_name[BPF_EVENT_NAME];      /* … the last one */
-	struct tr_err why;              /* … or the last error of a program */
+	char refused_name[BPF_EVENT_NAME];      /* the last of these events */
+	struct tr_err why;              /* why, or the last error of a program */
 	struct bpf_ring ring;
 	int threads;                    /* map of tracked threads; -1: none yet */
 	int bodies;                     /* map of what records, by token; -1: none yet */

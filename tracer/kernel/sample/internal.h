@@ -21,7 +21,7 @@ struct record {                 /* that was read, and not passed on yet */
 struct sampler {
 	const struct clock *clock;
 	struct perf_time time;  /* mult 0: records have CLOCK_MONOTONIC */
-	uint64_t ahead;         /* … which is this far before the trace clock, modulo 2^64 */
+	uint64_t ahead;         /* of CLOCK_MONOTONIC before the trace clock, modulo 2^64 */
 	bool tracks;            /* only processes that are marked in the table */
 	uint64_t rates[SAMPLE_KINDS];
 	bool copies[SAMPLE_KINDS];      /* samples have PERF_RING_STACK */

@@ -41,8 +41,8 @@ struct kthreads {
 	struct tasks list;      /* of KTHREADS_LIST, sorted by tid */
 	uint32_t listed;        /* its epoch, from 1; 0: not read yet */
 	uint64_t version;       /* grows with each change of a thread */
-	uint32_t epoch;         /* grows when records were lost … */
-	uint64_t missed;        /* … since this time */
+	uint32_t epoch;         /* grows when records were lost */
+	uint64_t missed;        /* the time from which on records were lost */
 	struct {
 		int32_t tid;
 		uint64_t time;

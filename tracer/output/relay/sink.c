@@ -14,7 +14,7 @@
 #define RETRY_FIRST (200 * MS)  /* the pause after the first failure; it doubles with each */
 #define RETRY_LAST (5000 * MS)
 #define CLEAR_MS 400u   /* a relay without progress: the connection is given up for a clear */
-#define END_MS 2000u    /* … for the end of the session */
+#define END_MS 2000u    /* the same at the end of the session */
 
 /* ---- the address ---- */
 

@@ -15,8 +15,8 @@
 
 #define PERIOD_MIN UINT64_C(4000000)    /* ns between two rounds, after one with events */
 #define PERIOD_MAX UINT64_C(20000000)   /* after rounds without */
-#define PERIOD_FAST UINT64_C(50000)     /* after a round in which a ring was fuller than … */
-#define FAST_PART 8                     /* … this part of it */
+#define PERIOD_FAST UINT64_C(50000)     /* after a round in which a ring was FAST_PART full */
+#define FAST_PART 8                     /* a ring is full to 1 / FAST_PART */
 #define SHARE 2                         /* other rounds may take 1 / SHARE of the time */
 
 /* ---- one event ---- */

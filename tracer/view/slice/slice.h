@@ -67,7 +67,7 @@ struct slice_class {
 	struct pair_rule rule;  /* of the pair, if there is a side */
 	struct md_route tid, pid;       /* to contexts */
 	struct md_route next;   /* of a switch: to the thread that runs from now on */
-	struct md_route prev;   /* … that ran before; to none: not known */
+	struct md_route prev;   /* of a switch: to the thread that ran before; to none: not known */
 	struct md_route address;        /* to the function; to none: it is no function */
 	struct md_route dev, sector;    /* of a request */
 };
