@@ -165,16 +165,16 @@ static int put_channel(struct attach_reply *p, struct app *a, struct channel *c,
 		       uint32_t flags)
 {
 	bool threads = flags & TRAIL_HELLO_NO_RSEQ;
-	struct stream_group *g = owner_group(c, a);
+	struct stream_group *group = owner_group(c, a);
 	struct prepared_slots *slots;
 	uint32_t before = p->region_count;
 	struct buffer *b;
 	int err, region;
 
-	if (!g)
+	if (!group)
 		return -ENOMEM;
-	err = group_buffer(g, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU, threads ? a->pid : 0,
-			   &b);
+	err = group_buffer(group, threads ? TRAIL_RINGS_THREAD : TRAIL_RINGS_CPU,
+			   threads ? a->pid : 0, &b);
 	if (err)
 		return err;
 	/* Also when processes are chosen one by one: a forked child then has to ask for itself. */
@@ -184,9 +184,9 @@ static int put_channel(struct attach_reply *p, struct app *a, struct channel *c,
 	if (region < 0)
 		return region;
 	/* The application is about to read them. */
-	if (p->region_count > before && group_repair(g, b))
+	if (p->region_count > before && group_repair(group, b))
 		trouble_spoiled(c, a->file->uid);
-	slots = prepared_slots_get(a, c, g, b, flags & TRAIL_HELLO_PICKS);
+	slots = prepared_slots_get(a, c, group, b, flags & TRAIL_HELLO_PICKS);
 	if (!slots)
 		return -ENOMEM;
 	err = put_slots(p, slots, a, object, (uint16_t)region);

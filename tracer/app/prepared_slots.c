@@ -96,12 +96,12 @@ static bool collect_new_events(struct new_events *n, struct channel *c, const st
  * most of the time of a first attach. An event for which that failed is tried again, and reported,
  * with its slot.
  */
-static void describe_new_events(struct channel *c, const struct app *a, struct stream_group *g,
+static void describe_new_events(struct channel *c, const struct app *a, struct stream_group *group,
 				bool picks)
 {
 	size_t max = a->selection->count + 1;
 	struct new_events n = {
-		.group = g,
+		.group = group,
 		.picks = picks,
 		.events = calloc(max, sizeof(*n.events)),
 		.digests = calloc(max, sizeof(*n.digests)),
@@ -121,7 +121,7 @@ static void describe_new_events(struct channel *c, const struct app *a, struct s
 
 /* One event: its id, its filter, and the switch on. -EXFULL: no id is left. */
 static int put_slot(struct prepared_slots *p, struct channel *c, const struct app *a,
-		    struct stream_group *g, struct region *region, uint32_t event)
+		    struct stream_group *group, struct region *region, uint32_t event)
 {
 	struct trail_plan_slot slot = { .event = event };
 	struct wanted wanted;
@@ -134,16 +134,16 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 	if (p->programs.len + wanted.size > PROGRAMS_MAX)
 		return -ENOSPC;
 	picked = picked_find(c, a->file, event, p->picks, NULL);
-	if (group_find_event(g, picked.digest, &slot.id))
-		err = g->stream->event_count >= GROUP_EVENTS_MAX
+	if (group_find_event(group, picked.digest, &slot.id))
+		err = group->stream->event_count >= GROUP_EVENTS_MAX
 			      ? -EXFULL
-			      : group_event(g, picked.digest,
+			      : group_event(group, picked.digest,
 					    picked_event(&picked, a->file, event), &slot.id);
 	if (!err && c->counts)
 		err = region_counter_room(region, slot.id);
 	if (err)
 		return err;
-	slot.on = group_switch_on(g, slot.id);
+	slot.on = group_switch_on(group, slot.id);
 	while (p->programs.len % 8)
 		md_buf_putc(&p->programs, 0);
 	slot.program = (uint32_t)p->programs.len;
@@ -166,18 +166,18 @@ static int put_slot(struct prepared_slots *p, struct channel *c, const struct ap
 }
 
 /* No later attempt succeeds: once for all events, which may be thousands. */
-static void report_full(struct channel *c, struct stream_group *g)
+static void report_full(struct channel *c, struct stream_group *group)
 {
-	if (!g->full_reported)
+	if (!group->full_reported)
 		session_failed(c->session, "channel %s has %u different events, no more can be "
 			       "recorded: make another channel for some of the rules", c->name,
 			       GROUP_EVENTS_MAX);
-	g->full_reported = true;
+	group->full_reported = true;
 }
 
 /* False: some event could not be recorded now, so the next application tries again. */
 static bool put_slots(struct prepared_slots *p, struct channel *c, const struct app *a,
-		      struct stream_group *g, struct region *region)
+		      struct stream_group *group, struct region *region)
 {
 	bool all = true;
 	int err;
@@ -185,9 +185,9 @@ static bool put_slots(struct prepared_slots *p, struct channel *c, const struct 
 	for (uint32_t i = 0; i < a->selection->count; i++) {
 		uint32_t event = a->selection->events[i].event;
 
-		err = put_slot(p, c, a, g, region, event);
+		err = put_slot(p, c, a, group, region, event);
 		if (err == -EXFULL) {
-			report_full(c, g);
+			report_full(c, group);
 			continue;
 		}
 		if (err && err != -EDQUOT)
@@ -200,7 +200,7 @@ static bool put_slots(struct prepared_slots *p, struct channel *c, const struct 
 }
 
 struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c,
-					  struct stream_group *g, const struct buffer *b,
+					  struct stream_group *group, const struct buffer *b,
 					  bool picks)
 {
 	uint64_t version = apps_of(c->session->tracer)->rules_version;
@@ -223,9 +223,9 @@ struct prepared_slots *prepared_slots_get(const struct app *a, struct channel *c
 	p->channel = c->serial;
 	p->region = b->region->key;
 	p->picks = picks;
-	if (g->stream->event_count < GROUP_EVENTS_MAX)
-		describe_new_events(c, a, g, picks);
-	if (put_slots(p, c, a, g, b->region) && layout_charge(layout, size_of(p))) {
+	if (group->stream->event_count < GROUP_EVENTS_MAX)
+		describe_new_events(c, a, group, picks);
+	if (put_slots(p, c, a, group, b->region) && layout_charge(layout, size_of(p))) {
 		p->kept = true;
 		p->next = a->selection->prepared;
 		a->selection->prepared = p;
