@@ -3,7 +3,7 @@
  * base/: what all rooms of fs/ use.
  *
  *	log.c           messages for the administrator
- *	helper.c        the thread for work that no request waits for
+ *	chores.c        the main thread's work, which no request waits for
  *	trim.c          gives freed memory back to the system
  *	process.c       which process a thread id belongs to (process.h)
  *	mounttable.c    /proc/PID/mountinfo (mounttable.h)
@@ -11,8 +11,7 @@
  *	words.c         names, values, and text that is safe on a terminal (words.h)
  *
  * The rooms in order: base, config, tree, fuse, daemon. A room includes and calls only itself and
- * the rooms before it. Lock: helper.c has one of its own; it is a leaf, so every function here may
- * be called with any lock held.
+ * the rooms before it. Every function here may be called with any lock held.
  */
 #ifndef FS_BASE_BASE_H
 #define FS_BASE_BASE_H
@@ -64,30 +63,29 @@ void say_level(enum say_level level);
 /* Standard error is closed: from now on to the journal, or through syslog(3). */
 void say_to_syslog(void);
 
-/* ---- helper.c ---- */
+/* ---- chores.c ---- */
 
 /*
- * Starts the thread. work: called by it, without a lock, after each helper_kick and at the time
- * that it returned last (helper_clock; -1: none). Returns 0 or -errno.
+ * Before other threads start. work: what chores_do() calls; it returns when it is to be called
+ * again (chores_clock; -1: after a kick). Returns 0 or -errno.
  */
-int helper_start(int64_t (*work)(int64_t now));
-/* Has work called soon. */
-void helper_kick(void);
-/* Ends the thread and waits for it. Does nothing if it does not run. */
-void helper_end(void);
+int chores_init(int64_t (*work)(int64_t now));
+/* Has the main thread call work soon. Any thread. */
+void chores_kick(void);
+/* The main thread's: polls this descriptor for input, then calls chores_do(). */
+int chores_wake(void);
 /*
- * Waits until the thread is at no work, and keeps it from that until helper_continue. The caller
- * holds no lock.
+ * Calls work, without a lock, if it was kicked or its time has come. Returns after how many
+ * milliseconds to call this again without input, as poll(2) takes it. The main thread.
  */
-void helper_hold(void);
-void helper_continue(void);
-int64_t helper_clock(void);     /* ms, monotonic */
+int chores_do(void);
+int64_t chores_clock(void);     /* ms, monotonic */
 
 /* ---- trim.c: the C library keeps freed memory for later; a closed view leaves much of it ---- */
 
 /* A view was closed, a trace image of trace/ has ended, or a directory or values were removed. */
 void trim_later(void);
-/* Gives memory back, some time after trim_later. A part of the helper's work. */
+/* Gives memory back, some time after trim_later. A part of chores_do(). */
 int64_t trim(int64_t now);
 
 #endif

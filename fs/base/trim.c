@@ -8,12 +8,12 @@
 #define PAUSE 1000      /* ms: views are opened one after the other */
 
 static atomic_bool noted;
-static int64_t due = -1;        /* the helper thread's */
+static int64_t due = -1;        /* the main thread's */
 
 void trim_later(void)
 {
 	if (!atomic_exchange(&noted, true))
-		helper_kick();
+		chores_kick();
 }
 
 int64_t trim(int64_t now)

@@ -40,21 +40,21 @@ static void announce_change(void *unused, const char *session)
 	 * of it at once.
 	 */
 	if (session || wait_any(false))
-		helper_kick();
+		chores_kick();
 }
 
-/* A trigger may have thousands of hits a second: only a poll of its `status` needs the helper. */
+/* A trigger may have thousands of hits a second: only a poll of its `status` needs a look. */
 static void announce_counts(void)
 {
 	if (wait_any(true))
-		helper_kick();
+		chores_kick();
 }
 
-/* The helper thread's work; returns when it wants to be called again. */
+/* The work of chores_do(); returns when it wants to be called again. */
 static int64_t housekeep(int64_t now)
 {
-	int64_t when[] = { wait_look(), tracedir_expire(now), export_expire(now), prune(now),
-			   trim(now) };
+	int64_t when[] = { tracer_guard_keeper(fs.tracer, now), wait_look(), tracedir_expire(now),
+			   export_expire(now), prune(now), trim(now) };
 	int64_t next = -1;
 
 	for (size_t i = 0; i < sizeof(when) / sizeof(when[0]); i++)
@@ -274,11 +274,6 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 		rc = -EIO;
 	}
 	wait_stop();
-	/*
-	 * While requests are still served: the thread may wait for some that hold the kernel's lock
-	 * on a directory.
-	 */
-	helper_end();
 	/* The connection ends before the process does, and another mount may get its number. */
 	if (m) {
 		holder_announce(fs.tracer, path, "");
@@ -406,7 +401,7 @@ static int run_daemon(const struct options *o, char **argv)
 	hooks_fill_with(groups_load);
 	signals = open_signals();
 	/* Before the tracer, which may announce changes as soon as it is open. */
-	if (!rc && (rc = helper_start(housekeep)))
+	if (!rc && (rc = chores_init(housekeep)))
 		say(SAY_ERROR, "%s", strerror(-rc));
 	if (!rc) {
 		daemon_protect();
@@ -419,7 +414,6 @@ static int run_daemon(const struct options *o, char **argv)
 		/* A mount that fails leaves what a killed daemon left to the next one. */
 		tracer_close(fs.tracer, rc ? left : keep && has_contents());
 	}
-	helper_end();
 	hooks_free();
 	free(path);
 	return rc ? 1 : 0;

@@ -212,17 +212,11 @@ static int execute(char **argv, int table, struct tr_err *err)
 		return tr_fail(err, rc, "the keeper does not answer: %s", strerror(-rc));
 	snprintf(variable, sizeof(variable), "%s=%d", EXECUTED, (int)getpid());
 	variables = add_variable(variable);
-	/*
-	 * The helper may wait in the kernel for the lock of a directory, which a request holds that
-	 * this process has: killed then, it would hold up execve until another process answers.
-	 */
-	helper_hold();
 	tracer_freeze(fs.tracer);
 	if (variables)
 		execve(argv[0], argv, variables);
 	rc = variables ? -errno : -ENOMEM;
 	tracer_thaw(fs.tracer);
-	helper_continue();
 	free(variables);
 	tracer_release(fs.tracer, HELD_UPGRADE);
 	return tr_fail(err, rc, "%s cannot be executed: %s", argv[0], strerror(-rc));

@@ -289,10 +289,12 @@ ssize_t channel_writev(int fd, struct iovec *iov, int count, void *unused)
 	(void)unused;
 	if (d && (d->unique != (out->unique & ~RESENT) || !d->unique))
 		d = NULL;
-	if (thread.init)
+	if (thread.init) {
 		note_init_reply(iov, count);
-	if (thread.init && own.replaying)
-		return (ssize_t)size;
+		if (own.replaying)
+			return (ssize_t)size;
+		thread.init = false;    /* what this thread writes next is no reply to INIT */
+	}
 	if (d && size <= HANDOVER_REPLY) {
 		copy_parts(d->reply, iov, count);
 		__atomic_store_n(&d->len, (uint32_t)size, __ATOMIC_RELEASE);

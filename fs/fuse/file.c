@@ -175,7 +175,7 @@ int file_open(const struct node *n, const struct who *who, int flags, uint64_t u
 	pthread_mutex_init(&f->lock, NULL);
 	keep(f, unique);
 	rc = attach(f, false);
-	f->since = helper_clock();
+	f->since = chores_clock();
 	/* If it cannot be made now, the first read says why. */
 	if (!rc && n->row->sized)
 		f->is_fresh = !renew(f, 0);
@@ -335,7 +335,7 @@ void file_release(uint64_t handle)
 
 bool file_opened_size(const struct node *n, const struct who *who, off_t *size)
 {
-	int64_t now = helper_clock();
+	int64_t now = chores_clock();
 	struct file *f;
 	bool yes = false;
 

@@ -37,7 +37,7 @@ struct file {
 	struct md_buf shown;            /* text: the contents */
 	bool is_shown;
 	bool is_fresh;                  /* made at open; the first read does not make it again */
-	int64_t since;                  /* helper_clock at open; constant */
+	int64_t since;                  /* chores_clock at open; constant */
 	bool recalled;                  /* an earlier daemon showed it: the rest must fit */
 	struct listing listing;         /* directory: the same */
 	uint64_t listed;                /* hash of its names */

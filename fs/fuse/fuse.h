@@ -62,7 +62,8 @@ void mount_forget(struct tracer *t);
 /*
  * Waits until the kernel says that no mount of the file system is left in any mount namespace (0),
  * or until one of the signals arrives that the caller blocked (its number; *sender: the process
- * that sent it, 0: not known). After a signal the threads still serve until mount_close.
+ * that sent it, 0: not known). Calls chores_do() meanwhile. After a signal the threads still serve
+ * until mount_close.
  */
 int mount_wait(struct mount *m, int signals, pid_t *sender);
 /* The device of the file system as the mount table has it; "": not known. */
@@ -100,7 +101,7 @@ int control_finish(struct file *f);
 void prune_later(void);
 /*
  * Drops the names if prune_later was called, and again while the kernel remembers some of them. A
- * part of the helper's work.
+ * part of chores_do().
  */
 int64_t prune(int64_t now);
 
@@ -111,7 +112,7 @@ int64_t prune(int64_t now);
  */
 struct dir_change {
 	struct dir_change *next;        /* the next younger one */
-	int64_t since;                  /* helper_clock */
+	int64_t since;                  /* chores_clock */
 };
 
 void dir_change_begin(struct dir_change *c);

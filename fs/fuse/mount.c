@@ -412,11 +412,19 @@ static void stop(struct mount *m)
 int mount_wait(struct mount *m, int signals, pid_t *sender)
 {
 	struct pollfd fds[] = { { .fd = signals, .events = POLLIN },
-				{ .fd = m->ended, .events = POLLIN } };
+				{ .fd = m->ended, .events = POLLIN },
+				{ .fd = chores_wake(), .events = POLLIN },
+				{ 0 } };
 	struct signalfd_siginfo info = { 0 };
+	int left, n;
 
-	while (poll(fds, 2, -1) < 0)
-		;
+	do {
+		left = chores_do();
+		fds[3].fd = tracer_keeper(fs.tracer);
+		n = poll(fds, 4, left);
+		if (n > 0 && fds[3].revents)
+			chores_kick();
+	} while (n <= 0 || !(fds[0].revents || fds[1].revents));
 	/* Who unmounts and then sends a signal to be sure has unmounted. */
 	if (!fds[1].revents && read(signals, &info, sizeof(info)) != sizeof(info))
 		info = (struct signalfd_siginfo){ 0 };

@@ -15,7 +15,7 @@
 #define REPEAT_MOST 8000        /* ms until the notes are sent again, at most */
 
 static atomic_bool noted;
-/* The helper thread's */
+/* The main thread's */
 static int64_t last = -PAUSE;
 static int64_t repeat_at = -1;  /* when the notes are sent again; -1: there were none */
 static int64_t repeat_pause;
@@ -27,7 +27,7 @@ void dir_change_begin(struct dir_change *c)
 {
 	struct dir_change **end = &changes;
 
-	*c = (struct dir_change){ .since = helper_clock() };
+	*c = (struct dir_change){ .since = chores_clock() };
 	pthread_mutex_lock(&changes_lock);
 	while (*end)
 		end = &(*end)->next;
@@ -46,7 +46,7 @@ void dir_change_end(struct dir_change *c)
 	pthread_mutex_unlock(&changes_lock);
 }
 
-/* An mkdir or rmdir waits within the daemon, for a disk or a program. now: helper_clock */
+/* An mkdir or rmdir waits within the daemon, for a disk or a program. now: chores_clock */
 static bool dir_change_waits(int64_t now)
 {
 	bool waits;
@@ -59,9 +59,9 @@ static bool dir_change_waits(int64_t now)
 
 void prune_later(void)
 {
-	/* If it was noted before, the helper has been called, or comes back after its pause. */
+	/* If it was noted before, the main thread was kicked, or comes back after its pause. */
 	if (!atomic_exchange(&noted, true))
-		helper_kick();
+		chores_kick();
 }
 
 static bool is_stale(const struct node *n)
@@ -78,7 +78,7 @@ static bool app_ended(const char *pid)
 
 /*
  * A note waits for the lock of its directory. So it would wait as long as an rmdir(2) does, and the
- * helper thread with it; and if the daemon is killed meanwhile, it cannot end. False: names are
+ * main thread with it; and if the daemon is killed meanwhile, it cannot end. False: names are
  * left because a directory is locked for long. *count grows by the notes that were sent.
  */
 static bool drop_names(size_t *count)
@@ -91,7 +91,7 @@ static bool drop_names(size_t *count)
 	node_collect(is_stale, &found);
 	p = found.data;
 	end = p + found.len;
-	while (p < end && !dir_change_waits(helper_clock())) {
+	while (p < end && !dir_change_waits(chores_clock())) {
 		const struct node_name *n = (const void *)p;
 
 		if (n->row != &app_row || app_ended(n->name)) {

@@ -56,7 +56,7 @@ static struct {
 	size_t changes;                 /* how many of them are polled for changes only */
 	uint64_t round;
 	bool stop;
-	bool looking;           /* the helper visits all waiters */
+	bool looking;           /* the main thread visits all waiters */
 	bool ticking;           /* it has seen a `tick`, and looks again after TICK */
 } wait = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -85,14 +85,14 @@ static void unlist_if_idle(struct waiter *w)
 }
 
 /*
- * The helper may be asleep without a time limit. In a look it finds the tick at the end: a kick
- * would make each look follow the one before without a pause.
+ * The main thread may be asleep without a time limit. In a look it finds the tick at the end: a
+ * kick would make each look follow the one before without a pause.
  */
 static void set_tick(struct waiter *w, bool tick)
 {
 	w->tick = tick;
 	if (tick && !wait.ticking && !wait.looking)
-		helper_kick();
+		chores_kick();
 }
 
 static void destroy_waiter(struct waiter *w)
@@ -200,7 +200,7 @@ static void serve_queue(struct waiter *w)
 			break;
 	}
 	if (served && w->ph)
-		helper_kick();         /* a poll may have found it busy */
+		chores_kick();         /* a poll may have found it busy */
 }
 
 /* True if there is something to read. Caller as for serve_queue. */
@@ -297,7 +297,7 @@ int waiter_open(const struct node *n, struct handover_file *kept, bool recalled,
 	if (w->source.view && w->source.view->watch)
 		w->source.view->watch(w->source.state, &(struct notices_watcher){
 						 hold_waiter, serve_waiter, w });
-	node_hold(n);   /* the helper may still look at it when the file was closed already */
+	node_hold(n);   /* the main thread may still look at it when the file was closed already */
 	*out = w;
 	return 0;
 }
@@ -408,7 +408,7 @@ unsigned waiter_poll(struct waiter *w, struct fuse_pollhandle *ph)
 	return bits;
 }
 
-/* ---- the helper thread ---- */
+/* ---- the main thread ---- */
 
 /* Visits each waiter once; the list may change meanwhile. Those visited go to the end. */
 static void visit_all(void)
@@ -439,7 +439,7 @@ int64_t wait_look(void)
 	wait.looking = false;
 	ticking = wait.ticking;
 	pthread_mutex_unlock(&wait.lock);
-	return ticking ? helper_clock() + TICK : -1;
+	return ticking ? chores_clock() + TICK : -1;
 }
 
 bool wait_any(bool changes)

@@ -3,7 +3,7 @@
  * Reads that have nothing to deliver yet, and polls.
  *
  * A read of a view (fs/tree/tree.h) that finds nothing is parked: it occupies no thread, only a
- * struct parked. The helper thread (fs/base/helper.c) tries parked reads again when the tracer
+ * struct parked. The main thread (fs/base/chores.c) tries parked reads again when the tracer
  * announces a change, and every 20 ms while one is parked whose data come without announcement
  * (events of an active session). With nothing parked it sleeps without a time limit.
  *
@@ -29,8 +29,8 @@ struct node;
 struct waiter;
 
 /*
- * Tries what is parked or polled. A part of the helper's work: returns when to be called again
- * (helper_clock), or -1.
+ * Tries what is parked or polled. A part of chores_do(): returns when to be called again
+ * (chores_clock), or -1.
  */
 int64_t wait_look(void);
 /*
@@ -38,7 +38,7 @@ int64_t wait_look(void);
  * before the call is seen by all that begin to wait after it. Any lock may be held.
  */
 bool wait_any(bool changes);
-/* Answers everything that is parked; from now on nothing is parked. Call it before helper_end. */
+/* Answers everything that is parked; from now on nothing is parked. After the last chores_do(). */
 void wait_stop(void);
 
 /*

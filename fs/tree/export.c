@@ -24,7 +24,7 @@ struct made {
 	enum export_form form;
 	struct export_view *view;
 	bool open;                      /* else it ends after LASTS */
-	int64_t since;                  /* helper_clock when it was made, or opened */
+	int64_t since;                  /* chores_clock when it was made, or opened */
 	uint64_t change;                /* of the session then */
 };
 
@@ -50,7 +50,7 @@ static int make_file(const struct node *n, bool open, struct made **out)
 		free(m);
 		return rc;
 	}
-	m->since = helper_clock();
+	m->since = chores_clock();
 	pthread_mutex_lock(&made.lock);
 	LIST_INSERT_HEAD(&made.files, m, link);
 	pthread_mutex_unlock(&made.lock);
@@ -66,7 +66,7 @@ static struct made *find_made(const struct node *n, uint64_t change)
 	LIST_FOREACH(m, &made.files, link)
 		if (m->session == n->session && (int)m->form == n->row->arg)
 			break;
-	return m && helper_clock() - m->since < LASTS && m->change == change ? m : NULL;
+	return m && chores_clock() - m->since < LASTS && m->change == change ? m : NULL;
 }
 
 static int export_view_open(const struct node *n, void **state)
@@ -81,7 +81,7 @@ static int export_view_open(const struct node *n, void **state)
 		m = NULL;
 	if (m) {
 		m->open = true;
-		m->since = helper_clock();
+		m->since = chores_clock();
 	}
 	pthread_mutex_unlock(&made.lock);
 	rc = m ? 0 : make_file(n, true, &m);
@@ -158,10 +158,10 @@ static void measure(const struct node *n, uint64_t *size)
 		return;
 	if (make_file(n, false, &m))
 		return;
-	/* The helper may have ended the file, which it does after LASTS. */
+	/* The main thread may have ended the file, which it does after LASTS. */
 	if (!made_size(n, size))
 		*size = export_size(n->session, (enum export_form)n->row->arg);
-	helper_kick();
+	chores_kick();
 }
 
 static int export_attr(const struct node *n, const struct who *who, struct stat *st)

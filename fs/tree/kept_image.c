@@ -151,7 +151,7 @@ void kept_images_recall(void)
 	for (uint32_t i = 0; h && i < HANDOVER_IMAGES; i++)
 		left |= (uint64_t)(h->images[i].serial != 0) << i;
 	pthread_mutex_lock(&kept.lock);
-	kept.until = helper_clock() + LASTS;
+	kept.until = chores_clock() + LASTS;
 	__atomic_store_n(&kept.left, left, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&kept.lock);
 }

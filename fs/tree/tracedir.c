@@ -217,7 +217,7 @@ static struct slot *find_slot(struct session *session, enum tracedir_form form,
 	struct slot *s;
 
 	pthread_mutex_lock(&trace.lock);
-	s = find_present(session, form, p, helper_clock());
+	s = find_present(session, form, p, chores_clock());
 	pthread_mutex_unlock(&trace.lock);
 	return s;
 }
@@ -236,11 +236,11 @@ static int enter_slot(struct session *session, const char *name, enum tracedir_f
 	if (!fresh)
 		return rc;
 	pthread_mutex_lock(&trace.lock);
-	s = find_present(session, form, p, helper_clock());
+	s = find_present(session, form, p, chores_clock());
 	/* else another thread of the process has made one, and both must see the same one */
 	if (!s) {
 		s = fresh;
-		s->looked = helper_clock();
+		s->looked = chores_clock();
 		TAILQ_INSERT_TAIL(&trace.slots, s, link);
 	}
 	pthread_mutex_unlock(&trace.lock);
@@ -248,7 +248,7 @@ static int enter_slot(struct session *session, const char *name, enum tracedir_f
 		slot_put(fresh);
 		slot_put(fresh);
 	} else {
-		helper_kick();    /* for tracedir_expire */
+		chores_kick();    /* for tracedir_expire */
 	}
 	*out = s;
 	return 0;
@@ -320,7 +320,7 @@ int slot_open(struct slot *s)
 		rc = -ESTALE;
 	else
 		s->opens++;
-	s->looked = helper_clock();
+	s->looked = chores_clock();
 	pthread_mutex_unlock(&trace.lock);
 	return rc;
 }
@@ -332,12 +332,12 @@ void slot_release(struct slot *s)
 
 	pthread_mutex_lock(&trace.lock);
 	s->opens--;
-	over = !s->over && outlived(s, helper_clock());
+	over = !s->over && outlived(s, chores_clock());
 	if (over)
 		image = end_slot(s);
 	pthread_mutex_unlock(&trace.lock);
 	if (!over) {
-		helper_kick();
+		chores_kick();
 		return;
 	}
 	drop_ended(s, image);

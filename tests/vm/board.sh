@@ -4,7 +4,7 @@
 #
 # `make static`: the daemon is one static file of at most 1 MiB. On a board that has nothing but a
 # kernel, busybox and this file (an initial file system in QEMU), it records a program with libtrail
-# and itself, which the serial console shows; idle, it has 6 threads at most, and 2 MB. The mount
+# and itself, which the serial console shows; idle, it has 4 threads at most, and 2 MB. The mount
 # outlives a killed daemon. SOAK=1, or STATIC=1: it builds everything with musl.
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 top=${here%/tests/*}
@@ -138,6 +138,6 @@ has '^board: after a kill, events 9, processes 2$'
 line=$(grep '^board: process .*Name: trailfs' "$work/console" | head -n 1)
 threads=$(echo "$line" | sed 's/.*Threads: \([0-9]*\).*/\1/')
 rss=$(echo "$line" | sed 's/.*VmRSS: *\([0-9]*\) kB.*/\1/')
-[ "$threads" -le 6 ] || fail "idle, the daemon has $threads threads"
+[ "$threads" -le 4 ] || fail "idle, the daemon has $threads threads"
 [ "$rss" -le 2048 ] || fail "idle, the daemon has $rss kB"
 echo "$checks checks: $size bytes, idle $rss kB and $threads threads"

@@ -17,6 +17,7 @@
 #ifndef TRACER_FACE_H
 #define TRACER_FACE_H
 
+#include "tracer/face/keeper_guard.h"
 #include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
 
@@ -32,7 +33,7 @@ struct held_file {
 struct face_data {
 	int64_t opened;                 /* ns since the epoch; constant */
 	int lock_fd;                    /* flocked: one daemon per state directory; constant */
-	struct keeper_guard *guard;     /* NULL: does not run */
+	struct keeper_guard guard;
 	/*
 	 * The keeper has all that there was when it was started. Atomic; written before the
 	 * keeper's pid changes and after the hand-over, read after the pid.

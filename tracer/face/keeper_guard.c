@@ -2,9 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "tracer/face/face.h"
@@ -15,13 +13,7 @@
 #include "tracer/output/snapshot/image.h"
 #include "tracer/output/snapshot/snapshot.h"
 
-#define STACK (128 * 1024)
 #define RETRY_MS 2000           /* between two attempts to start a keeper */
-
-struct keeper_guard {
-	pthread_t thread;
-	int stop;               /* eventfd */
-};
 
 struct frozen {                 /* a snapshot's memory */
 	uint64_t key;
@@ -116,113 +108,92 @@ static unsigned int keep_snapshots(struct tracer *t)
 	return count;
 }
 
-/* Starts a keeper; tries until it succeeds. False: the thread must stop. */
-static bool replace_keeper(struct tracer *t, int stop)
+/* Starts a keeper. False: try again later. */
+static bool replace_keeper(struct tracer *t)
 {
-	struct pollfd p = { .fd = stop, .events = POLLIN };
-	int ret, reported = 0;
+	struct keeper_guard *g = &face_data(t)->guard;
+	int ret;
 
-	while ((ret = keeper_replace(t->keeper))) {
-		if (ret != reported)
-			tracer_report(t,
-				      "the keeper has ended, and no other can be started: %s. A "
-				      "daemon that is killed now loses "
-				      "all buffers",
-				      strerror(-ret));
-		reported = ret;
-		if (poll(&p, 1, RETRY_MS) > 0)
-			return false;
-	}
+	/* Before the next keeper has a pid: see show_daemon(). */
+	__atomic_store_n(&face_data(t)->keeper_ready, false, __ATOMIC_RELAXED);
+	ret = keeper_replace(t->keeper);
+	if (ret && ret != g->error)
+		tracer_report(t,
+			      "the keeper has ended, and no other can be started: %s. A daemon "
+			      "that is killed now loses all buffers",
+			      strerror(-ret));
+	g->error = ret;
+	if (ret)
+		return false;
+	g->buffers = forget_kept(t);
+	g->snapshots = keep_snapshots(t);
+	held_keep(t);
+	kernel_keep(t);
 	return true;
 }
 
-/*
- * Passes all buffers, and waits for threads that pass some of them. False: the keeper has ended, or
- * the thread must stop.
- */
-static bool keep_all_buffers(struct tracer *t, int stop)
+/* The new keeper has all. */
+static void end_hand_over(struct tracer *t)
 {
-	struct pollfd p = { .fd = stop, .events = POLLIN };
+	struct keeper_guard *g = &face_data(t)->guard;
+	pid_t before = g->pid;
 
-	for (int pause = 1;; pause = pause < RETRY_MS / 2 ? 2 * pause : RETRY_MS) {
+	g->pid = keeper_pid(t->keeper);
+	__atomic_store_n(&face_data(t)->keeper_ready, true, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&face_data(t)->keepers_replaced, 1, __ATOMIC_RELAXED);
+	tracer_report(t,
+		      "the keeper, process %d, has ended. Process %d takes its place and "
+		      "has got %u buffers and %u snapshots",
+		      (int)before, (int)g->pid, g->buffers, g->snapshots);
+	pthread_mutex_lock(&t->lock);
+	tracer_changed(t, NULL);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool has_ended(const struct keeper *k)
+{
+	/* Without POLLIN: answers are no end. */
+	struct pollfd p = { .fd = keeper_connection(k) };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+int tracer_keeper(struct tracer *t)
+{
+	/* It hangs up without an end while there is no next one. */
+	return t->keeper && face_data(t)->guard.step != GUARD_START ? keeper_connection(t->keeper)
+								   : -1;
+}
+
+int64_t tracer_guard_keeper(struct tracer *t, int64_t now)
+{
+	struct keeper_guard *g = &face_data(t)->guard;
+
+	if (t->keeper && g->step != GUARD_START && has_ended(t->keeper))
+		*g = (struct keeper_guard){ .step = GUARD_START, .pid = g->pid, .due = now };
+	if (!t->keeper || g->step == GUARD_WATCH)
+		return -1;
+	if (now < g->due)
+		return g->due;
+	if (g->step == GUARD_START && replace_keeper(t))
+		g->step = GUARD_PASS;
+	if (g->step == GUARD_PASS) {
 		buffers_keep(t);
-		if (buffers_kept(t))
-			return keeper_pid(t->keeper) != 0;
-		if (!keeper_pid(t->keeper) || poll(&p, 1, pause) > 0)
-			return false;
+		if (buffers_kept(t) && keeper_pid(t->keeper)) {
+			end_hand_over(t);
+			g->step = GUARD_WATCH;
+			return -1;
+		}
 	}
+	/* Until a keeper can be started, or until other threads have passed their buffers. */
+	g->pause = g->step == GUARD_START || g->pause >= RETRY_MS / 2 ? RETRY_MS : 2 * g->pause + 1;
+	return g->due = now + g->pause;
 }
 
-static void *guard(void *arg)
+void keeper_guard_begin(struct tracer *t)
 {
-	struct tracer *t = arg;
-	int stop = face_data(t)->guard->stop;
-	pid_t before = keeper_pid(t->keeper);
-
-	while (keeper_watch(t->keeper, stop)) {
-		unsigned int buffers, snapshots;
-
-		/* Before the next keeper has a pid: see show_daemon(). */
-		__atomic_store_n(&face_data(t)->keeper_ready, false, __ATOMIC_RELAXED);
-		if (!replace_keeper(t, stop))
-			break;
-		buffers = forget_kept(t);
-		snapshots = keep_snapshots(t);
-		held_keep(t);
-		kernel_keep(t);
-		if (!keep_all_buffers(t, stop))
-			continue;
-		__atomic_store_n(&face_data(t)->keeper_ready, true, __ATOMIC_RELEASE);
-		__atomic_fetch_add(&face_data(t)->keepers_replaced, 1, __ATOMIC_RELAXED);
-		tracer_report(t,
-			      "the keeper, process %d, has ended. Process %d takes its place and "
-			      "has got %u buffers and %u snapshots",
-			      (int)before, (int)keeper_pid(t->keeper), buffers, snapshots);
-		before = keeper_pid(t->keeper);
-		pthread_mutex_lock(&t->lock);
-		tracer_changed(t, NULL);
-		pthread_mutex_unlock(&t->lock);
-	}
-	return NULL;
-}
-
-void keeper_guard_start(struct tracer *t)
-{
-	struct keeper_guard *g = t->keeper ? calloc(1, sizeof(*g)) : NULL;
-	pthread_attr_t attr;
-	int err = ENOMEM;
-
 	if (!t->keeper)
 		return;
+	face_data(t)->guard.pid = keeper_pid(t->keeper);
 	__atomic_store_n(&face_data(t)->keeper_ready, true, __ATOMIC_RELAXED);
-	if (g)
-		g->stop = eventfd(0, EFD_CLOEXEC);
-	if (g && g->stop >= 0) {
-		face_data(t)->guard = g;
-		pthread_attr_init(&attr);
-		pthread_attr_setstacksize(&attr, STACK);
-		err = pthread_create(&g->thread, &attr, guard, t);
-		pthread_attr_destroy(&attr);
-		if (!err)
-			return;
-		face_data(t)->guard = NULL;
-		close(g->stop);
-	}
-	free(g);
-	tracer_report(t, "no thread watches the keeper: %s", strerror(err));
-}
-
-void keeper_guard_stop(struct tracer *t)
-{
-	struct keeper_guard *g = face_data(t)->guard;
-	uint64_t one = 1;
-
-	if (!g)
-		return;
-	/* Cannot fail: the count of an eventfd does not overflow by this. */
-	if (write(g->stop, &one, sizeof(one)) == sizeof(one))
-		pthread_join(g->thread, NULL);
-	close(g->stop);
-	free(g);
-	face_data(t)->guard = NULL;
 }

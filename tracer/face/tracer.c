@@ -366,7 +366,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	kernel_probes_gc(t);
 	kernel_watch_pending(t);
 	last_boot_open(t);
-	keeper_guard_start(t);
+	keeper_guard_begin(t);
 	ret = triggers_open(t);
 	if (ret)        /* not fatal */
 		tracer_report(t, "no triggers: %s", strerror(-ret));
@@ -418,7 +418,6 @@ void tracer_close(struct tracer *t, bool keep)
 	triggers_stop(t);
 	maps_stop(t, keep);
 	reclaimer_stop(t);
-	keeper_guard_stop(t);
 	kernel_statedumps_end(t);
 	kernel_prompt_end(t);
 	ksampling_end(t);

@@ -78,6 +78,16 @@ void tracer_freeze(struct tracer *t);
 void tracer_thaw(struct tracer *t);
 
 /*
+ * A keeper that has ended is replaced, and the next one gets everything that it held. One thread
+ * calls tracer_guard_keeper: after poll(2) has reported POLLHUP of the descriptor tracer_keeper()
+ * (the tracer's; -1: none), and at the time that the call returned last (-1: none). now and the
+ * result: milliseconds of CLOCK_MONOTONIC. Takes as long as a process takes to start, and some time
+ * for each buffer. No lock.
+ */
+int tracer_keeper(struct tracer *t);
+int64_t tracer_guard_keeper(struct tracer *t, int64_t now);
+
+/*
  * Descriptors of the caller's that shall outlive the daemon with the keeper, under names that begin
  * with KEEPER_HELD (base/keeper/keeper.h). A keeper that takes the place of another gets
  * them as well. Any thread. tracer_hold duplicates fd; 0, or -errno: the keeper does not have it.

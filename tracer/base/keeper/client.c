@@ -48,7 +48,7 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Marks the keeper as ended. keeper_watch sees the hang-up too, and starts a successor. */
+/* Marks the keeper as ended. Who polls the connection sees that, and calls keeper_replace. */
 static int lose_connection(struct keeper *k)
 {
 	__atomic_store_n(&k->pid, 0, __ATOMIC_RELAXED);
@@ -269,29 +269,20 @@ void keeper_close(struct keeper *k, int quit)
 	free_keeper(k);
 }
 
-bool keeper_watch(struct keeper *k, int stop)
+int keeper_connection(const struct keeper *k)
 {
-	/*
-	 * poll always reports a hang-up; without POLLIN, answers do not end this wait. Only
-	 * keeper_replace, called by this thread, changes sock.
-	 */
-	struct pollfd p[2] = { { .fd = k->sock }, { .fd = stop, .events = POLLIN } };
-
-	while (poll(p, 2, -1) < 0)
-		;
-	if (p[1].revents)
-		return false;
-	pthread_mutex_lock(&k->lock);
-	lose_connection(k);
-	pthread_mutex_unlock(&k->lock);
-	return true;
+	return k->sock;
 }
 
 int keeper_replace(struct keeper *k)
 {
 	struct keeper *fresh;
-	int found, ret = keeper_open(k->state_dir, k->exe, &fresh, &found);
+	int found, ret;
 
+	pthread_mutex_lock(&k->lock);
+	lose_connection(k);
+	pthread_mutex_unlock(&k->lock);
+	ret = keeper_open(k->state_dir, k->exe, &fresh, &found);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&k->lock);

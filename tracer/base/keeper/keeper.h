@@ -74,9 +74,12 @@ int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd
 int keeper_find(struct keeper *k, const char *name);
 /* The keeper's process; 0: it has ended. What was stored before keeper_replace is seen with it. */
 pid_t keeper_pid(const struct keeper *k);
-/* Waits until the keeper ends (true) or stop is readable (false). Only one thread may wait. */
-bool keeper_watch(struct keeper *k, int stop);
-/* After keeper_watch, by the same thread: starts a new keeper, which holds nothing. 0 or -errno. */
+/* poll(2) says POLLHUP when the keeper has ended. The keeper's; valid until keeper_replace. */
+int keeper_connection(const struct keeper *k);
+/*
+ * After that: starts a new keeper, which holds nothing. 0 or -errno: there is none, until a later
+ * call starts one. The thread that uses keeper_connection.
+ */
 int keeper_replace(struct keeper *k);
 /* Frees k (may be NULL). quit: the keeper drops everything and ends. */
 void keeper_close(struct keeper *k, int quit);
