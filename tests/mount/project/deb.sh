@@ -56,7 +56,7 @@ in_guest() {
 	cp "$lib/$1" "$user/test-$1"
 	nsenter -t "$first" -a env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
 		sh "/test-$1" >"$work/out" 2>&1 || fail "$release: $1: $(tail -n 30 "$work/out")"
-	! grep '^differs' "$work/out" || fail "$release: $1: see above"
+	! grep '^differs' "$work/out" || fail "$release: $1: $(cat "$work/out")"
 }
 
 start_guest() {
