@@ -95,7 +95,7 @@ ifneq ($(STATIC),)
 LEFT_OUT := $(foreach d,export foreign import picture parquet maker,$(wildcard tracer/format/$d/*.c)) \
 	$(wildcard tracer/view/metrics/*.c tracer/kernel/sampling.c tracer/kernel/sample/*.c \
 	tracer/kernel/count/*.c tracer/kernel/programs/*.c) \
-	$(addprefix tracer/app/agent/,server.c link.c port_file.c tcp_table.c)
+	$(addprefix tracer/app/agent/,server.c link.c port_file.c tcp_table.c agent_events.c agent_rule.c)
 ifeq ($(RELAY),)
 LEFT_OUT += $(wildcard tracer/output/relay/*.c)
 CPPFLAGS += -DWITHOUT_RELAY

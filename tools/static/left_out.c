@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "tracer/app/agent/agent.h"
+#include "tracer/app/agent/agent_rule.h"
 #include "tracer/app/agent/agents.h"
 #include "tracer/app/agent/server.h"
 #include "tracer/format/export/export.h"
@@ -210,6 +211,33 @@ void counts_keep(void)
 /* ---- agents ---- */
 
 const struct session_part agent_part = { .name = "agent" };
+const struct tracer_room agent_room = { 0 };
+
+int agent_rule_parse(struct scan *s, const struct agent_kind *k, const char *const *stops,
+		     struct rule *out)
+{
+	(void)k, (void)stops, (void)out;
+	return scan_fail(s, s->at, "this build has no agents of loggers");
+}
+
+int agent_events_show(struct session *s, enum agent_domain domain, struct md_buf *out)
+{
+	(void)s, (void)domain, (void)out;
+	return 0;
+}
+
+int agent_events_store(struct session *s, enum agent_domain domain, const char *text, bool replace,
+		       struct tr_err *err)
+{
+	(void)s, (void)domain, (void)text, (void)replace;
+	return tr_fail(err, -EOPNOTSUPP, "this build has no agents of loggers");
+}
+
+int agent_contexts_store(struct session *s, enum agent_domain domain, const char *text,
+			 bool replace, struct tr_err *err)
+{
+	return agent_events_store(s, domain, text, replace, err);
+}
 
 void agents_open(struct tracer *t)
 {
