@@ -111,8 +111,11 @@ echo start >control
 for p in $(pidof trailfs); do
 	[ "$(ls /proc/$p/task | wc -l)" = 1 ] || kill -9 $p
 done
+# The next daemon answers it: programs that begin before it listens count their events as discarded.
+cat /trace/version
 hello
 echo stop >control
+grep events_discarded status
 echo "board: after a kill, events $(grep -c hello:tick text), processes $(pidof trailfs | wc -w)"
 cd /
 umount /trace
