@@ -89,15 +89,16 @@ static bool has_calls(const struct bpf_channel *c, bool exit)
 	return false;
 }
 
-/* Detaches programs of system calls that no event needs. */
+/* Detaches programs of system calls, and closes their maps, that no event needs. */
 static void detach_calls(struct bpf_channel *c)
 {
 	for (int exit = 0; exit < 2; exit++) {
 		struct bpf_event *e = bpf_channel_find(c, bpf_typed_program(exit));
 
-		if (!e || has_calls(c, exit))
+		if (has_calls(c, exit) || (!e && c->calls[exit] < 0))
 			continue;
-		drop_event(c, e);
+		if (e)
+			drop_event(c, e);
 		/* It may run for a while: the next one must not share its bodies. */
 		bpf_kept_drop_one(c, exit ? BPF_KEPT_EXITS : BPF_KEPT_ENTRIES);
 		if (c->calls[exit] >= 0)
