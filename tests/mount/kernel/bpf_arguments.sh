@@ -52,9 +52,13 @@ int main(int argc, char **argv)
 {
 	struct timespec t = { 0, 200000 };
 	static char buf[8192];
+	sigset_t alarms, before;
 
 	signal(SIGUSR1, nothing);
 	signal(SIGALRM, nothing);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	sigprocmask(SIG_BLOCK, &alarms, &before);
 	for (int round = 0; round < 10; round++) {
 		struct itimerval soon = { { 0, 0 }, { 0, 1000 } };
 		pthread_t p;
@@ -71,7 +75,7 @@ int main(int argc, char **argv)
 		unlink(argv[1]);
 		raise(SIGUSR1);
 		setitimer(ITIMER_REAL, &soon, NULL);
-		pause();
+		sigsuspend(&before);    /* the signal comes in it, however late that is */
 		if (!pthread_create(&p, NULL, thread, NULL))
 			pthread_join(p, NULL);
 		if (!fork()) {
