@@ -88,25 +88,43 @@ int main(int count, char **words)
 	} else {
 		unruled();
 	}
+	raise(SIGSTOP);
 	return count < 2;
 }
 END
 flags="-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fno-inline -Wl,--build-id"
 ${CC:-cc} $flags -shared -fPIC -o "$work/late.so" "$work/late.c" &&
 	${CC:-cc} $flags -rdynamic -o "$work/deep" "$work/deep.c" -ldl || skip "cannot compile"
+# Rules are read from local file systems only, and the C library may be on another one: the program
+# has copies of its libraries.
+mkdir "$work/lib"
+cp -L $(ldd "$work/deep" | grep -o '/[^ ]*') "$work/lib" || fail "no copies of libraries"
+flags="$flags -Wl,-rpath,$work/lib -Wl,--dynamic-linker,$(echo "$work"/lib/ld-*)"
+${CC:-cc} $flags -rdynamic -o "$work/deep" "$work/deep.c" -ldl || fail "cannot link"
 
 s=$S/stacks
 mkdir "$s"
 echo 'sample:cpu 499hz if $ctx.procname == "deep"' >"$s/kernel/events"
 # stacks_of WORD…: folded stacks of the program, with their numbers, in $work/folded. (On a busy
-# machine samples may be lost: then it runs again.)
+# machine samples may be lost: then it runs again. It exists until all samples are read, as the
+# daemon reads rules from what it maps.)
 stacks_of() {
 	runs=0
 	echo start >"$s/control"
 	while [ $runs -lt 20 ]; do
 		runs=$((runs + 1))
-		"$work/deep" "$@" || fail "deep $*"
-		[ "$(grep -c 'trail:sample: .*by = "cpu"' "$s/text")" -lt 120 ] || break
+		"$work/deep" "$@" &
+		deep=$!
+		within 60 stands $deep || fail "deep $*"
+		samples=$(grep -c 'trail:sample: .*by = "cpu"' "$s/text")
+		kill -CONT $deep
+		wait $deep || fail "deep $*"
+		if [ $runs = 1 ]; then
+			# A drain has no time for all new files: now they are known.
+			echo clear >"$s/control"
+		elif [ "$samples" -ge 120 ]; then
+			break
+		fi
 	done
 	echo stop >"$s/control"
 	grep '^deep;' "$s/export/flame.folded" >"$work/folded"

@@ -8,7 +8,8 @@
 
 /*
  * ns of CPU time that a drain has for the files of programs that it has not seen yet: the rings
- * must not be full meanwhile. Until the next drain these have frame pointers only.
+ * must not be full meanwhile. Until the next drain a process has the mappings that are known of it,
+ * or frame pointers only.
  */
 #define BUDGET 50000000u
 
@@ -84,7 +85,7 @@ static uint64_t cpu_time(void)
 		       : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Sees to it that p->space is what the process maps now. False: not now. */
+/* Sees to it that p->space is what the process maps now, if there is time. False: there is none. */
 static bool update_space(struct sampler *s, struct sampled_process *p)
 {
 	uint64_t begin;
@@ -92,7 +93,7 @@ static bool update_space(struct sampler *s, struct sampled_process *p)
 	if (p->space && p->spaced >= p->maps.len)
 		return true;
 	if (s->spent > BUDGET)
-		return false;
+		return p->space != NULL;
 	begin = cpu_time();
 	if (!p->space)
 		p->space = find_space(s, p->pid, p->parent);
