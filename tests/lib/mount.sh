@@ -37,6 +37,12 @@ mkdir "$MNT" "$XDG_CONFIG_HOME"
 chmod 755 "$MNT"
 checks=0
 
+# kernel_since VERSION: whether the kernel has this version, or a later one. (The smaller of two is
+# the first in this order.)
+kernel_since() {
+	[ "$(printf '%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]
+}
+
 skip() {
 	echo "$*"
 	exit 77

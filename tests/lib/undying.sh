@@ -13,8 +13,7 @@
 #
 #   LOAD         which parts beside sessions and their text: "output relay fast trigger copy"
 
-# The smaller of two versions is the first in this order.
-[ "$(printf '%s\n' 6.9 "$(uname -r)" | sort -V | head -n 1)" = 6.9 ] ||
+kernel_since 6.9 ||
 	skip "before Linux 6.9 reads that wait may fail with EINTR: vm/undying.sh has what holds there"
 
 . "$top/tests/lib/relay.sh"

@@ -11,8 +11,7 @@
 kernel_in_check=6.1
 . "$(dirname "$0")/lib.sh"
 
-# (The smaller of two versions is the first in this order.)
-if [ "$(printf '%s\n' 6.9 "$(uname -r)" | sort -V | head -n 1)" = 6.9 ]; then
+if kernel_since 6.9; then
 	KILLS=${VM_KILLS:-20} "$top/tests/mount/recovery/undying.sh" || fail "undying.sh"
 	UPGRADES=${VM_UPGRADES:-10} "$top/tests/mount/recovery/upgrade.sh" || fail "upgrade.sh"
 	exit 0

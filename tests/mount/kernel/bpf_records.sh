@@ -116,7 +116,8 @@ comm -23 "$work/tracefs" "$work/bpf" >"$work/only_tracefs"
 is "other records" "" "$(head -n 3 "$work/only_bpf")"
 missing=$(wc -l <"$work/only_tracefs")
 lost=$(key events_discarded "$S/bpf$mark/status")
-[ "$missing" -le "$lost" ] ||
+# (Linux before 6.7 does not count what programs of tracepoints miss.)
+[ "$missing" -le "$lost" ] || ! kernel_since 6.7 ||
 	fail "$missing are missing, $lost were counted: $(head -n 3 "$work/only_tracefs")"
 [ $((missing * 10)) -lt "$(wc -l <"$work/tracefs")" ] || fail "$missing are missing"
 [ "$(cut -d: -f1 "$work/bpf" | uniq | wc -l)" -gt 15 ] || fail "few events: $(cut -d: -f1 "$work/bpf" | uniq)"
