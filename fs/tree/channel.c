@@ -95,7 +95,8 @@ static int store_setting(const struct node *n, const struct who *who, const char
 static int show_status(const struct node *n, const struct who *who, struct md_buf *out)
 {
 	(void)who;
-	return channel_status(n->session, domain_of(n), channel_of(n), out);
+	return channel_status(n->session, domain_of(n), channel_of(n), n->row->arg == FORM_JSON,
+			      out);
 }
 
 /* ---- streams/OWNER/cpuN ---- */
@@ -202,7 +203,10 @@ static void list_owners(const struct node *dir, const struct who *who, struct li
 	LIST("events", events_read, events_write), \
 	LIST("contexts", contexts_read, contexts_write), \
 	ERROR_ROW, \
-	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, .change = session_change }
+	{ .name = "status", .mode = S_IFREG | 0444, .show = show_status, \
+	  .change = session_change }, \
+	{ .name = "status.json", .mode = S_IFREG | 0444, .show = show_status, .arg = FORM_JSON, \
+	  .sized = true }
 
 static const struct tree_row rows[] = {
 	ROWS_OF_BOTH_DOMAINS,

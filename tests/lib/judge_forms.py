@@ -208,7 +208,8 @@ try:
     jsonschema.validate(form, dict(schema, **{'$ref': '#/definitions/' + kind}))
 except ImportError:
     print('not checked: there is no jsonschema')
-compare = {'daemon': compare_status, 'session': compare_status, 'counts': compare_counts,
-           'rules': compare_rules, 'stats': compare_stats, 'available_user': compare_available,
-           'available_kernel': compare_available, 'available_loggers': compare_available}
+compare = {'daemon': compare_status, 'session': compare_status, 'channel': compare_status,
+           'counts': compare_counts, 'rules': compare_rules, 'stats': compare_stats,
+           'available_user': compare_available, 'available_kernel': compare_available,
+           'available_loggers': compare_available}
 compare[kind](open(sys.argv[4]).read(), form)

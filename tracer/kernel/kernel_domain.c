@@ -190,7 +190,7 @@ static const char *rule_contexts(const struct rule_list *rules)
 	return NULL;
 }
 
-static void channel_problems(const struct channel *c, struct md_buf *out)
+static void channel_problems(const struct channel *c, struct facts *out)
 {
 	const struct kernel *k = kernel_of(c->session->tracer);
 

@@ -132,7 +132,7 @@ struct domain_ops {
 	/* Locked. Lines `key value` of the session's status. */
 	void (*status)(const struct session *s, struct facts *out);
 	/* Locked. Lines `key value` of the channel's status. */
-	void (*channel_status)(const struct channel *c, struct md_buf *out);
+	void (*channel_status)(const struct channel *c, struct facts *out);
 	/* Locked. Prints one line of the session's file: where the domain has the channel. */
 	void (*save)(const struct channel *c, struct md_buf *out);
 };

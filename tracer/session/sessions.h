@@ -98,7 +98,9 @@ int channel_show(struct session *s, enum domain domain, const char *channel, con
 		 struct md_buf *out);
 int channel_store(struct session *s, enum domain domain, const char *channel, const char *setting,
 		  const char *value, struct tr_err *err);
-int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
+/* `status`, or with json `status.json`. 0 or -ENOENT. */
+int channel_status(struct session *s, enum domain domain, const char *channel, bool json,
+		   struct md_buf *out);
 
 /*
  * Event rules. channel NULL: channel0 of the domain, made by the first write that succeeds. text:

@@ -195,9 +195,9 @@ int session_look(struct session *s, const char *channel, struct stream_set *out,
 	return (int)n;
 }
 
-/* Lines of a channel that its streams do not have. 0 or -ENOENT. */
-static int print_channel(struct session *s, enum domain domain, const char *channel,
-			 struct md_buf *out)
+/* What a channel has that its streams do not have. 0 or -ENOENT. */
+static int show_channel(struct session *s, enum domain domain, const char *channel,
+			struct facts *out)
 {
 	const struct domain_ops *ops = s->tracer->domains[domain];
 	const struct channel *c;
@@ -205,54 +205,60 @@ static int print_channel(struct session *s, enum domain domain, const char *chan
 	pthread_mutex_lock(&s->tracer->lock);
 	c = channel_find(s, domain, channel);
 	if (c && c->blocking)
-		md_buf_puts(out, "blocking " CHANNEL_BLOCKING_NOTE "\n");
+		fact_text(out, "blocking", CHANNEL_BLOCKING_NOTE);
 	if (c && ops->channel_status)
 		LOCKED(s->tracer, ops->channel_status(c, out));
 	pthread_mutex_unlock(&s->tracer->lock);
 	return c ? 0 : -ENOENT;
 }
 
-int channel_status(struct session *s, enum domain domain, const char *channel, struct md_buf *out)
+static void show_sum(const struct ring_counts *sum, struct facts *out)
+{
+	fact_number(out, "events_recorded", sum->recorded);
+	fact_number(out, "events_discarded", sum->discarded);
+	fact_number(out, "events_overwritten", sum->overwritten);
+	fact_number(out, "events_unfiltered", sum->unfiltered);
+	fact_number(out, "bytes", sum->bytes);
+}
+
+static void show_stream(const struct stream *st, const struct ring_counts *c, struct facts *out)
+{
+	fact_item(out, "stream",
+		  "%s/%s recorded %" PRIu64 " discarded %" PRIu64 " overwritten %" PRIu64
+		  " bytes %" PRIu64 " resident %" PRIu64,
+		  st->trace->owner, st->name, c->recorded, c->discarded, c->overwritten, c->bytes,
+		  ring_resident(st));
+}
+
+int channel_status(struct session *s, enum domain domain, const char *channel, bool json,
+		   struct md_buf *text)
 {
 	struct stream_set set;
-	struct ring_counts sum = { 0 }, c;
-	struct md_buf lines = MD_BUF_INIT;
-	struct md_buf own = MD_BUF_INIT;
+	struct ring_counts sum = { 0 }, *counts;
+	struct facts out = { .out = text, .json = json };
 	bool kernel = domain == DOMAIN_KERNEL;
 	int ret;
 
 	domain_drain(s, domain);
-	ret = print_channel(s, domain, channel, &own);
-	if (!ret)
-		ret = session_streams(s, channel, &set);
-	if (ret) {
-		md_buf_deinit(&own);
+	ret = session_streams(s, channel, &set);
+	if (ret)
 		return ret;
-	}
-	for (size_t i = 0; i < set.count; i++) {
-		const struct stream *st = &set.streams[i];
-
-		if (kernel != (st->trace->uid == KERNEL_UID))
-			continue;
-		ring_counts(st, &c);
-		ring_counts_add(&sum, &c);
-		md_buf_printf(&lines,
-			      "stream %s/%s recorded %" PRIu64 " discarded %" PRIu64
-			      " overwritten %" PRIu64 " bytes %" PRIu64 " resident %" PRIu64 "\n",
-			      st->trace->owner, st->name, c.recorded, c.discarded, c.overwritten,
-			      c.bytes, ring_resident(st));
-	}
-	md_buf_printf(out,
-		      "events_recorded %" PRIu64 "\nevents_discarded %" PRIu64
-		      "\nevents_overwritten %" PRIu64 "\nevents_unfiltered %" PRIu64
-		      "\nbytes %" PRIu64 "\n",
-		      sum.recorded, sum.discarded, sum.overwritten, sum.unfiltered, sum.bytes);
-	md_buf_put(out, own.data, own.len);
-	md_buf_deinit(&own);
-	md_buf_put(out, lines.data, lines.len);
-	md_buf_deinit(&lines);
+	counts = calloc(set.count + 1, sizeof(*counts));
+	for (size_t i = 0; counts && i < set.count; i++)
+		if (kernel == (set.streams[i].trace->uid == KERNEL_UID)) {
+			ring_counts(&set.streams[i], &counts[i]);
+			ring_counts_add(&sum, &counts[i]);
+		}
+	facts_begin(&out);
+	show_sum(&sum, &out);
+	ret = counts ? show_channel(s, domain, channel, &out) : -ENOMEM;
+	for (size_t i = 0; counts && i < set.count; i++)
+		if (kernel == (set.streams[i].trace->uid == KERNEL_UID))
+			show_stream(&set.streams[i], &counts[i], &out);
+	facts_end(&out);
+	free(counts);
 	stream_set_deinit(&set);
-	return 0;
+	return ret;
 }
 
 static bool listed(const struct md_buf *names, const char *name)

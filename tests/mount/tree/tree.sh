@@ -61,7 +61,7 @@ if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "cgroup gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
-	is "a kernel channel" "backend contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status streams subbuf_count subbuf_size switch_period " \
+	is "a kernel channel" "backend contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count subbuf_size switch_period " \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
@@ -85,7 +85,7 @@ drwx------ user/channels
 
 # A channel
 mkdir "$S/web/user/channels/fast" || fail "mkdir of a channel"
-is "the channel" "blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status streams subbuf_count \
+is "the channel" "blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count \
 subbuf_size switch_period " \
 	"$(names "$S/web/user/channels/fast")"
 is "modes of a channel" "-rw------- buffering
@@ -145,7 +145,7 @@ mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
 (cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") ||
 	fail "channel again"
 is "the new channel works" "$(names "$S/x/user/channels/c")" \
-	"blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status streams subbuf_count subbuf_size switch_period "
+	"blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count subbuf_size switch_period "
 # rmdir of a session that is full, with open files
 exec 3<"$S/x/status" 4<"$S/x/text" 5>"$S/x/control"
 rmdir "$S/x" || fail "rmdir of a full session with open files"

@@ -32,6 +32,12 @@ all() {
 		cat "$1/$form" >"$work/text"
 		judge $kind "$work/json" "$work/text"
 	done
+	for status in "$1"/user/channels/*/status; do
+		[ -e "$status" ] || continue
+		cat "$status.json" >"$work/json" || fail "cannot read $status.json"
+		cat "$status" >"$work/text"
+		judge channel "$work/json" "$work/text"
+	done
 	cat "$1/rules.json" >"$work/json" || fail "cannot read rules.json"
 	for domain in user kernel; do
 		[ ! -e "$1/$domain/rules" ] || sed "/^#/d; s/^/$domain /" "$1/$domain/rules"

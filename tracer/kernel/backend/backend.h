@@ -36,6 +36,7 @@
 
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
+#include "tracer/base/facts.h"
 #include "tracer/kernel/kevent/record_stack.h"
 
 struct backend;                 /* an opened backend */
@@ -212,8 +213,8 @@ struct backend_ops {
 	/* Passes on what the buffer of a CPU holds now, at most its size once. */
 	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 	int (*lost)(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
-	/* Appends lines `key value` for the channel's status. NULL: there are none. */
-	void (*note)(struct backend_channel *c, struct md_buf *out);
+	/* What the channel's status says of it. NULL: nothing. */
+	void (*note)(struct backend_channel *c, struct facts *out);
 	/*
 	 * Adds the files of the buffers to an epoll(7): they are readable while there are records.
 	 * Same locking as drain(). Returns the number of files or -errno. NULL: no file wakes.

@@ -419,25 +419,11 @@ static int list_recordable(const struct backend *b, struct md_buf *out)
 	return ret;
 }
 
-static void print_note(struct backend_channel *c, struct md_buf *out)
+static void show_note(struct backend_channel *c, struct facts *out)
 {
-	struct bpf_channel *bpf = c->bpf;
-	size_t typed = 0;
-
-	pthread_mutex_lock(&bpf->lock);
-	md_buf_printf(out, "backend %s\n", bpf->whole ? "bpf" : "tracefs and bpf");
-	if (!bpf->call_stacks)
-		md_buf_puts(out, "callstack_kernel empty at system calls: this kernel gives a "
-				 "program none; the backend tracefs records them, without text\n");
-	for (size_t i = 0; i < bpf->count; i++)
-		typed += bpf->events[i].slot < BPF_SLOTS && bpf->events[i].kind != BPF_KIND_PLAIN;
-	if (typed)
-		md_buf_printf(out, "programs_by_arguments %zu\n", typed);
-	if (bpf->refused)
-		md_buf_printf(out, "programs_refused %" PRIu32 " %s: %s\n", bpf->refused,
-			      bpf->refused_name,
-			      *bpf->why.sentence ? bpf->why.sentence : "unknown");
-	pthread_mutex_unlock(&bpf->lock);
+	pthread_mutex_lock(&c->bpf->lock);
+	bpf_channel_show(c->bpf, out);
+	pthread_mutex_unlock(&c->bpf->lock);
 }
 
 static int watch(struct backend_channel *c, int epoll)
@@ -492,7 +478,7 @@ const struct backend_ops bpf_backend = {
 	.track_more = track_more,
 	.drain = drain,
 	.lost = count_lost,
-	.note = print_note,
+	.note = show_note,
 	.watch = watch,
 	.boot_find = tracefs_boot_find,
 	.boot_format = tracefs_read_format,

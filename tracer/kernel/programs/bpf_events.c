@@ -2,6 +2,7 @@
 /* The list of events of a channel. */
 #include "tracer/kernel/programs/bpf.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "tracer/base/array.h"
@@ -24,4 +25,32 @@ struct bpf_event *bpf_channel_room(struct bpf_channel *c, uint32_t slot, const c
 	*e = (struct bpf_event){ .slot = slot, .program = -1, .link = -1, .own = -1 };
 	strcpy(e->name, name);
 	return e;
+}
+
+/* Of the channel; the programs at sys_enter and sys_exit belong to several of them. */
+static bool is_shown(const struct bpf_event *e)
+{
+	return e->slot < BPF_SLOTS;
+}
+
+void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
+{
+	size_t typed = 0;
+
+	fact_text(out, "backend", c->whole ? "bpf" : "tracefs and bpf");
+	if (!c->call_stacks)
+		fact_text(out, "callstack_kernel",
+			  "empty at system calls: this kernel gives a program none; the backend "
+			  "tracefs records them, without text");
+	for (size_t i = 0; i < c->count; i++)
+		typed += is_shown(&c->events[i]) && c->events[i].kind != BPF_KIND_PLAIN;
+	if (typed)
+		fact_number(out, "programs_by_arguments", typed);
+	if (c->refused)
+		fact_text(out, "programs_refused", "%" PRIu32 " %s: %s", c->refused,
+			  c->refused_name, *c->why.sentence ? c->why.sentence : "unknown");
+	for (size_t i = 0; i < c->count; i++)
+		if (is_shown(&c->events[i]))
+			fact_item(out, "program", "%s %s", c->events[i].name,
+				  c->events[i].kind == BPF_KIND_PLAIN ? "record" : "arguments");
 }
