@@ -35,7 +35,8 @@ static void look_at(int map, const char *prefix)
 	a.info.bpf_fd = (uint32_t)map;
 	a.info.info_len = sizeof(info);
 	a.info.info = (uintptr_t)&info;
-	if (bpf_command(BPF_OBJ_GET_INFO_BY_FD, &a) || strcmp(info.name, "trailfs_ring"))
+	/* The layout follows: it is the one of this source. */
+	if (bpf_command(BPF_OBJ_GET_INFO_BY_FD, &a) || strncmp(info.name, "trailfs_ring.", 13))
 		return;
 	memory = mmap(NULL, (size_t)info.value_size * info.max_entries, PROT_READ, MAP_SHARED, map,
 		      0);

@@ -278,6 +278,8 @@ static void adopt_channel(struct channel *c, const char *name)
 		session_unlock(c->session);
 		return;
 	}
+	if (*err.sentence)
+		session_failed(c->session, "channel %s: %s", c->name, err.sentence);
 	kc->recording = c->session->active && c->enabled;
 	kc->adopted = true;
 	track_copy(&c->session->track[TRACK_PID], &kc->tracked[TRACK_PID]);

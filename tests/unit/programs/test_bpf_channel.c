@@ -281,6 +281,55 @@ static void outlives_the_daemon(void)
 	state_file_remove(AT_FDCWD, dir);
 }
 
+/* A map that an earlier version of the daemon may have made in the place of the rings. */
+static int make_other_ring(const struct bpf_channel *c)
+{
+	return bpf_map_create(&(struct bpf_map_spec){
+		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .entries = c->ring.cpus,
+		.value_size = (uint32_t)c->ring.stride, .flags = BPF_F_MMAPABLE,
+		.name = "trailfs_ring" });
+}
+
+/* Rings of another layout are not read: they are dropped with their programs, and counted. */
+static void drops_other_layouts(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct bpf_channel *c;
+	char dir[300];
+	int found = -1, other;
+
+	if (*missing)
+		SKIP(missing);
+	snprintf(dir, sizeof(dir), "%s/bpf.XXXXXX", tmp ? tmp : "/tmp");
+	CHECK(mkdtemp(dir) && !keeper_open(dir, "/proc/self/exe", &b.keeper, &found));
+	c = create();
+	pthread_mutex_lock(&c->lock);
+	c->on = true;
+	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
+	other = make_other_ring(c);
+	CHECK(other >= 0);
+	bpf_channel_keep_one(c, BPF_KEPT_RING, other);
+	close(other);
+	pthread_mutex_unlock(&c->lock);
+	use('a');
+	bpf_channel_free(c, false);
+	c = create();
+	bpf_channel_adopt(c);
+	CHECK(c->dropped == (uint32_t)sysconf(_SC_NPROCESSORS_CONF) && !c->count && !c->on);
+	CHECK(c->ring.map < 0 && c->bodies < 0 && c->calls[0] < 0 && c->calls[1] < 0);
+	CHECK(kept() == 0);
+	c->on = true;
+	pthread_mutex_lock(&c->lock);
+	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
+	use('b');
+	CHECK_STR(collect(c), "b");
+	pthread_mutex_unlock(&c->lock);
+	bpf_channel_free(c, true);
+	keeper_close(b.keeper, 1);
+	b.keeper = NULL;
+	state_file_remove(AT_FDCWD, dir);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
@@ -290,6 +339,7 @@ int main(int argc, char **argv)
 	CASE(counts_what_is_lost);
 	CASE(follows_threads);
 	CASE(outlives_the_daemon);
+	CASE(drops_other_layouts);
 	if (b.dir >= 0)
 		close(b.dir);
 	return test_summary();

@@ -140,8 +140,9 @@ struct backend_ops {
 	/* Names of all channels in the kernel, of running and dead daemons, each with a NUL. */
 	int (*channels)(const struct backend *b, struct md_buf *names);
 	/*
-	 * adopt: opens an earlier daemon's channel with its records (-ENOENT: there is none). Else
-	 * makes a channel that does not record yet; -EOPNOTSUPP: not by what the geometry says.
+	 * adopt: opens an earlier daemon's channel with its records (-ENOENT: there is none); *err
+	 * has a sentence after success, too, if some of them are lost. Else makes a channel that
+	 * does not record yet; -EOPNOTSUPP: not by what the geometry says.
 	 */
 	int (*channel_open)(struct backend *b, const char *name, const struct backend_geometry *g,
 			    bool adopt, struct backend_channel **out, struct tr_err *err);

@@ -71,6 +71,9 @@ static int open_channel(struct backend *b, const char *name, const struct backen
 	if (adopt && !g->boot && !tracefs_enabled(*out, &enabled))
 		bpf_plain_adopt(bpf, md_buf_str(&enabled));
 	md_buf_deinit(&enabled);
+	if (bpf->dropped)
+		tr_fail(err, -EPROTO, "BPF rings of another version of the daemon were dropped, "
+				      "with what was not read of them");
 	pthread_mutex_lock(&b->lock);
 	(*out)->bpf = bpf;
 	pthread_mutex_unlock(&b->lock);

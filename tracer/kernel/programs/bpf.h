@@ -206,6 +206,7 @@ struct bpf_channel {
 	/* Guards the rest: configuration, drains and the keeper's thread use it. */
 	pthread_mutex_t lock;
 	bool on, tracked, whole;
+	uint32_t dropped;               /* rings of an earlier daemon that were not taken over */
 	uint64_t missed;                /* events that programs missed which were dropped since */
 	struct bpf_contexts *contexts;  /* of all its records; NULL: none */
 	int call_stacks;                /* of bpf_source_try_stacks; -1: not tried */
@@ -228,7 +229,10 @@ struct bpf_channel {
 
 int bpf_channel_create(struct backend *b, const char *name, const struct backend_geometry *g,
 		       struct bpf_channel **out);
-/* Takes over what the keeper has of an earlier daemon's channel. */
+/*
+ * Takes over what the keeper has of an earlier daemon's channel; all of it is dropped if its rings
+ * have another layout, as those of another version of the daemon.
+ */
 void bpf_channel_adopt(struct bpf_channel *c);
 /* remove: the keeper drops it, too, and nothing is recorded any more. */
 void bpf_channel_free(struct bpf_channel *c, bool remove);

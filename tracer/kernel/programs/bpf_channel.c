@@ -124,9 +124,26 @@ static bool is_whole(const struct bpf_channel *c, const struct bpf_event *e)
 	       (e->kind == BPF_KIND_TYPED || e->slot == BPF_SLOTS || c->bodies >= 0);
 }
 
+/* remove: the keeper drops them, too. */
+static void close_maps(struct bpf_channel *c, bool remove)
+{
+	const struct { const char *kept; int *fd; } maps[] = {
+		{ BPF_KEPT_THREADS, &c->threads }, { BPF_KEPT_BODIES, &c->bodies },
+		{ BPF_KEPT_ENTRIES, &c->calls[0] }, { BPF_KEPT_EXITS, &c->calls[1] },
+	};
+
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
+		if (remove && *maps[i].fd >= 0)
+			bpf_kept_drop_one(c, maps[i].kept);
+		if (*maps[i].fd >= 0)
+			close(*maps[i].fd);
+		*maps[i].fd = -1;
+	}
+}
+
 void bpf_channel_adopt(struct bpf_channel *c)
 {
-	int ring = bpf_kept_take(c);
+	int kept = bpf_kept_take(c), ring = kept;
 	const struct bpf_control *control;
 
 	if (ring >= 0 && bpf_ring_open(&c->ring, ring, c->name, &c->geometry, NULL))
@@ -140,6 +157,13 @@ void bpf_channel_adopt(struct bpf_channel *c)
 	for (size_t i = c->count; i-- > 0;)
 		if (i < c->count && (ring < 0 || !is_whole(c, &c->events[i])))
 			bpf_channel_drop(c, &c->events[i]);
+	if (ring >= 0)
+		return;
+	/* Its programs may run for a while: the next ones must not share its maps. */
+	close_maps(c, true);
+	c->dropped = kept >= 0 ? c->geometry.cpus : 0;
+	if (kept >= 0)
+		bpf_kept_drop_one(c, BPF_KEPT_RING);
 }
 
 void bpf_channel_free(struct bpf_channel *c, bool remove)
@@ -148,17 +172,7 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 		return;
 	while (c->count && remove)
 		bpf_channel_drop(c, &c->events[c->count - 1]);
-	const struct { const char *kept; int fd; } maps[] = {
-		{ BPF_KEPT_THREADS, c->threads }, { BPF_KEPT_BODIES, c->bodies },
-		{ BPF_KEPT_ENTRIES, c->calls[0] }, { BPF_KEPT_EXITS, c->calls[1] },
-	};
-
-	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		if (remove && maps[i].fd >= 0)
-			bpf_kept_drop_one(c, maps[i].kept);
-		if (maps[i].fd >= 0)
-			close(maps[i].fd);
-	}
+	close_maps(c, remove);
 	if (remove && c->ring.map >= 0)
 		bpf_kept_drop_one(c, BPF_KEPT_RING);
 	for (size_t i = 0; i < c->count; i++)

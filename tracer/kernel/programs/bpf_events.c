@@ -49,6 +49,8 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 	if (c->refused)
 		fact_text(out, "programs_refused", "%" PRIu32 " %s: %s", c->refused,
 			  c->refused_name, *c->why.sentence ? c->why.sentence : "unknown");
+	if (c->dropped)
+		fact_number(out, "rings_dropped", c->dropped);
 	for (size_t i = 0; i < c->count; i++)
 		if (is_shown(&c->events[i]))
 			fact_item(out, "program", "%s %s", c->events[i].name,

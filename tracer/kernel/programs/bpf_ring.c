@@ -51,7 +51,13 @@ static const struct kring_shape *get_shape(const struct bpf_ring *r, uint32_t le
 	return level ? &r->nested : &r->geo;
 }
 
-/* The bytes of each value; 0: not known. */
+/*
+ * The map's name has the layout of what is in it, for the daemon that takes it over: count it up
+ * when struct bpf_control, struct kring, or what programs do with them changes.
+ */
+static const char ring_name[] = "trailfs_ring.2";
+
+/* The bytes of each value; 0: not known, or of another layout. */
 static uint32_t find_value_size(int map)
 {
 	struct bpf_map_info info;
@@ -62,7 +68,10 @@ static uint32_t find_value_size(int map)
 	a.info.bpf_fd = (uint32_t)map;
 	a.info.info_len = sizeof(info);
 	a.info.info = (uintptr_t)&info;
-	return bpf_command(BPF_OBJ_GET_INFO_BY_FD, &a) ? 0 : info.value_size;
+	if (bpf_command(BPF_OBJ_GET_INFO_BY_FD, &a) || info.type != BPF_MAP_TYPE_ARRAY ||
+	    strcmp(info.name, ring_name))
+		return 0;
+	return info.value_size;
 }
 
 static void choose_sizes(struct bpf_ring *r, uint64_t bytes)
@@ -88,7 +97,7 @@ static int create_map(const struct bpf_ring *r)
 {
 	return bpf_map_create(&(struct bpf_map_spec){
 		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = (uint32_t)r->stride,
-		.entries = r->cpus, .flags = BPF_F_MMAPABLE, .name = "trailfs_ring" });
+		.entries = r->cpus, .flags = BPF_F_MMAPABLE, .name = ring_name });
 }
 
 static int map_memory(struct bpf_ring *r)
