@@ -28,6 +28,7 @@ static uint64_t bpf_interp_alu(uint8_t op, uint64_t a, uint64_t b)
 	case BPF_AND: return a & b;
 	case BPF_OR: return a | b;
 	case BPF_LSH: return a << (b & 63);
+	case BPF_NEG: return 0 - a;
 	case BPF_RSH: return a >> (b & 63);
 	case BPF_ARSH: return (uint64_t)((int64_t)a >> (b & 63));
 	default: abort();

@@ -41,9 +41,12 @@ static void member(const char *text, uint32_t of, uint32_t offset, uint32_t bits
 	word(bits << 24 | offset);
 }
 
-enum { FLAG = 128, INT = 1, PTR, ARRAY, STRUCT, TYPEDEF = 8, CONST = 10, FUNC = 12, PROTO };
+enum {
+	FLAG = 128, INT = 1, PTR, ARRAY, STRUCT, ENUM = 6, TYPEDEF = 8, CONST = 10, FUNC = 12, PROTO
+};
 
-static size_t make_types(uint8_t *out)
+/* add: more types, from 20 on; NULL: none. */
+static size_t make_types_and(uint8_t *out, void (*add)(void))
 {
 	uint32_t header[6] = { 0x0001eb9f, 24 };
 
@@ -72,6 +75,8 @@ static size_t make_types(uint8_t *out)
 	type("", PROTO, 4, 0), word(name("__data")), word(3), word(name("skb")), word(7);
 	word(name("n")), word(1), word(name("label")), word(3);         /* 18 */
 	type("__traceiter_xmit", FUNC, 0, 18);                          /* 19 */
+	if (add)
+		add();
 	header[3] = types_len;
 	header[4] = types_len;
 	header[5] = strings_len;
@@ -79,6 +84,11 @@ static size_t make_types(uint8_t *out)
 	memcpy(out + 24, types, types_len);
 	memcpy(out + 24 + types_len, strings, strings_len);
 	return 24 + types_len + strings_len;
+}
+
+__attribute__((unused)) static size_t make_types(uint8_t *out)
+{
+	return make_types_and(out, NULL);
 }
 
 #endif

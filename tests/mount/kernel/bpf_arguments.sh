@@ -11,13 +11,21 @@ grep -q '^kernel tracefs and bpf' "$MNT/version" ||
 	skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
 [ -r /sys/kernel/btf/vmlinux ] || skip "the kernel has no types"
 cat >"$work/busy.c" <<'C'
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -47,7 +55,89 @@ static void send_one(void)
 	close(s);
 }
 
-/* busy FILE: memory, files, signals, timers, threads, sleep, a network */
+/* A connection of this process to itself, by version 4 or 6 of IP: each side closes it once. */
+static void connect_one(int family, int first)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	struct sockaddr *at = family == AF_INET ? (void *)&a : (void *)&a6;
+	socklen_t len = family == AF_INET ? sizeof(a) : sizeof(a6);
+	int s = socket(family, SOCK_STREAM, 0), ends[2] = { -1, -1 };
+	char text[8];
+
+	if (!bind(s, at, len) && !listen(s, 1) && !getsockname(s, at, &len)) {
+		ends[0] = socket(family, SOCK_STREAM, 0);
+		if (!connect(ends[0], at, len))
+			ends[1] = accept(s, NULL, NULL);
+		if (ends[1] >= 0 && write(ends[0], "hello", 5) == 5 && read(ends[1], text, 5) == 5)
+			close(ends[first]);
+		close(ends[!first]);
+	}
+	close(s);
+}
+
+/*
+ * Writes past the page cache, from one CPU after the other. It runs until the disk is done: so an
+ * interrupt of this CPU is in here.
+ */
+static void write_direct(const char *path)
+{
+	cpu_set_t before, one_cpu;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int fd = open(path, O_RDWR | O_CREAT | O_DIRECT, 0600);
+	aio_context_t context = 0;
+	struct io_event event;
+	void *memory;
+
+	if (fd < 0 || syscall(SYS_io_setup, 1, &context) ||
+	    posix_memalign(&memory, 4096, 65536))
+		return;
+	memset(memory, 1, 65536);
+	sched_getaffinity(0, sizeof(before), &before);
+	for (int i = 0; i < 8; i++) {
+		struct iocb one = { .aio_fildes = (unsigned)fd, .aio_lio_opcode = IOCB_CMD_PWRITE,
+				    .aio_buf = (unsigned long)memory, .aio_nbytes = 65536,
+				    .aio_offset = 65536 * i };
+		struct iocb *list = &one;
+
+		CPU_ZERO(&one_cpu);
+		CPU_SET(i % (cpus < CPU_SETSIZE ? cpus : CPU_SETSIZE), &one_cpu);
+		sched_setaffinity(0, sizeof(one_cpu), &one_cpu);
+		if (syscall(SYS_io_submit, context, 1, &list) == 1)
+			while (!syscall(SYS_io_getevents, context, 0, 1, &event, NULL))
+				;
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+	syscall(SYS_io_destroy, context);
+	if (fsync(fd) || pread(fd, memory, 65536, 4096) < 0)
+		perror(path);
+	close(fd);
+	free(memory);
+}
+
+/* Through the page cache, out of it, and in again. */
+static void write_cached(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	static char text[1 << 16];
+	char *m;
+
+	if (fd < 0 || write(fd, text, sizeof(text)) < 0 || fdatasync(fd))
+		return;
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	m = mmap(NULL, sizeof(text), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (m != MAP_FAILED) {
+		m[5000]++;
+		msync(m, sizeof(text), MS_SYNC);
+		munmap(m, sizeof(text));
+	}
+	if (fchmod(fd, 0640) || sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE) || syncfs(fd))
+		perror(path);
+	close(fd);
+	unlink(path);
+}
+
+/* busy FILE: memory, files, disks, signals, timers, threads, sleep, networks */
 int main(int argc, char **argv)
 {
 	struct timespec t = { 0, 200000 };
@@ -85,6 +175,13 @@ int main(int argc, char **argv)
 		wait(NULL);
 		nanosleep(&t, NULL);
 		send_one();
+		connect_one(round & 1 ? AF_INET : AF_INET6, round & 2);
+		if (round % 4)
+			continue;
+		write_direct(argv[1]);
+		write_cached(argv[1]);
+		prctl(PR_SET_NAME, round & 4 ? "a name of 15 by" : "busy");
+		prctl(12345, 1, 2, 3, 4);
 	}
 	return argc != 2;
 }
@@ -97,6 +194,7 @@ ${CC:-cc} -E -P -x c "-DEVENT(name, fields)=@ name" "$top/tracer/kernel/bpf/trac
 	tr '@' '\n' | tr -d '" ' | grep -v '^tlb:' | grep -Fxf "$MNT/available/kernel/tracepoints" >"$work/rules"
 [ "$(wc -l <"$work/rules")" -gt 50 ] || fail "only $(wc -l <"$work/rules") events of the table"
 echo 'syscall:getsockname' >>"$work/rules"
+echo 'cgroup:cgroup_mkdir' >>"$work/rules"
 echo 'syscall:openat' >>"$work/rules"
 
 sh -c 'kill -STOP $$; exec "$@"' sh taskset -c "$first_cpu" "$work/busy" "$work/file" &
@@ -117,6 +215,17 @@ done
 typed=$(key programs_by_arguments "$S/bpf$mark/kernel/channels/channel0/status")
 [ "${typed:-0}" -gt $(($(wc -l <"$work/rules") * 3 / 4)) ] ||
 	fail "only ${typed:-none} of $(wc -l <"$work/rules") events are recorded by arguments"
+# The status has a line for each event: sched_switch is in the table, cgroup_mkdir is not.
+status=$S/bpf$mark/kernel/channels/channel0/status
+has "$(cat "$status")" '^program cgroup:cgroup_mkdir record$'
+is "lines of events" "$typed" "$(grep -c '^program .* arguments$' "$status")"
+has "$(cat "$status")" '^program sched:sched_switch arguments$'
+if [ -x /usr/bin/python3 ]; then
+	cat "$status" >"$work/text"
+	cat "$status.json" >"$work/json"
+	/usr/bin/python3 "$top/tests/lib/judge_forms.py" "$top/docs/schema.json" channel \
+		"$work/json" "$work/text" || fail "another status.json"
+fi
 kill -CONT $child
 wait $child
 put stop "$S/bpf$mark/control"
@@ -139,7 +248,7 @@ lost=$(key events_discarded "$S/bpf$mark/status")
 	fail "$missing are missing, $lost were counted: $(head -n 3 "$work/only_tracefs")"
 [ $((missing * 10)) -lt "$(wc -l <"$work/tracefs")" ] || fail "$missing are missing"
 kinds=$(cut -d: -f1 "$work/bpf" | uniq | wc -l)
-[ "$kinds" -gt 30 ] || fail "only $kinds kinds of events happened"
+[ "$kinds" -gt 60 ] || fail "only $kinds kinds of events happened"
 same_text "$S/bpf$mark"
 rmdir "$S/tracefs$mark" "$S/bpf$mark"
 echo "$checks checks, $kinds kinds of events, $typed by arguments"

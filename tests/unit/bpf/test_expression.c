@@ -26,9 +26,18 @@ static struct btf *parse_types(const uint8_t *bytes, size_t len)
 
 static const char traced[] = "__traceiter_xmit";
 
+static void add_types(void)
+{
+	type("few", ENUM | FLAG, 2, 4), word(name("FEW")), word(~0u);   /* 20 */
+	word(name("MANY")), word(70000);
+	type("", ARRAY, 0, 0), word(1), word(1), word(3);               /* 21: u32[3] */
+	type("row", STRUCT, 1, 16), member("cells", 21, 32, 0);         /* 22 */
+	type("page", STRUCT, 0, 64);                                    /* 23 */
+}
+
 static void prepare(void)
 {
-	image_len = make_types(image);
+	image_len = make_types_and(image, add_types);
 	btf = parse_types(image, image_len);
 	proto = btf_function(btf, traced, strlen(traced));
 }
@@ -40,9 +49,9 @@ static struct {
 	void *next, *dev;
 	uint16_t mac, pad;
 	int32_t err;
-	uint32_t pkt[2];
+	uint32_t bits[2];
 	void *self[2];
-} skb = { .dev = &dev, .mac = 0x1234, .err = -5 };
+} skb = { .dev = &dev, .mac = 0x1234, .err = -5, .bits = { 0xffffff1f | 5 << 5 } };
 
 static uint64_t compute(const char *text, int *error)
 {
@@ -55,6 +64,7 @@ static uint64_t compute(const char *text, int *error)
 	*error = bpf_expression_parse(text, btf, proto, &e);
 	if (*error)
 		return 0;
+	e.pages = (uintptr_t)&skb - 3 * 64;
 	bpf_code_begin(&c);
 	bpf_expression_put(&c, &e);
 	bpf_exit(&c);
@@ -78,6 +88,12 @@ static void computes(void)
 		{ "$3->index or $1->none", 7 }, { "1 ? $1->none + 1 or 9 : 2", 9 },
 		{ "$1->none ? 1 : 2 or 0 ? 3 : 4", 4 }, { "top(0x55)", 64 }, { "top(0)", 0 },
 		{ "swap($1->mac)", 0x3412 }, { "1+1+1+1", 4 },
+		{ "MANY", 70000 }, { "FEW + 1", 0 }, { "NONE or 3", 3 },
+		{ "list(2, 7, 8, 9)", 9 }, { "list(5, 7, 8)", 8 },
+		{ "list(0, 7) - list(1, 1, 2)", 5 },
+		{ "$1->pkt", 5 }, { "$1->pkt == 5 ? 2 : 3", 2 }, { "pfn($1)", 3 },
+		{ "$3 in dev.index", (uintptr_t)&dev - 16 },
+		{ "$3->index == 7 ? $1 : $1->next", (uintptr_t)&skb },
 	};
 	uint64_t value;
 	int error;
@@ -103,17 +119,32 @@ static void knows_types(void)
 	CHECK(!bpf_expression_parse("+$1->err", btf, proto, &e) && !e.plain);
 	CHECK(!bpf_expression_parse("$2", btf, proto, &e) && e.plain && e.type.size == 4);
 	CHECK(!bpf_expression_parse("$1->dev", btf, proto, &e) && e.type.class == BTF_POINTER);
+	CHECK(!bpf_expression_parse("$1~>dev~>index", btf, proto, &e) && e.type.size == 4);
+	CHECK(!bpf_expression_parse("($1 in row.cells)~>cells[2]", btf, proto, &e));
+	CHECK(e.type.class == BTF_NUMBER && e.nodes[e.root].value == 12);
+	CHECK(!bpf_expression_parse("($1 in row.cells)~>cells", btf, proto, &e));
+	CHECK(e.nodes[e.root].value == 4);
+	/* A text of no fixed size: it is chosen, or what it is in may be no address. */
+	CHECK(!bpf_expression_parse("$1 ? $1->dev->name : 'none'", btf, proto, &e));
+	CHECK(e.type.class == BTF_TEXT && !e.type.size);
+	CHECK(!bpf_expression_parse("$1~>dev~>name", btf, proto, &e) && !e.type.size);
+	CHECK(!bpf_expression_parse("''", btf, proto, &e) && e.type.class == BTF_TEXT);
 }
 
 static void refuses(void)
 {
 	static const char *const unknown[] = {
-		"$0", "$4", "$13", "$1->none", "$1->pkt", "$2->mac", "$1.mac", "current->pid",
-		"$1 & 1", "*$3", "$1~>dev", "$1->self", "top($1->none)", "$1->none or $2->none",
+		"$0", "$4", "$13", "$1->none", "$2->mac", "$1.mac", "current->pid",
+		"$1 & 1", "*$3", "$1->self", "top($1->none)", "$1->none or $2->none",
+		"$1~>dev->index", "$3 in dev.none", "$3 in none.index", "$2 in dev.index", "NONE",
+		"($1 in row.cells)->cells", "($1 in row.cells)~>cells[3]", "pfn($2)",
+		"rwbs($2)", "$1 ? 1 : $1", "$1 ? 1 : 'a'", "$1 ? $1 : $3", "($1 ? $1 : $1)->mac",
 	};
 	static const char *const wrong[] = {
 		"", "$", "$1->", "(", "()", "1 +", "1 2", "x", "$1 ? 2", "0x", "4294967296",
 		"top 1", "((((((((((((((1))))))))))))))", ")", "$-1", "$1->none or (",
+		"'", "'open", "list(1)", "list()", "list(1, $2)", "($1 in row.cells)~>cells[",
+		"$3 in",
 		"1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1",
 	};
 	struct bpf_expression e;
@@ -140,6 +171,7 @@ static void try_all(const struct btf *b, uint32_t p)
 		"$1->dev->name", "$1->dev->parent->parent->index", "+$1->err & 3", "$3->index",
 		"$1->pkt or $1~>mac", "$1->mac ? $2 : $1->self", "*$3 or *$2 or $3", "current->pid",
 		"$2 == 1 ? 128 : $1~>err", "$1->next->next->next->dev.name",
+		"($1 in row.cells)~>cells[2] + MANY", "$1->pkt + FEW", "list($2, 1, 2)", "pfn($1)",
 	};
 	static struct bpf_code c;
 	struct bpf_expression e;
@@ -182,7 +214,8 @@ static void hostile_types(void)
 
 static void hostile_texts(void)
 {
-	static const char bytes[] = "$1234->~.()+-*&|<>=!?: or;swaptopcurrentnamedevindex\xff\t";
+	static const char bytes[] = "$1234->~.()+-*&|<>=!?: or;swaptopcurrentnamedevindex',[]list"
+				    "\xff\t";
 	struct bpf_expression e;
 	uint32_t seed = 7;
 	char text[40];

@@ -264,6 +264,26 @@ uint32_t btf_structure(const struct btf *b, const char *name, size_t len)
 	return 0;
 }
 
+bool btf_enumerator(const struct btf *b, const char *name, size_t len, int32_t *value)
+{
+	struct record r;
+
+	for (uint32_t i = 1; i < b->count; i++) {
+		if (!get_record(b, i, &r) || (r.kind != K_ENUM && r.kind != K_ENUM64))
+			continue;
+		/* One of 64 bits has its upper half after the lower one. */
+		for (uint32_t n = 0, each = r.kind == K_ENUM ? 8 : 12; n < r.vlen; n++) {
+			const uint8_t *one = r.more + each * n;
+
+			if (!has_name(b, get_u32(one), name, len))
+				continue;
+			*value = (int32_t)get_u32(one + 4);
+			return r.kind == K_ENUM || get_u32(one + 8) == (*value < 0 ? ~0u : 0);
+		}
+	}
+	return false;
+}
+
 uint32_t btf_structure_size(const struct btf *b, uint32_t structure)
 {
 	struct record r;
@@ -363,6 +383,23 @@ struct btf_type btf_classify(const struct btf *b, uint32_t type)
 		break;
 	}
 	return t;
+}
+
+uint32_t btf_element(const struct btf *b, uint32_t type, uint32_t *count, uint32_t *size)
+{
+	struct record r;
+	struct btf_type t;
+	uint32_t element;
+
+	if (!resolve_type(b, &type, &r) || r.kind != K_ARRAY)
+		return 0;
+	element = get_u32(r.more);
+	*count = get_u32(r.more + 8);
+	t = btf_classify(b, element);
+	*size = t.class == BTF_STRUCTURE ? btf_structure_size(b, t.id)
+		: t.class == BTF_POINTER ? 8
+					 : t.size;
+	return t.class == BTF_NONE ? 0 : element;
 }
 
 static void get_member(const struct record *r, uint32_t n, struct btf_member *m)

@@ -50,10 +50,14 @@ uint32_t btf_function_type(const struct btf *b, const char *name, size_t len);
 uint32_t btf_typedef(const struct btf *b, const char *name, size_t len);
 /* The structure or union of this name; 0. */
 uint32_t btf_structure(const struct btf *b, const char *name, size_t len);
+/* The value of an enumerator that fits into 32 bits. False: there is none of this name. */
+bool btf_enumerator(const struct btf *b, const char *name, size_t len, int32_t *value);
 uint32_t btf_structure_size(const struct btf *b, uint32_t structure);   /* bytes; 0: no such */
 uint32_t btf_param_count(const struct btf *b, uint32_t proto);
 /* The name ("" if it has none) and the type of an argument, from 0. */
 const char *btf_param(const struct btf *b, uint32_t proto, uint32_t n, uint32_t *type);
+/* The type of an array's elements, their number (0: not said) and size in bytes; 0: no array. */
+uint32_t btf_element(const struct btf *b, uint32_t type, uint32_t *count, uint32_t *size);
 uint32_t btf_returned(const struct btf *b, uint32_t proto);
 struct btf_type btf_classify(const struct btf *b, uint32_t type);
 /* Also of unnamed structures in the structure. */

@@ -8,7 +8,10 @@
  *   code.h     instructions, with labels and calls of the kernel's functions
  *   code.c     … and what they become
  *   support.c  what this kernel permits
- *   expression.h   values from the arguments of a tracepoint: text, instructions
+ *   expression.h   values from the arguments of a tracepoint: text (expression.c,
+ *                  expression_word.c), instructions (expression_code.c)
+ *   rwbs.c         … the letters of block requests
+ *   pages.c        … the numbers of pages
  *   tracepoint.h   … for each field of an event, by a table
  *   context.h  contexts of the thread, and stacks, in programs
  *

@@ -1,100 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "tracer/kernel/bpf/expression.h"
+#include "tracer/kernel/bpf/expression_parse.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct parser {
-	const char *p;
-	const struct btf *types;
-	uint32_t proto;
-	struct bpf_expression *e;
-	int depth, error;
-};
+static struct operand parse_choice(struct bpf_parser *s);
 
-struct operand {
-	int node;
-	struct btf_type type;   /* BTF_STRUCTURE: the node is its address */
-	bool plain;
-};
-
-static struct operand parse_choice(struct parser *s);
-
-static struct operand fail(struct parser *s, int error)
+static struct operand parse_argument(struct bpf_parser *s)
 {
-	if (!s->error)
-		s->error = error;
-	return (struct operand){ 0 };
-}
-
-static void skip_blanks(struct parser *s)
-{
-	while (*s->p == ' ')
-		s->p++;
-}
-
-static bool accept(struct parser *s, const char *token)
-{
-	size_t len = strlen(token);
-
-	skip_blanks(s);
-	if (strncmp(s->p, token, len))
-		return false;
-	/* A word ends where a name would. */
-	if (isalpha((unsigned char)*token) &&
-	    (isalnum((unsigned char)s->p[len]) || s->p[len] == '_'))
-		return false;
-	s->p += len;
-	return true;
-}
-
-static void expect(struct parser *s, const char *token)
-{
-	if (!accept(s, token))
-		fail(s, -EINVAL);
-}
-
-static int add_node(struct parser *s, struct bpf_node n)
-{
-	if (s->e->count == BPF_EXPRESSION_NODES) {
-		fail(s, -EINVAL);
-		return 0;
-	}
-	s->e->nodes[s->e->count] = n;
-	return (int)s->e->count++;
-}
-
-static struct operand make_number(struct parser *s, struct bpf_node n)
-{
-	return (struct operand){ add_node(s, n), { BTF_NUMBER, 0, 8, true }, false };
-}
-
-static struct operand parse_number(struct parser *s)
-{
-	char *end;
-	long long value;
-
-	errno = 0;
-	value = strtoll(s->p, &end, 0);
-	if (end == s->p || errno || value < 0 || value > INT32_MAX)
-		return fail(s, -EINVAL);
-	s->p = end;
-	return make_number(s, (struct bpf_node){ .op = BPF_OP_CONSTANT, .value = (int32_t)value });
-}
-
-/* A number that a program loads has its own size; a pointer has 8 bytes. */
-static struct operand make_load(struct parser *s, struct bpf_node n, struct btf_type t)
-{
-	n.size = t.class == BTF_NUMBER ? (uint8_t)t.size : 8;
-	n.extend = t.class == BTF_NUMBER && t.is_signed && t.size < 8;
-	return (struct operand){ add_node(s, n), t, t.class == BTF_NUMBER };
-}
-
-static struct operand parse_argument(struct parser *s)
-{
-	struct operand number = parse_number(s);
+	struct operand number = bpf_parse_number(s);
 	uint32_t n = s->error ? 0 : (uint32_t)s->e->nodes[number.node].value, type;
 	struct btf_type t;
 
@@ -102,103 +18,236 @@ static struct operand parse_argument(struct parser *s)
 		return number;
 	/* A program gets at most 12 arguments. */
 	if (!n || n > 12 || n >= btf_param_count(s->types, s->proto))
-		return fail(s, -ENOENT);
+		return bpf_parse_fail(s, -ENOENT);
 	btf_param(s->types, s->proto, n, &type);
 	t = btf_classify(s->types, type);
 	if (t.class != BTF_NUMBER && t.class != BTF_POINTER)
-		return fail(s, -ENOENT);
-	return make_load(s, (struct bpf_node){ .op = BPF_OP_ARGUMENT,
-					       .value = 8 * ((int32_t)n - 1) }, t);
+		return bpf_parse_fail(s, -ENOENT);
+	return bpf_parse_load(s, (struct bpf_node){ .op = BPF_OP_ARGUMENT,
+						    .value = 8 * ((int32_t)n - 1) }, t);
 }
 
-static struct operand parse_function(struct parser *s, enum bpf_op op)
+static struct operand parse_function(struct bpf_parser *s, enum bpf_op op)
 {
 	struct operand o;
 
-	expect(s, "(");
+	bpf_parse_expect(s, "(");
 	o = parse_choice(s);
-	expect(s, ")");
+	bpf_parse_expect(s, ")");
 	if (s->error || o.type.class != BTF_NUMBER)
-		return fail(s, -EINVAL);
-	return make_number(s, (struct bpf_node){ .op = (uint8_t)op, .a = (int8_t)o.node });
+		return bpf_parse_fail(s, -EINVAL);
+	return bpf_parse_made(s, (struct bpf_node){ .op = (uint8_t)op, .a = (int8_t)o.node });
 }
 
-static struct operand parse_current(struct parser *s)
+static struct operand parse_current(struct bpf_parser *s)
 {
 	uint32_t task = btf_structure(s->types, "task_struct", strlen("task_struct"));
 	struct btf_type t = { .class = BTF_POINTER, .id = task };
 
-	return task ? make_load(s, (struct bpf_node){ .op = BPF_OP_CURRENT }, t) : fail(s, -ENOENT);
+	return task ? bpf_parse_load(s, (struct bpf_node){ .op = BPF_OP_CURRENT }, t)
+		    : bpf_parse_fail(s, -ENOENT);
 }
 
-static struct operand parse_primary(struct parser *s)
+/* The number of a page: its structure's place among those of all pages. */
+static struct operand parse_pfn(struct bpf_parser *s)
 {
+	uint32_t page = btf_structure(s->types, "page", strlen("page"));
 	struct operand o;
 
-	skip_blanks(s);
-	if (accept(s, "$"))
-		return parse_argument(s);
-	if (accept(s, "current"))
-		return parse_current(s);
-	if (accept(s, "jiffies"))
-		return make_number(s, (struct bpf_node){ .op = BPF_OP_JIFFIES });
-	if (accept(s, "top"))
-		return parse_function(s, BPF_OP_TOP);
-	if (accept(s, "swap"))
-		return parse_function(s, BPF_OP_SWAP);
-	if (!accept(s, "("))
-		return parse_number(s);
+	bpf_parse_expect(s, "(");
 	o = parse_choice(s);
-	expect(s, ")");
+	bpf_parse_expect(s, ")");
+	if (s->error)
+		return o;
+	if (o.type.class != BTF_POINTER || !page ||
+	    btf_structure_size(s->types, page) != 1 << BPF_PAGE_SHIFT)
+		return bpf_parse_fail(s, -ENOENT);
+	s->e->needs_pages = true;
+	return bpf_parse_made(s, (struct bpf_node){ .op = BPF_OP_PFN, .a = (int8_t)o.node });
+}
+
+static struct operand parse_rwbs(struct bpf_parser *s)
+{
+	struct operand o = parse_function(s, BPF_OP_RWBS);
+
+	if (!s->error && !bpf_rwbs_find(s->types, &s->e->nodes[o.node]))
+		return bpf_parse_fail(s, -ENOENT);
 	return o;
 }
 
-/* A member of the structure at o; safe: through a pointer that may be no address. */
-static struct operand parse_member(struct parser *s, struct operand o, uint32_t structure,
-				   bool safe)
+/* The constants are nodes one after another. */
+static struct operand parse_list(struct bpf_parser *s)
 {
-	struct bpf_node n = { .a = (int8_t)o.node };
-	const char *name = s->p;
-	struct btf_member m;
-	struct btf_type t;
-	size_t len = 0;
+	struct bpf_node n = { .op = BPF_OP_LIST };
+	struct operand o;
+	int32_t first;
 
-	while (isalnum((unsigned char)name[len]) || name[len] == '_')
-		len++;
-	s->p += len;
-	if (s->error || !len)
-		return fail(s, -EINVAL);
-	if (!btf_find_member(s->types, structure, name, len, &m) || m.bits || m.offset % 8 ||
-	    m.offset / 8 > INT16_MAX)
-		return fail(s, -ENOENT);
-	n.value = (int32_t)(m.offset / 8);
-	t = btf_classify(s->types, m.type);
-	if (t.class == BTF_NONE || (safe && t.class != BTF_NUMBER))
-		return fail(s, -ENOENT);
-	n.op = safe ? BPF_OP_SAFE_LOAD : BPF_OP_LOAD;
-	if (t.class == BTF_NUMBER || t.class == BTF_POINTER)
-		return make_load(s, n, t);
-	n.op = BPF_OP_ADDRESS;
-	return (struct operand){ add_node(s, n), t, false };
+	bpf_parse_expect(s, "(");
+	o = parse_choice(s);
+	first = (int32_t)s->e->count;
+	while (!s->error && bpf_parse_accept(s, ",")) {
+		bpf_parse_blanks(s);
+		bpf_parse_number(s);
+	}
+	bpf_parse_expect(s, ")");
+	n.value = (int32_t)s->e->count - first;
+	if (s->error || o.type.class != BTF_NUMBER || !n.value)
+		return bpf_parse_fail(s, -EINVAL);
+	n.a = (int8_t)o.node;
+	n.b = (int8_t)first;
+	return bpf_parse_made(s, n);
 }
 
-static struct operand parse_postfix(struct parser *s)
+static struct operand parse_word(struct bpf_parser *s)
+{
+	if (bpf_parse_accept(s, "current"))
+		return parse_current(s);
+	if (bpf_parse_accept(s, "jiffies"))
+		return bpf_parse_made(s, (struct bpf_node){ .op = BPF_OP_JIFFIES });
+	if (bpf_parse_accept(s, "top"))
+		return parse_function(s, BPF_OP_TOP);
+	if (bpf_parse_accept(s, "swap"))
+		return parse_function(s, BPF_OP_SWAP);
+	if (bpf_parse_accept(s, "pfn"))
+		return parse_pfn(s);
+	if (bpf_parse_accept(s, "rwbs"))
+		return parse_rwbs(s);
+	return bpf_parse_accept(s, "list") ? parse_list(s) : bpf_parse_enumerator(s);
+}
+
+static struct operand parse_primary(struct bpf_parser *s)
+{
+	struct operand o;
+
+	bpf_parse_blanks(s);
+	if (isalpha((unsigned char)*s->p) || *s->p == '_')
+		return parse_word(s);
+	if (bpf_parse_accept(s, "'"))
+		return bpf_parse_text(s);
+	if (bpf_parse_accept(s, "$"))
+		return parse_argument(s);
+	if (!bpf_parse_accept(s, "("))
+		return bpf_parse_number(s);
+	o = parse_choice(s);
+	bpf_parse_expect(s, ")");
+	return o;
+}
+
+/* Changes m, an array, to one of its elements. False: it is no array, or has fewer. */
+static bool find_element(struct bpf_parser *s, struct btf_member *m)
+{
+	uint32_t count, size, element = btf_element(s->types, m->type, &count, &size);
+	struct operand n = { 0 };
+	int32_t at = 0;
+
+	if (bpf_parse_accept(s, "[")) {
+		n = bpf_parse_number(s);
+		bpf_parse_expect(s, "]");
+		at = s->error ? 0 : s->e->nodes[n.node].value;
+	}
+	/* (The length of one at the end of a structure may not be said.) */
+	if (s->error || !element || (at && (uint32_t)at >= count) || size > UINT16_MAX)
+		return false;
+	m->type = element;
+	m->offset += UINT64_C(8) * size * (uint32_t)at;
+	return true;
+}
+
+/* A bit field: from the 4 bytes that have it. */
+static struct operand make_bits(struct bpf_parser *s, struct bpf_node n,
+				const struct btf_member *m)
+{
+	const struct btf_type unit = { .class = BTF_NUMBER, .size = 4 };
+	int32_t shift = (int32_t)(m->offset % 32);
+	struct operand o;
+
+	if (shift + (int32_t)m->bits > 32 || m->bits > 30 ||
+	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		return bpf_parse_fail(s, -ENOENT);
+	n.value = (int32_t)(m->offset / 32 * 4);
+	o = bpf_parse_load(s, n, unit);
+	n = (struct bpf_node){ .op = BPF_OP_CONSTANT, .value = shift };
+	n = (struct bpf_node){ .op = BPF_OP_RIGHT, .a = (int8_t)o.node,
+			       .b = (int8_t)bpf_parse_node(s, n) };
+	o = bpf_parse_made(s, n);
+	n = (struct bpf_node){ .op = BPF_OP_CONSTANT, .value = (1 << m->bits) - 1 };
+	n = (struct bpf_node){ .op = BPF_OP_AND, .a = (int8_t)o.node,
+			       .b = (int8_t)bpf_parse_node(s, n) };
+	return bpf_parse_made(s, n);
+}
+
+/* A member of the structure at o; raw: through a pointer that may be no address. */
+static struct operand parse_member(struct bpf_parser *s, struct operand o, uint32_t structure,
+				   bool raw)
+{
+	struct bpf_node n = { .op = raw ? BPF_OP_SAFE_LOAD : BPF_OP_LOAD, .a = (int8_t)o.node };
+	struct btf_member m;
+	struct btf_type t;
+	size_t len;
+	const char *name = bpf_parse_name(s, &len);
+
+	if (s->error)
+		return o;
+	if (!btf_find_member(s->types, structure, name, len, &m) || m.offset / 8 > INT16_MAX)
+		return bpf_parse_fail(s, -ENOENT);
+	if (m.bits)
+		return make_bits(s, n, &m);
+	t = btf_classify(s->types, m.type);
+	if (t.class == BTF_NONE && find_element(s, &m))
+		t = btf_classify(s->types, m.type);
+	if (t.class == BTF_NONE || m.offset % 8 || m.offset / 8 > INT16_MAX)
+		return bpf_parse_fail(s, -ENOENT);
+	n.value = (int32_t)(m.offset / 8);
+	if (t.class != BTF_NUMBER && t.class != BTF_POINTER) {
+		n.op = BPF_OP_ADDRESS;
+		return (struct operand){ bpf_parse_node(s, n), t, false, raw };
+	}
+	o = bpf_parse_load(s, n, t);
+	o.raw = raw && t.class == BTF_POINTER;
+	return o;
+}
+
+/* The structure that o leads into. */
+static struct operand parse_container(struct bpf_parser *s, struct operand o)
+{
+	struct bpf_node n = { .op = BPF_OP_ADDRESS, .a = (int8_t)o.node };
+	struct btf_type t = { .class = BTF_POINTER };
+	struct btf_member m;
+	const char *name;
+	size_t len;
+
+	bpf_parse_blanks(s);
+	name = bpf_parse_name(s, &len);
+	t.id = btf_structure(s->types, name, len);
+	bpf_parse_expect(s, ".");
+	name = bpf_parse_name(s, &len);
+	if (s->error || o.type.class != BTF_POINTER || !t.id ||
+	    !btf_find_member(s->types, t.id, name, len, &m) || m.bits || m.offset / 8 > INT16_MAX)
+		return bpf_parse_fail(s, -ENOENT);
+	n.value = -(int32_t)(m.offset / 8);
+	return (struct operand){ bpf_parse_node(s, n), t, false, true };
+}
+
+static struct operand parse_postfix(struct bpf_parser *s)
 {
 	struct operand o = parse_primary(s);
 	struct btf_type t;
 
 	while (!s->error) {
-		bool safe = accept(s, "~>");
+		bool safe = bpf_parse_accept(s, "~>");
 
-		if (safe || accept(s, "->")) {
+		if (safe || bpf_parse_accept(s, "->")) {
 			t = btf_classify(s->types, o.type.id);
-			if (o.type.class != BTF_POINTER || t.class != BTF_STRUCTURE)
-				return fail(s, -ENOENT);
+			if (o.type.class != BTF_POINTER || t.class != BTF_STRUCTURE ||
+			    (o.raw && !safe))
+				return bpf_parse_fail(s, -ENOENT);
 			o = parse_member(s, o, t.id, safe);
-		} else if (accept(s, ".")) {
+		} else if (bpf_parse_accept(s, ".")) {
 			if (o.type.class != BTF_STRUCTURE)
-				return fail(s, -ENOENT);
-			o = parse_member(s, o, o.type.id, false);
+				return bpf_parse_fail(s, -ENOENT);
+			o = parse_member(s, o, o.type.id, o.raw);
+		} else if (bpf_parse_accept(s, "in")) {
+			o = parse_container(s, o);
 		} else {
 			return o;
 		}
@@ -206,23 +255,24 @@ static struct operand parse_postfix(struct parser *s)
 	return o;
 }
 
-static struct operand parse_unary(struct parser *s)
+static struct operand parse_unary(struct bpf_parser *s)
 {
 	struct operand o;
 	struct btf_type t;
 
-	if (accept(s, "+")) {
+	if (bpf_parse_accept(s, "+")) {
 		o = parse_postfix(s);
 		o.plain = false;
-		return s->error || o.type.class == BTF_NUMBER ? o : fail(s, -ENOENT);
+		return s->error || o.type.class == BTF_NUMBER ? o : bpf_parse_fail(s, -ENOENT);
 	}
-	if (!accept(s, "*"))
+	if (!bpf_parse_accept(s, "*"))
 		return parse_postfix(s);
 	o = parse_postfix(s);
 	t = btf_classify(s->types, o.type.id);
 	if (s->error || o.type.class != BTF_POINTER || t.class != BTF_NUMBER)
-		return fail(s, -ENOENT);
-	return make_load(s, (struct bpf_node){ .op = BPF_OP_SAFE_LOAD, .a = (int8_t)o.node }, t);
+		return bpf_parse_fail(s, -ENOENT);
+	return bpf_parse_load(s, (struct bpf_node){ .op = BPF_OP_SAFE_LOAD,
+						    .a = (int8_t)o.node }, t);
 }
 
 /* By precedence, the weakest first. */
@@ -235,15 +285,15 @@ static const struct { const char *token; uint8_t op, level; } binary[] = {
 
 enum { LEVELS = 5 };
 
-static int accept_operator(struct parser *s, int level)
+static int accept_operator(struct bpf_parser *s, int level)
 {
 	for (size_t i = 0; i < sizeof(binary) / sizeof(*binary); i++)
-		if (binary[i].level == level && accept(s, binary[i].token))
+		if (binary[i].level == level && bpf_parse_accept(s, binary[i].token))
 			return binary[i].op;
 	return -1;
 }
 
-static struct operand parse_binary(struct parser *s, int level)
+static struct operand parse_binary(struct bpf_parser *s, int level)
 {
 	struct operand a, b;
 	int op;
@@ -258,31 +308,52 @@ static struct operand parse_binary(struct parser *s, int level)
 		    (a.type.class != BTF_NUMBER &&
 		     (a.type.class != BTF_POINTER ||
 		      (op != BPF_OP_EQUAL && op != BPF_OP_DIFFERENT))))
-			return fail(s, -ENOENT);
-		a = make_number(s, (struct bpf_node){ .op = (uint8_t)op, .a = (int8_t)a.node,
-						      .b = (int8_t)b.node });
+			return bpf_parse_fail(s, -ENOENT);
+		a = bpf_parse_made(s, (struct bpf_node){ .op = (uint8_t)op, .a = (int8_t)a.node,
+							 .b = (int8_t)b.node });
 	}
 	return a;
 }
 
-static struct operand parse_select(struct parser *s)
+/* C ? b : c: pointers to one type, or texts, or both. */
+static struct operand join_types(struct bpf_parser *s, struct operand b, struct operand c)
 {
-	struct operand a = parse_binary(s, 0), b, c;
+	struct operand o = { .type = { .class = BTF_TEXT } };
 
-	if (s->error || !accept(s, "?"))
+	if (b.type.class == BTF_NUMBER && c.type.class == BTF_NUMBER) {
+		o.type = (struct btf_type){ BTF_NUMBER, 0, 8, true };
+	} else if (b.type.class == BTF_POINTER && c.type.class == BTF_POINTER) {
+		if (btf_classify(s->types, b.type.id).id != btf_classify(s->types, c.type.id).id)
+			bpf_parse_fail(s, -ENOENT);
+		o.type = b.type;
+		o.raw = true;
+	} else if ((b.type.class != BTF_TEXT && b.type.class != BTF_POINTER) ||
+		   (c.type.class != BTF_TEXT && c.type.class != BTF_POINTER)) {
+		bpf_parse_fail(s, -ENOENT);
+	}
+	return o;
+}
+
+static struct operand parse_select(struct bpf_parser *s)
+{
+	struct operand a = parse_binary(s, 0), b, c, o;
+
+	if (s->error || !bpf_parse_accept(s, "?"))
 		return a;
 	b = parse_choice(s);
-	expect(s, ":");
+	bpf_parse_expect(s, ":");
 	c = parse_choice(s);
-	if (s->error || b.type.class != BTF_NUMBER || c.type.class != BTF_NUMBER ||
-	    (a.type.class != BTF_NUMBER && a.type.class != BTF_POINTER))
-		return fail(s, -ENOENT);
-	return make_number(s, (struct bpf_node){ .op = BPF_OP_SELECT, .a = (int8_t)a.node,
-						 .b = (int8_t)b.node, .c = (int8_t)c.node });
+	if (s->error || (a.type.class != BTF_NUMBER && a.type.class != BTF_POINTER))
+		return bpf_parse_fail(s, -ENOENT);
+	o = join_types(s, b, c);
+	o.node = bpf_parse_node(s, (struct bpf_node){ .op = BPF_OP_SELECT, .a = (int8_t)a.node,
+						      .b = (int8_t)b.node,
+						      .c = (int8_t)c.node });
+	return o;
 }
 
 /* The end of what the parser is in: of the text, of parentheses, of the first choice. */
-static void skip_choice(struct parser *s)
+static void skip_choice(struct bpf_parser *s)
 {
 	int open = 0;
 
@@ -293,14 +364,14 @@ static void skip_choice(struct parser *s)
 	}
 }
 
-static struct operand parse_choice(struct parser *s)
+static struct operand parse_choice(struct bpf_parser *s)
 {
 	const char *start;
 	struct operand o;
 	uint32_t count;
 
 	if (++s->depth > BPF_EXPRESSION_DEPTH)
-		return fail(s, -EINVAL);
+		return bpf_parse_fail(s, -EINVAL);
 	do {
 		count = s->e->count;
 		start = s->p;
@@ -312,9 +383,9 @@ static struct operand parse_choice(struct parser *s)
 			skip_choice(s);
 		}
 		/* After a choice that the types have, the others are not needed. */
-		while (!s->error && accept(s, "or"))
+		while (!s->error && bpf_parse_accept(s, "or"))
 			skip_choice(s);
-	} while (s->error == -ENOENT && accept(s, "or"));
+	} while (s->error == -ENOENT && bpf_parse_accept(s, "or"));
 	s->depth--;
 	return o;
 }
@@ -322,18 +393,21 @@ static struct operand parse_choice(struct parser *s)
 int bpf_expression_parse(const char *text, const struct btf *types, uint32_t proto,
 			 struct bpf_expression *out)
 {
-	struct parser s = { .p = text, .types = types, .proto = proto, .e = out };
+	struct bpf_parser s = { .p = text, .types = types, .proto = proto, .e = out };
 	struct operand o;
 
-	*out = (struct bpf_expression){ 0 };
+	*out = (struct bpf_expression){ .text = text };
 	o = parse_choice(&s);
-	skip_blanks(&s);
+	bpf_parse_blanks(&s);
 	if (!s.error && *s.p && *s.p != ';')
 		return -EINVAL;
 	if (!s.error && (o.type.class == BTF_STRUCTURE || o.type.class == BTF_NONE))
 		return -ENOENT;
 	out->root = o.node;
 	out->type = o.type;
+	/* (What may be no address is read as a text that ends itself.) */
+	if (o.raw && o.type.class == BTF_TEXT)
+		out->type.size = 0;
 	out->plain = o.plain;
 	/* It is stored as it is. */
 	if (!s.error && o.plain)

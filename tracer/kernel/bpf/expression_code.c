@@ -6,6 +6,7 @@ static const uint8_t load_sizes[9] = { [1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8
 
 struct writer {
 	struct bpf_code *code;
+	const struct bpf_expression *e;
 	const struct bpf_node *nodes;
 	int place;              /* of the next value on the stack */
 };
@@ -43,6 +44,50 @@ static void put_top(struct bpf_code *c)
 	bpf_move(c, BPF_REG_1, BPF_REG_0);
 	bpf_alu(c, BPF_RSH, BPF_REG_1, 1);
 	bpf_alu_reg(c, BPF_SUB, BPF_REG_0, BPF_REG_1);
+}
+
+/* (The kernel takes the negative of a pointer for a number.) */
+static void put_pfn(struct writer *w)
+{
+	struct bpf_code *c = w->code;
+
+	bpf_alu(c, BPF_NEG, BPF_REG_0, 0);
+	bpf_set_wide(c, BPF_REG_1, -w->e->pages);
+	bpf_alu_reg(c, BPF_SUB, BPF_REG_1, BPF_REG_0);
+	bpf_move(c, BPF_REG_0, BPF_REG_1);
+	bpf_alu(c, BPF_ARSH, BPF_REG_0, BPF_PAGE_SHIFT);
+}
+
+static void put_list(struct writer *w, const struct bpf_node *n)
+{
+	struct bpf_code *c = w->code;
+	int end = bpf_label(c);
+
+	for (int32_t i = 0; i < n->value - 1; i++) {
+		int other = bpf_label(c);
+
+		bpf_jump_if(c, BPF_JNE, BPF_REG_0, i, other);
+		bpf_set(c, BPF_REG_0, w->nodes[n->b + i].value);
+		bpf_jump(c, end);
+		bpf_here(c, other);
+	}
+	bpf_set(c, BPF_REG_0, w->nodes[n->b + n->value - 1].value);
+	bpf_here(c, end);
+}
+
+/* Of register 0. */
+static void put_function(struct writer *w, const struct bpf_node *n)
+{
+	if (n->op == BPF_OP_TOP)
+		put_top(w->code);
+	else if (n->op == BPF_OP_SWAP)
+		bpf_swap(w->code, BPF_REG_0);
+	else if (n->op == BPF_OP_PFN)
+		put_pfn(w);
+	else if (n->op == BPF_OP_RWBS)
+		bpf_rwbs_put(w->code, n);
+	else
+		put_list(w, n);
 }
 
 /* Jumps if the condition is false. */
@@ -144,12 +189,15 @@ static void put_node(struct writer *w, int at)
 			bpf_alu(c, BPF_ADD, BPF_REG_0, n->value);
 		return;
 	case BPF_OP_TOP:
-		put_node(w, n->a);
-		put_top(c);
-		return;
 	case BPF_OP_SWAP:
+	case BPF_OP_PFN:
+	case BPF_OP_RWBS:
+	case BPF_OP_LIST:
 		put_node(w, n->a);
-		bpf_swap(c, BPF_REG_0);
+		put_function(w, n);
+		return;
+	case BPF_OP_TEXT:
+		c->bad = true;          /* of texts alone */
 		return;
 	case BPF_OP_SELECT:
 		put_select(w, n);
@@ -163,14 +211,14 @@ static void put_node(struct writer *w, int at)
 
 void bpf_expression_put(struct bpf_code *code, const struct bpf_expression *e)
 {
-	struct writer w = { code, e->nodes, BPF_PLACE_VALUES };
+	struct writer w = { code, e, e->nodes, BPF_PLACE_VALUES };
 
 	put_node(&w, e->root);
 }
 
 void bpf_expression_copy(struct bpf_code *c, const struct bpf_expression *e, int at)
 {
-	struct writer w = { c, e->nodes, BPF_PLACE_VALUES };
+	struct writer w = { c, e, e->nodes, BPF_PLACE_VALUES };
 	const struct bpf_node *n = &e->nodes[e->root];
 	int from = 0, end = (int)e->type.size;
 
@@ -185,4 +233,37 @@ void bpf_expression_copy(struct bpf_code *c, const struct bpf_expression *e, int
 		bpf_load_from(c, load_sizes[size], BPF_REG_1, BPF_REG_0, from + done);
 		bpf_store(c, load_sizes[size], BPF_REG_8, at + done, BPF_REG_1);
 	}
+}
+
+static void put_texts(struct writer *w, int at,
+		      void (*put)(void *arg, const char *text, uint32_t len), void *arg)
+{
+	const struct bpf_node *n = &w->nodes[at];
+	int otherwise, end;
+
+	if (n->op == BPF_OP_TEXT) {
+		put(arg, w->e->text + n->value, n->size);
+		return;
+	}
+	if (n->op != BPF_OP_SELECT || w->e->type.class != BTF_TEXT) {
+		put_node(w, at);
+		put(arg, NULL, 0);
+		return;
+	}
+	otherwise = bpf_label(w->code);
+	end = bpf_label(w->code);
+	put_condition(w, n->a, otherwise);
+	put_texts(w, n->b, put, arg);
+	bpf_jump(w->code, end);
+	bpf_here(w->code, otherwise);
+	put_texts(w, n->c, put, arg);
+	bpf_here(w->code, end);
+}
+
+void bpf_expression_texts(struct bpf_code *c, const struct bpf_expression *e,
+			  void (*put)(void *arg, const char *text, uint32_t len), void *arg)
+{
+	struct writer w = { c, e, e->nodes, BPF_PLACE_VALUES };
+
+	put_texts(&w, e->root, put, arg);
 }

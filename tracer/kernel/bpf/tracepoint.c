@@ -60,7 +60,9 @@ static bool agrees(const struct bpf_field *f, bool is_signed)
 
 	switch (f->kind) {
 	case BPF_FIELD_TEXT:
-		return t->class == BTF_TEXT && t->size == f->size;
+		/* (A number has the letters, in their order.) */
+		return t->class == BTF_TEXT || t->class == BTF_POINTER ||
+		       (t->class == BTF_NUMBER && !f->value.plain && f->size >= 8);
 	case BPF_FIELD_STRING:
 		return t->class == BTF_TEXT || t->class == BTF_POINTER;
 	case BPF_FIELD_USER_STRING:
@@ -84,6 +86,7 @@ static int add(struct bpf_tracepoint *t, const struct btf *types, uint32_t proto
 	if (bpf_expression_parse(expression, types, proto, &f->value) || !agrees(f, is_signed))
 		return -ENOENT;
 	t->count++;
+	t->needs_pages |= f->value.needs_pages;
 	t->strings += f->kind == BPF_FIELD_STRING || f->kind == BPF_FIELD_USER_STRING;
 	return 0;
 }
@@ -108,19 +111,22 @@ static bool set_kind(const struct event_field *from, struct bpf_field *f)
 	       from->size == 8;
 }
 
-/* An array of numbers of 8 bytes: NAME = the first, NAME.1 = the next … */
+/* An array, 8 bytes at a time, and less at its end: NAME.0 = the first ones, NAME.1 = the next … */
 static int add_array(struct bpf_tracepoint *t, const struct btf *types, uint32_t proto,
 		     const struct event_field *from, const char *fields)
 {
-	struct bpf_field f = { .kind = BPF_FIELD_NUMBER, .size = 8 };
+	struct bpf_field f = { .kind = BPF_FIELD_NUMBER };
 	char name[EVENT_FIELD_WORD_MAX + 12];
 	const char *expression;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < from->size / 8 && !ret; i++) {
-		snprintf(name, sizeof(name), "%s.%u", from->name, i);
+	for (unsigned int at = 0; at < from->size && !ret; at += f.size) {
+		unsigned int rest = from->size - at;
+
+		f.size = rest >= 8 ? 8 : rest >= 4 ? 4 : rest >= 2 ? 2 : 1;
+		f.offset = (uint16_t)(from->offset + at);
+		snprintf(name, sizeof(name), "%s.%u", from->name, at / 8);
 		expression = find_expression(fields, name);
-		f.offset = (uint16_t)(from->offset + 8 * i);
 		ret = expression ? add(t, types, proto, &f, false, expression) : -ENOENT;
 	}
 	return ret;
@@ -175,4 +181,10 @@ const struct bpf_field *bpf_tracepoint_number(const struct bpf_tracepoint *t, ui
 		if (t->fields[i].kind == BPF_FIELD_NUMBER && t->fields[i].offset == offset)
 			return &t->fields[i];
 	return NULL;
+}
+
+void bpf_tracepoint_set_pages(struct bpf_tracepoint *t, uint64_t pages)
+{
+	for (uint32_t i = 0; i < t->count; i++)
+		t->fields[i].value.pages = pages;
 }

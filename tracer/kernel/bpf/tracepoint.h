@@ -31,6 +31,7 @@ struct bpf_field {
 struct bpf_tracepoint {
 	uint32_t type;                  /* which programs are attached to */
 	uint32_t strings;
+	bool needs_pages;               /* see bpf_tracepoint_set_pages */
 	uint32_t count;
 	struct bpf_field fields[BPF_TRACEPOINT_FIELDS];
 };
@@ -46,6 +47,8 @@ uint32_t bpf_tracepoint_type(const struct btf *types, const char *name, uint32_t
 /* Adds a field whose expression is not in the table. 0 or -ENOENT. */
 int bpf_tracepoint_add(struct bpf_tracepoint *t, const struct btf *types, uint32_t proto,
 		       const struct bpf_field *like, const char *expression);
+/* Before a program is made: what bpf_pages_find has found. */
+void bpf_tracepoint_set_pages(struct bpf_tracepoint *t, uint64_t pages);
 /* The number at this offset of the record; NULL: there is none. */
 const struct bpf_field *bpf_tracepoint_number(const struct bpf_tracepoint *t, uint32_t offset);
 

@@ -125,25 +125,76 @@ static int32_t fixed_bytes(const struct bpf_source *s)
 	return BPF_CALL_FIXED + 8 * (s->exit ? 1 : (int32_t)s->count) + 4 * (int32_t)s->texts;
 }
 
-static void put_field(const struct bpf_writer *w, const struct bpf_field *f)
+struct text {                           /* of a field */
+	const struct bpf_writer *w;
+	const struct bpf_field *f;
+};
+
+/* A text that ends itself, into a field of a fixed size. */
+static void put_text(void *arg, const char *text, uint32_t len)
 {
+	const struct text *t = arg;
+	struct bpf_code *c = t->w->code;
+	int at = t->w->data + t->f->offset;
+
+	/* (text has a further byte, its quotation mark.) */
+	for (uint32_t i = 0; text && i <= len && i < t->f->size; i++)
+		bpf_store_number(c, BPF_B, BPF_REG_8, at + (int)i,
+				 i < len && i + 1 < t->f->size ? text[i] : 0);
+	if (text)
+		return;
+	bpf_move(c, BPF_REG_3, BPF_REG_0);
+	bpf_move(c, BPF_REG_1, BPF_REG_8);
+	bpf_alu(c, BPF_ADD, BPF_REG_1, at);
+	bpf_set(c, BPF_REG_2, t->f->size);
+	bpf_call(c, BPF_FUNC_probe_read_kernel_str);
+}
+
+/* One after the fixed part. */
+static void put_dynamic(void *arg, const char *text, uint32_t len)
+{
+	const struct text *t = arg;
+	const struct bpf_writer *w = t->w;
 	struct bpf_code *c = w->code;
 
-	if (f->kind == BPF_FIELD_TEXT) {
+	if (!text) {
+		bpf_move(c, BPF_REG_3, BPF_REG_0);
+		put_string(w, BPF_FUNC_probe_read_kernel_str, BPF_STRING_BYTES, t->f->offset);
+		return;
+	}
+	bpf_move(c, BPF_REG_2, BPF_REG_8);
+	bpf_alu_reg(c, BPF_ADD, BPF_REG_2, BPF_REG_9);
+	for (uint32_t i = 0; i <= len; i++)
+		bpf_store_number(c, BPF_B, BPF_REG_2, w->data + (int)i, i < len ? text[i] : 0);
+	bpf_set(c, BPF_REG_1, (int32_t)(len + 1) << 16);
+	bpf_alu_reg(c, BPF_OR, BPF_REG_1, BPF_REG_9);
+	bpf_store(c, BPF_W, BPF_REG_8, w->data + t->f->offset, BPF_REG_1);
+	bpf_alu(c, BPF_ADD, BPF_REG_9, (int32_t)len + 1);
+}
+
+static void put_field(const struct bpf_writer *w, const struct bpf_field *f)
+{
+	const struct btf_type *type = &f->value.type;
+	struct text text = { w, f };
+	struct bpf_code *c = w->code;
+
+	if (f->kind == BPF_FIELD_TEXT && type->class == BTF_TEXT && type->size == f->size) {
 		bpf_expression_copy(c, &f->value, w->data + f->offset);
-		return;
-	}
-	bpf_expression_put(c, &f->value);
-	if (f->kind == BPF_FIELD_NUMBER) {
-		bpf_store(c, sizes[f->size], BPF_REG_8, w->data + f->offset, BPF_REG_0);
-		return;
-	}
-	bpf_move(c, BPF_REG_3, BPF_REG_0);
-	if (f->kind == BPF_FIELD_STRING)
-		put_string(w, BPF_FUNC_probe_read_kernel_str, BPF_STRING_BYTES, f->offset);
-	else
+	} else if (f->kind == BPF_FIELD_TEXT && type->class != BTF_NUMBER) {
+		bpf_expression_texts(c, &f->value, put_text, &text);
+	} else if (f->kind == BPF_FIELD_STRING) {
+		bpf_expression_texts(c, &f->value, put_dynamic, &text);
+	} else {
+		bpf_expression_put(c, &f->value);
+		if (f->kind != BPF_FIELD_USER_STRING) {
+			bpf_store(c, f->size < 8 ? sizes[f->size] : BPF_DW, BPF_REG_8,
+				  w->data + f->offset, BPF_REG_0);
+			return;
+		}
+		bpf_move(c, BPF_REG_3, BPF_REG_0);
 		put_string(w, BPF_FUNC_probe_read_user_str, (int32_t)w->r->ring->text_max,
 			   f->offset);
+	}
 }
 
 static void put_typed(const struct bpf_writer *w, const struct bpf_tracepoint *t)

@@ -25,6 +25,7 @@ struct bpf_types {
 	struct btf *btf;
 	unsigned int users;             /* channels */
 	uint32_t preempt[2];
+	uint64_t pages;         /* of bpf_pages_find; 0: not looked for; UINT64_MAX: in vain */
 };
 
 /* ---- the kernel's types ---- */
@@ -185,6 +186,24 @@ int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf
 
 /* ---- events ---- */
 
+/* Finds the pages once. Changes the types of all channels: takes their lock. */
+static int set_pages(struct backend *b, struct bpf_tracepoint *t)
+{
+	struct bpf_types *types = b->types;
+	uint32_t proto;
+
+	if (!t->needs_pages)
+		return 0;
+	pthread_mutex_lock(&b->lock);
+	if (!types->pages &&
+	    bpf_pages_find(bpf_tracepoint_type(types->btf, "mm_page_alloc", &proto),
+			   &types->pages))
+		types->pages = UINT64_MAX;
+	bpf_tracepoint_set_pages(t, types->pages);
+	pthread_mutex_unlock(&b->lock);
+	return t->fields[0].value.pages == UINT64_MAX ? -ENOENT : 0;
+}
+
 /* The format of the event in tracefs, for the table. */
 static int find_in_table(struct bpf_channel *c, const struct btf *types, const char *event,
 			 struct bpf_tracepoint **out)
@@ -200,6 +219,8 @@ static int find_in_table(struct bpf_channel *c, const struct btf *types, const c
 		ret = bpf_tracepoint_find(types, system, event + len + (event[len] != 0),
 					  md_buf_str(&format), out);
 	md_buf_deinit(&format);
+	if (!ret)
+		ret = set_pages(c->b, *out);
 	return ret == -ENOMEM ? ret : ret ? -ENOENT : 0;
 }
 
