@@ -272,6 +272,28 @@ static void mappings(void)
 	sampler_close(s);
 }
 
+/* A mapping whose rules were not read yet stays until they are; it is passed on once. */
+static void kept_for_stacks(void)
+{
+	struct sampled_process *p;
+
+	open_rings();
+	write_exec(1, 7);
+	write_mmap(2, 7, "/a");
+	write_sample(0, 3, 7, 6);
+	CHECK_STR(drain(UINT64_MAX), "m7/a s3 ");
+	p = process_known(&s->processes, 7);
+	CHECK(p && p->space && p->maps.len && p->passed == p->maps.len && !p->spaced);
+	write_mmap(4, 7, "/b");
+	write_sample(0, 5, 7, 6);
+	CHECK_STR(drain(UINT64_MAX), "m7/b s5 ");
+	p->spaced = p->maps.len;
+	write_sample(0, 6, 7, 6);
+	CHECK_STR(drain(UINT64_MAX), "s6 ");
+	CHECK(!p->maps.len && !p->passed && !p->spaced && p->known);
+	sampler_close(s);
+}
+
 static void damaged(void)
 {
 	struct perf_event_header h = { PERF_RECORD_SAMPLE, 0, 0 };
@@ -310,6 +332,7 @@ int main(void)
 	CASE(tracked);
 	CASE(gap);
 	CASE(mappings);
+	CASE(kept_for_stacks);
 	CASE(damaged);
 	return test_summary();
 }

@@ -20,7 +20,7 @@ static void forget_records(struct process_table *t, struct sampled_process *p)
 	t->bytes -= p->maps.len;
 	md_buf_deinit(&p->maps);
 	p->maps = (struct md_buf){ 0 };
-	p->spaced = 0;
+	p->spaced = p->passed = 0;
 }
 
 static void forget_space(struct sampled_process *p)
@@ -178,8 +178,10 @@ void process_maps(struct process_table *t, struct sampled_process *p, const stru
 
 void process_mapped(struct process_table *t, struct sampled_process *p)
 {
-	forget_records(t, p);
 	p->known = true;
+	p->passed = p->maps.len;
+	if (!p->space || p->spaced >= p->maps.len)
+		forget_records(t, p);
 }
 
 void process_untrack(struct process_table *t)

@@ -35,6 +35,7 @@ struct sampled_process {
 	struct md_buf maps;     /* records of mappings, one after the other */
 	struct unwind_space *space;     /* what it maps, for its stacks; NULL: not known; owned */
 	size_t spaced;          /* bytes of `maps` that are in it */
+	size_t passed;          /* bytes of `maps` that are recorded */
 };
 
 #define PROCESS_BUCKETS 1024u   /* a power of two */
@@ -70,7 +71,7 @@ int process_decide(const struct process_table *t, struct sampled_process *p);
 void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record);
 /* The mapping at *at in p->maps; moves *at. False: there are no more. */
 bool process_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out);
-/* They are recorded: frees the records. */
+/* They are recorded: frees the records, unless `space` still lacks some of them. */
 void process_mapped(struct process_table *t, struct sampled_process *p);
 void process_untrack(struct process_table *t);  /* no process is tracked */
 void process_table_deinit(struct process_table *t);

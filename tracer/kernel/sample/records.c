@@ -36,7 +36,7 @@ static void pass_mappings(const struct sampled_process *p, const struct sampler_
 {
 	struct code_mapping m;
 
-	for (size_t at = 0; process_next_mapping(p, &at, &m);)
+	for (size_t at = p->passed; process_next_mapping(p, &at, &m);)
 		sink->mapping(sink->arg, p->pid, &m);
 }
 
