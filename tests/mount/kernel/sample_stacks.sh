@@ -119,12 +119,7 @@ stacks_of() {
 		samples=$(grep -c 'trail:sample: .*by = "cpu"' "$s/text")
 		kill -CONT $deep
 		wait $deep || fail "deep $*"
-		if [ $runs = 1 ]; then
-			# A drain has no time for all new files: now they are known.
-			echo clear >"$s/control"
-		elif [ "$samples" -ge 120 ]; then
-			break
-		fi
+		[ "$samples" -lt 120 ] || break
 	done
 	echo stop >"$s/control"
 	grep '^deep;' "$s/export/flame.folded" >"$work/folded"
