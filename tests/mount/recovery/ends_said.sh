@@ -4,7 +4,7 @@
 #
 # What ends a daemon, and what goes with it, is in the log before it goes: SIGTERM with and without
 # `keep`, and an unmount. The keeper's log says why a mount answers EIO after the third death within
-# a minute, and the session records on.
+# a minute, and the session records on. It names each daemon that died, also before it had the mount.
 if [ -z "${IN_NAMESPACE-}" ] && [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	IN_NAMESPACE=1
 	export IN_NAMESPACE
@@ -96,4 +96,32 @@ is "events, also of the time without a daemon" "$(tr -dc 0-9 <"$work/ticks")" \
 is "discarded" 0 "$(key events_discarded "$S/s/status")"
 fusermount3 -u "$MNT" || fail unmount
 within 40 gone || fail "an unmount does not end the daemon (2)"
+
+# ---- a successor that ends before it has the mount: the log names it, and what it was ----
+real=$TRAILFS
+TRAILFS=$work/bin/trailfs
+mkdir "$work/bin"
+cp "$real" "$TRAILFS"
+(cd "$work" && timeout 200 "$TRAILFS" "$MNT" -o wait=100000) >"$work/daemon.log" 2>&1 ||
+	fail "cannot mount (3)"
+session
+cat >"$work/bin/next" <<END
+#!/bin/sh
+echo \$\$ >>"$work/starts"
+[ "\$(wc -l <"$work/starts")" -gt 1 ] || exit 1
+exec "$real" "\$@"
+END
+chmod 755 "$work/bin/next"
+mv "$work/bin/next" "$TRAILFS"
+within 20 one || fail "not one daemon (3)"
+old=$(daemon_pids)
+kill -9 "$old"
+second() { [ "$(wc -l <"$work/starts")" = 2 ]; }
+within 20 second || fail "no second start"
+first=$(sed -n 1p "$work/starts")
+says "the daemon was killed (process $old): starts another one (process $first)"
+says "ended before it had the mount (process $first): starts another one (process [1-9]"
+timeout 20 cat "$S/s/status" >/dev/null || fail "the mount does not answer"
+fusermount3 -u "$MNT" || fail unmount
+within 40 gone || fail "an unmount does not end the daemon (3)"
 echo "$checks checks"

@@ -23,6 +23,7 @@ enum {
 	PAUSE_MS = 1000,        /* before the second start within a minute */
 	ARGUMENTS_MAX = 65536,
 	ARGUMENT_COUNT = 256,
+	PROCESS_SIZE = 32,      /* of " (process PID)" */
 	REQUEST_MAX = (1 << 20) + 4096, /* the kernel reads no larger one */
 	NOTIFY_RESEND = 7,      /* not in the headers of older kernels */
 };
@@ -78,6 +79,7 @@ void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid)
 {
 	m->started = false;
 	m->dead = pid;
+	m->why = "the daemon was killed";
 	if (restart) {
 		plan(m, connection);
 		return;
@@ -100,6 +102,7 @@ static void expect(struct mounted *m, pid_t pid)
 {
 	forget_process(m);
 	m->started = true;
+	m->expected = pid;
 	m->due = now_ms() + START_MS;
 	if (pid > 0)
 		m->process = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -116,13 +119,22 @@ void mounted_replaced(struct mounted *m, bool restart, pid_t pid)
 		m->due = now_ms() + MINUTE_MS;
 }
 
-void mounted_failed(struct mounted *m, int connection)
+/* The daemon that was expected does not come. */
+static void give_up(struct mounted *m, int connection, const char *why)
 {
 	forget_process(m);
-	if (!m->started)
-		return;
 	m->started = false;
+	m->dead = m->expected;
+	m->why = why;
 	plan(m, connection);
+}
+
+void mounted_failed(struct mounted *m, int connection)
+{
+	if (m->started)
+		give_up(m, connection, "the daemon ended before it had the mount");
+	else
+		forget_process(m);
 }
 
 void mounted_served(struct mounted *m)
@@ -164,6 +176,14 @@ static void become_daemon(char *arguments, size_t len)
 	_exit(127);
 }
 
+/* For the log; nothing if it is not known. */
+static void name_process(char *to, size_t size, pid_t pid)
+{
+	*to = '\0';
+	if (pid > 0)
+		snprintf(to, size, " (process %d)", (int)pid);
+}
+
 /*
  * Starts a daemon in the place of `dead` (0: not known). Returns its pid; 0: it cannot be started,
  * or its pid is not known.
@@ -173,6 +193,7 @@ static pid_t start_daemon(int start, const char *why, pid_t dead)
 	char *arguments = malloc(ARGUMENTS_MAX + 1);
 	ssize_t n = arguments ? pread(start, arguments, ARGUMENTS_MAX, 0) : -1;
 	int ends[2] = { -1, -1 };
+	char was[PROCESS_SIZE], is[PROCESS_SIZE];
 	pid_t child, daemon = 0;
 
 	if (pipe2(ends, O_CLOEXEC))
@@ -194,14 +215,14 @@ static pid_t start_daemon(int start, const char *why, pid_t dead)
 			daemon = 0;
 		close(ends[0]);
 	}
-	daemon = daemon > 0 ? daemon : 0;
-	if (child < 0)
-		syslog(LOG_ERR, "%s (process %d), and no other one can be started", why, (int)dead);
+	name_process(was, sizeof(was), dead);
+	name_process(is, sizeof(is), daemon);
+	if (child < 0 || daemon < 0)
+		syslog(LOG_ERR, "%s%s, and no other one can be started", why, was);
 	else
-		syslog(LOG_WARNING, "%s (process %d): starts another one (process %d)", why,
-		       (int)dead, (int)daemon);
+		syslog(LOG_WARNING, "%s%s: starts another one%s", why, was, is);
 	free(arguments);
-	return daemon;
+	return daemon > 0 ? daemon : 0;
 }
 
 void mounted_leave(int start)
@@ -222,9 +243,9 @@ bool mounted_work(struct mounted *m, int connection, int start)
 	if (m->hopeless)
 		return false;
 	if (m->started)
-		mounted_failed(m, connection);
+		give_up(m, connection, "the daemon did not take the mount");
 	else
-		expect(m, start_daemon(start, "the daemon was killed", m->dead));
+		expect(m, start_daemon(start, m->why, m->dead));
 	return true;
 }
 

@@ -25,7 +25,9 @@ struct mounted {
 	int process;            /* pidfd of that daemon; -1: not known */
 	bool refusing;          /* answers requests with EIO */
 	bool hopeless;          /* no daemon is started, and there is no memory for an answer */
-	pid_t dead;             /* the daemon that died last; 0: not known */
+	pid_t expected;         /* its pid; 0: not known */
+	pid_t dead;             /* the daemon that died last, or did not come; 0: not known */
+	const char *why;        /* what happened to it: a sentence, for the log */
 	char *buf;              /* of a request; NULL: not refusing */
 };
 
