@@ -220,16 +220,17 @@ status=$S/bpf$mark/kernel/channels/channel0/status
 has "$(cat "$status")" '^program cgroup:cgroup_mkdir record$'
 is "lines of events" "$typed" "$(grep -c '^program .* arguments$' "$status")"
 has "$(cat "$status")" '^program sched:sched_switch arguments$'
+kill -CONT $child
+wait $child
+put stop "$S/bpf$mark/control"
+put stop "$S/tracefs$mark/control"
+# (The kernel counts what programs miss until then.)
 if [ -x /usr/bin/python3 ]; then
 	cat "$status" >"$work/text"
 	cat "$status.json" >"$work/json"
 	/usr/bin/python3 "$top/tests/lib/judge_forms.py" "$top/docs/schema.json" channel \
 		"$work/json" "$work/text" || fail "another status.json"
 fi
-kill -CONT $child
-wait $child
-put stop "$S/bpf$mark/control"
-put stop "$S/tracefs$mark/control"
 # (The kernel's time in ticks may pass on between two records of one event. A text is its address
 # in records of tracefs.)
 for by in tracefs bpf; do
