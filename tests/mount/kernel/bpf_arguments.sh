@@ -241,15 +241,25 @@ for by in tracefs bpf; do
 done
 comm -13 "$work/tracefs" "$work/bpf" >"$work/only_bpf"
 comm -23 "$work/tracefs" "$work/bpf" >"$work/only_tracefs"
-is "other records" "" "$(head -n 5 "$work/only_bpf")"
+# A wrong field is in all records of a kind, or in most. A few records are in one of the two only:
+# on a busy machine tracefs misses switches to a process that has just come to a CPU, and programs
+# miss some that they do not count.
+comm -12 "$work/tracefs" "$work/bpf" | cut -d: -f1 | sort -u >"$work/same_kinds"
+is "kinds with other records only" "" "$(cut -d: -f1 "$work/only_bpf" | grep -vxFf "$work/same_kinds")"
+all=$(wc -l <"$work/tracefs")
+other=$(wc -l <"$work/only_bpf")
+[ $((other * 100)) -lt "$all" ] || fail "$other other records: $(head -n 5 "$work/only_bpf")"
 missing=$(wc -l <"$work/only_tracefs")
 lost=$(key events_discarded "$S/bpf$mark/status")
 # (Linux before 6.7 does not count what programs of tracepoints miss.)
-[ "$missing" -le "$lost" ] || ! kernel_since 6.7 ||
+most=100
+kernel_since 6.7 || most=10
+[ "$missing" -le "$lost" ] || [ $((missing * most)) -lt "$all" ] ||
 	fail "$missing are missing, $lost were counted: $(head -n 3 "$work/only_tracefs")"
-[ $((missing * 10)) -lt "$(wc -l <"$work/tracefs")" ] || fail "$missing are missing"
+[ $((missing * 10)) -lt "$all" ] || fail "$missing are missing"
 kinds=$(cut -d: -f1 "$work/bpf" | uniq | wc -l)
 [ "$kinds" -gt 60 ] || fail "only $kinds kinds of events happened"
 same_text "$S/bpf$mark"
 rmdir "$S/tracefs$mark" "$S/bpf$mark"
-echo "$checks checks, $kinds kinds of events, $typed by arguments"
+echo "$checks checks, $kinds kinds of events, $typed by arguments; of $all records $missing missing," \
+	"$lost counted, $other others"
