@@ -51,9 +51,12 @@ static struct unwind_space *find_space(struct sampler *s, int32_t pid, int32_t p
 	struct unwind_space *space;
 	int dir;
 
-	if (maker && maker->space)
+	/* What the maker's space lacks yet, the child's would lack for good. */
+	if (maker && maker->space && maker->spaced >= maker->maps.len)
 		return unwind_space_copy(maker->space);
 	dir = code_map_process(pid);
+	if (dir < 0 && maker && maker->space)
+		return unwind_space_copy(maker->space);
 	if (dir < 0)
 		dir = code_map_process(parent);
 	space = unwind_space_create();

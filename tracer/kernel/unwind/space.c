@@ -27,8 +27,10 @@ struct unwind_space *unwind_space_copy(const struct unwind_space *from)
 		free(s);
 		return NULL;
 	}
+	/* (Both arrays may be NULL if there is no mapping.) */
+	if (from->count)
+		memcpy(s->all, from->all, from->count * sizeof(*s->all));
 	s->count = from->count;
-	memcpy(s->all, from->all, from->count * sizeof(*s->all));
 	for (size_t i = 0; i < s->count; i++)
 		if (s->all[i].file)
 			s->all[i].file->uses++;
