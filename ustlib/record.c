@@ -6,7 +6,8 @@
  *			state word? (else attach.c)
  *	extra		only where the slot says so: the filter decides, the contexts are put before
  *			the payload
- *	fast path	one restartable section (section.h), a handful of nanoseconds
+ *	fast path	one restartable section (section.h), a handful of nanoseconds; where the
+ *			kernel's clock is not the TSC, after the call that asks it
  *	slow path	the clock's epoch changed, the sub-buffer is full, …: work out what to store
  *			in C, then commit it in a short section that checks that it is still true
  *	stale		the slot was retired, or the daemon has to decide again: ask the daemon,

@@ -282,8 +282,9 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 	bool known = from->region < p->head->region_count;
 	struct mapped_region *m = known ? p->mapped[from->region] : NULL;
 	uint64_t ids = 0;
-	uint32_t header;
+	uint32_t header, rings;
 	struct slot_extra *x;
+	bool counts;
 
 	if (!m || from->id >= m->switch_count || !from->on ||
 	    (m->mode == TRAIL_MODE_COUNT &&
@@ -291,6 +292,8 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 	      p->regions[from->region].flags & TRAIL_REGION_WAKE)) ||
 	    extra_make(p, from, &x) == MADE_NOT)
 		return false;
+	counts = m->mode == TRAIL_MODE_COUNT;
+	rings = m->kind == TRAIL_RINGS_CPU && !m->counts_only ? m->ring_count : 0;
 	header = ring_put_header((uint8_t *)&ids, from->id, 0, false);
 	*s = (struct slot){
 		.rings = m->base + m->ring_offset,
@@ -301,10 +304,7 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		.limit = m->subbuf_size - header - TRAIL_SLACK,
 		.clock_mult = m->clock_mult,
 		.clock_base = m->clock_base,
-		.ring_count = m->kind == TRAIL_RINGS_CPU && !m->counts_only &&
-					      (m->clock_mult || m->mode == TRAIL_MODE_COUNT)
-				      ? m->ring_count
-				      : 0,
+		.ring_count = m->clock_mult || counts ? rings : 0,
 		.id = from->id,
 		.data_offset = m->data_offset,
 		.on_value = from->on,
@@ -316,11 +316,9 @@ static bool slot_make(struct slot *s, const struct taken_plan *p,
 		.mapping = m,
 		.extra = x,
 		.key = m->key,
-		.timed_count = m->kind == TRAIL_RINGS_CPU && !m->counts_only && !m->clock_mult &&
-					       m->clock_base != TRAIL_CLOCK_PLUGIN &&
-					       m->mode != TRAIL_MODE_COUNT
-				       ? m->ring_count
-				       : 0,
+		.timed_count = m->clock_mult || counts || m->clock_base == TRAIL_CLOCK_PLUGIN
+				       ? 0
+				       : rings,
 	};
 	if (x && x->program_size)
 		s->flags |= quick_make(x, &s->quick);

@@ -237,18 +237,33 @@ static int kept(void)
 	return n;
 }
 
+/* A keeper of a directory of its own */
+static void begin_keeping(char dir[300])
+{
+	const char *tmp = getenv("TMPDIR");
+	int found = -1;
+
+	snprintf(dir, 300, "%s/bpf.XXXXXX", tmp ? tmp : "/tmp");
+	CHECK(mkdtemp(dir) && !keeper_open(dir, "/proc/self/exe", &b.keeper, &found));
+}
+
+static void end_keeping(const char *dir)
+{
+	keeper_close(b.keeper, 1);
+	b.keeper = NULL;
+	state_file_remove(AT_FDCWD, dir);
+}
+
 /* Programs record without a daemon; the next one takes over rings and programs. */
 static void outlives_the_daemon(void)
 {
-	const char *tmp = getenv("TMPDIR");
 	struct bpf_channel *c;
 	char dir[300];
-	int found = -1, number;
+	int number;
 
 	if (*missing)
 		SKIP(missing);
-	snprintf(dir, sizeof(dir), "%s/bpf.XXXXXX", tmp ? tmp : "/tmp");
-	CHECK(mkdtemp(dir) && !keeper_open(dir, "/proc/self/exe", &b.keeper, &found));
+	begin_keeping(dir);
 	c = create();
 	pthread_mutex_lock(&c->lock);
 	c->on = true;
@@ -276,9 +291,7 @@ static void outlives_the_daemon(void)
 	bpf_channel_adopt(c);
 	CHECK(!c->count && c->ring.map < 0);
 	bpf_channel_free(c, true);
-	keeper_close(b.keeper, 1);
-	b.keeper = NULL;
-	state_file_remove(AT_FDCWD, dir);
+	end_keeping(dir);
 }
 
 /* A map that an earlier version of the daemon may have made in the place of the rings. */
@@ -293,15 +306,13 @@ static int make_other_ring(const struct bpf_channel *c)
 /* Rings of another layout are not read: they are dropped with their programs, and counted. */
 static void drops_other_layouts(void)
 {
-	const char *tmp = getenv("TMPDIR");
 	struct bpf_channel *c;
 	char dir[300];
-	int found = -1, other;
+	int other;
 
 	if (*missing)
 		SKIP(missing);
-	snprintf(dir, sizeof(dir), "%s/bpf.XXXXXX", tmp ? tmp : "/tmp");
-	CHECK(mkdtemp(dir) && !keeper_open(dir, "/proc/self/exe", &b.keeper, &found));
+	begin_keeping(dir);
 	c = create();
 	pthread_mutex_lock(&c->lock);
 	c->on = true;
@@ -325,9 +336,7 @@ static void drops_other_layouts(void)
 	CHECK_STR(collect(c), "b");
 	pthread_mutex_unlock(&c->lock);
 	bpf_channel_free(c, true);
-	keeper_close(b.keeper, 1);
-	b.keeper = NULL;
-	state_file_remove(AT_FDCWD, dir);
+	end_keeping(dir);
 }
 
 int main(int argc, char **argv)

@@ -232,10 +232,14 @@ static void gap(void)
 	open_rings();
 	lost = 0;
 	CHECK(!sampler_track(s, &only));
+	/* Mappings of a process that is not tracked are not kept: its space would lack them. */
+	write_exec(9, (uint32_t)child);
+	write_mmap(10, (uint32_t)child, "/x");
 	write_sample(0, 11, (uint32_t)child, 6);
 	write_sample(0, 12, (uint32_t)ended, 6);
 	CHECK_STR(drain(UINT64_MAX), "");
 	CHECK(!lost);
+	CHECK(!process_known(&s->processes, child)->space);
 	write_lost(13);
 	write_sample(0, 14, 1, 6);
 	write_sample(0, 15, (uint32_t)ended, 6);

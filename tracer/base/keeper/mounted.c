@@ -86,8 +86,8 @@ void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid)
 	}
 	m->due = now_ms() + MINUTE_MS;
 	syslog(LOG_WARNING,
-	       "the daemon (process %d) was killed: whoever started it must start another one "
-	       "within a minute, or its mount ends", (int)pid);
+	       "the daemon (process %d) was killed, and the keeper may not start another one: its "
+	       "mount ends in a minute, unless trailfs is started again", (int)pid);
 }
 
 static void forget_process(struct mounted *m)

@@ -69,7 +69,7 @@ static uint64_t find_number(const void *at)
 	return entry >> 63 ? entry & ((UINT64_C(1) << 55) - 1) : 0;
 }
 
-/* Keeps those of the first addresses that follow from these notes, too. */
+/* Keeps the addresses in `found` that these notes give, too. Returns how many. */
 static size_t keep_common(uint64_t *found, size_t count, const struct notes *n, uint64_t number)
 {
 	size_t kept = 0;
@@ -83,7 +83,7 @@ static size_t keep_common(uint64_t *found, size_t count, const struct notes *n, 
 	return kept;
 }
 
-/* The addresses that follow from the notes, but for those that cannot be: it begins a page. */
+/* Lists the addresses that the notes give. Others than the beginning of a page are wrong. */
 static size_t list_found(uint64_t *found, const struct notes *n, uint64_t number)
 {
 	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE), first;

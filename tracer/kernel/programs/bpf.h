@@ -261,7 +261,7 @@ struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
 /* The event, added without descriptors if it is missing; NULL: no memory. */
 struct bpf_event *bpf_channel_room(struct bpf_channel *c, uint32_t slot, const char *name);
 
-/* The channel's status: which programs record which events. */
+/* The channel's status: which programs record which events. Caller holds c->lock. */
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out);
 
 /* ---- bpf_bodies.c; caller holds the lock ---- */

@@ -83,12 +83,19 @@ void process_born(struct process_table *t, int32_t pid, int32_t parent)
 	p = process_find(t, pid);
 	if (!p)
 		return;
-	forget_records(t, p);
-	forget_space(p);
+	process_missed(t, p);
 	p->parent = parent;
 	p->tracked = tracked;
 	p->doubted = doubted;
-	p->ended = p->known = false;
+	p->ended = false;
+}
+
+void process_missed(struct process_table *t, struct sampled_process *p)
+{
+	forget_records(t, p);
+	forget_space(p);
+	p->known = false;
+	p->parent = 0;
 }
 
 void process_executes(struct process_table *t, int32_t pid)
@@ -97,11 +104,8 @@ void process_executes(struct process_table *t, int32_t pid)
 
 	if (!p)
 		return;
-	forget_records(t, p);
-	p->known = false;
-	p->parent = 0;          /* it has other mappings from now on */
-	/* All of them are recorded. */
-	forget_space(p);
+	/* It has other mappings from now on, and all of them are recorded. */
+	process_missed(t, p);
 	p->space = unwind_space_create();
 }
 
@@ -121,10 +125,7 @@ void process_doubt(struct process_table *t)
 	t->gap = true;
 	for (size_t i = 0; i < PROCESS_BUCKETS; i++)
 		for (struct sampled_process *p = t->buckets[i]; p; p = p->next) {
-			forget_records(t, p);
-			forget_space(p);
-			p->parent = 0;
-			p->known = false;
+			process_missed(t, p);
 			p->doubted = !p->tracked;
 		}
 }
@@ -169,8 +170,10 @@ int process_decide(const struct process_table *t, struct sampled_process *p)
 
 void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record)
 {
-	if (record->failed || t->bytes + record->len > BYTES_MAX)
+	if (record->failed || t->bytes + record->len > BYTES_MAX) {
+		process_missed(t, p);
 		return;
+	}
 	t->bytes -= p->maps.len;
 	md_buf_put(&p->maps, record->data, record->len);
 	t->bytes += p->maps.len;

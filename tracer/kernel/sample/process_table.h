@@ -67,7 +67,9 @@ void process_doubt(struct process_table *t);
  * process has ended, and its ancestors are not known.
  */
 int process_decide(const struct process_table *t, struct sampled_process *p);
-/* Keeps the record of a mapping; beyond a limit of memory it does nothing. */
+/* A mapping of it is not kept: what it maps is not known any more. */
+void process_missed(struct process_table *t, struct sampled_process *p);
+/* Keeps the record of a mapping; beyond a limit of memory, as process_missed. */
 void process_maps(struct process_table *t, struct sampled_process *p, const struct md_buf *record);
 /* The mapping at *at in p->maps; moves *at. False: there are no more. */
 bool process_next_mapping(const struct sampled_process *p, size_t *at, struct code_mapping *out);

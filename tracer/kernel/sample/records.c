@@ -132,8 +132,12 @@ static void keep_mapping(struct sampler *s, const struct perf_event_header *h)
 	memcpy(&m, h, sizeof(m));
 	m.header.size = (uint16_t)size;
 	p = process_find(&s->processes, (int32_t)m.pid);
-	if (!p || (s->tracks && !p->tracked))
+	if (!p)
 		return;
+	if (s->tracks && !p->tracked) {
+		process_missed(&s->processes, p);
+		return;
+	}
 	md_buf_put(&copy, &m, sizeof(m));
 	md_buf_put(&copy, (const char *)h + sizeof(m), size - sizeof(m));
 	process_maps(&s->processes, p, &copy);
