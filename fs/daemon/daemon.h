@@ -90,15 +90,17 @@ bool stale_abort(const char *state_dir);
 char *stale_path(const char *path);
 /*
  * What of a mount at this path the keeper of the state directory has. A mount that it has and that
- * cannot be taken over is dead from then on, unless a daemon lives. Before this function, no
- * request may go to the path.
+ * cannot be taken over is dead from then on, unless a daemon lives. started: the keeper has started
+ * this daemon; a mount that was taken away stays with the keeper then, which starts another daemon
+ * if this one dies before the sessions have ended. Before this function, no request may go to the
+ * path.
  */
 enum stale {
 	STALE_NONE,             /* nothing, or what cannot be taken over */
 	STALE_ALIVE,            /* the mount: mount_take may take it over */
 	STALE_UNMOUNTED,        /* the connection of a mount that was taken away */
 };
-enum stale stale_look(const char *state_dir, const char *path);
+enum stale stale_look(const char *state_dir, const char *path, bool started);
 /* Unmounts a dead mount of trailfs at the path, if there is one, and nothing else. 0 or -errno. */
 int stale_unmount(const char *path);
 

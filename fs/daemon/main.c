@@ -243,6 +243,7 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 {
 	struct mount *m = NULL;
 	int rc = node_init(&root_row);
+	bool unmounted = false;
 	pid_t sender = 0;
 
 	/* A daemon that continues a mount finds the sessions as users left them. */
@@ -267,6 +268,7 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 		say(SAY_DEBUG, "mounted on %s, state in %s", path, o->state);
 		while ((rc = mount_wait(m, signals, &sender)) == SIGUSR2)
 			upgrade(path, o, argv, sender);
+		unmounted = !rc;
 		*keep = rc && o->keep;
 		say_end(rc, sender, *keep);
 		rc = 0;
@@ -277,7 +279,7 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 	/* The connection ends before the process does, and another mount may get its number. */
 	if (m) {
 		holder_announce(fs.tracer, path, "");
-		mount_close(m);
+		mount_close(m, unmounted);
 	}
 	/* After an aborted connection the mount is still there. */
 	stale_unmount(path);
@@ -374,7 +376,7 @@ static int run_daemon(const struct options *o, char **argv)
 		return 1;
 	}
 	say_mountpoint(path);
-	what = stuck ? STALE_NONE : stale_look(o->state, path);
+	what = stuck ? STALE_NONE : stale_look(o->state, path, again);
 	alive = what == STALE_ALIVE;
 	if (again && !alive) {
 		if (what == STALE_UNMOUNTED)

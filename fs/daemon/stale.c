@@ -188,7 +188,7 @@ static enum stale look(int connection, int table, const char *path, const char *
 	return here && !ended ? STALE_ALIVE : !here && ended ? STALE_UNMOUNTED : STALE_NONE;
 }
 
-enum stale stale_look(const char *state_dir, const char *path)
+enum stale stale_look(const char *state_dir, const char *path, bool started)
 {
 	struct keeper *k;
 	int found, connection, table;
@@ -203,8 +203,8 @@ enum stale stale_look(const char *state_dir, const char *path)
 	what = look(connection, table, path, &why);
 	late = connection == -ETIMEDOUT || table == -ETIMEDOUT;
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
-	if (what != STALE_ALIVE && !late && (connection >= 0 || table >= 0) &&
-	    is_unused(state_dir, connection)) {
+	if (what != STALE_ALIVE && !(started && what == STALE_UNMOUNTED) && !late &&
+	    (connection >= 0 || table >= 0) && is_unused(state_dir, connection)) {
 		/* A user who has unmounted it does not expect it to continue. */
 		if (what != STALE_UNMOUNTED)
 			say(SAY_WARNING,

@@ -70,8 +70,12 @@ int mount_wait(struct mount *m, int signals, pid_t *sender);
 const char *mount_device(const struct mount *m);
 /* Starts the threads that serve. 0 or -errno. */
 int mount_start(struct mount *m);
-/* Unmounts, if the mount point still has this file system, and frees m. */
-void mount_close(struct mount *m);
+/*
+ * Unmounts, if the mount point still has this file system, and frees m. unmounted: a user has taken
+ * the mount away. The keeper has the ended connection then until tracer_close ends the keeper: if
+ * this daemon is killed before, the keeper starts one that ends the sessions.
+ */
+void mount_close(struct mount *m, bool unmounted);
 
 /*
  * ---- control.c: the atomic unit is one write(2). All its lines take effect, or none, before it

@@ -472,11 +472,12 @@ void mount_forget(struct tracer *t)
 	tracer_release(t, HELD_TABLE);
 }
 
-void mount_close(struct mount *m)
+void mount_close(struct mount *m, bool unmounted)
 {
 	stop(m);
 	/* While the keeper has the connection, it does not end. */
-	mount_forget(fs.tracer);
+	if (!unmounted)
+		mount_forget(fs.tracer);
 	if (is_foreign(m))
 		cut_connection();
 	else if (m->taken && umount2(m->path, MNT_DETACH | UMOUNT_NOFOLLOW))

@@ -63,6 +63,15 @@ static void plan(struct mounted *m, int connection)
 	memmove(m->deaths, m->deaths + 1, sizeof(m->deaths) - sizeof(*m->deaths));
 	m->deaths[MOUNTED_DEATHS - 1] = now;
 	first = m->deaths[0];
+	if (first && now - first < MINUTE_MS && mounted_ended(connection)) {
+		syslog(LOG_ERR,
+		       "the daemon that ends the sessions of the unmounted mount died %d times "
+		       "within a minute: trailfs, when it is started, continues with them",
+		       MOUNTED_DEATHS);
+		m->hopeless = true;
+		m->due = now;
+		return;
+	}
 	if (first && now - first < MINUTE_MS) {
 		syslog(LOG_ERR,
 		       "the daemon died %d times within a minute: it is not started again. Its "
@@ -79,7 +88,8 @@ void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid)
 {
 	m->started = false;
 	m->dead = pid;
-	m->why = "the daemon was killed";
+	m->why = mounted_ended(connection) ? "the daemon was killed while it ended"
+					   : "the daemon was killed";
 	if (restart) {
 		plan(m, connection);
 		return;
@@ -225,9 +235,18 @@ static pid_t start_daemon(int start, const char *why, pid_t dead)
 	return daemon > 0 ? daemon : 0;
 }
 
-void mounted_leave(int start)
+void mounted_left(struct mounted *m)
 {
-	start_daemon(start, "the mount without a daemon was unmounted", 0);
+	mounted_served(m);
+	m->why = "the mount without a daemon was unmounted";
+	m->dead = 0;
+	m->due = now_ms();
+}
+
+/* The daemon that was started ends the sessions of an unmounted mount, which has no limit. */
+static bool is_ending(const struct mounted *m, int connection)
+{
+	return m->started && m->process >= 0 && mounted_ended(connection);
 }
 
 bool mounted_work(struct mounted *m, int connection, int start)
@@ -242,7 +261,9 @@ bool mounted_work(struct mounted *m, int connection, int start)
 	}
 	if (m->hopeless)
 		return false;
-	if (m->started)
+	if (is_ending(m, connection))
+		m->due = now_ms() + START_MS;
+	else if (m->started)
 		give_up(m, connection, "the daemon did not take the mount");
 	else
 		expect(m, start_daemon(start, m->why, m->dead));

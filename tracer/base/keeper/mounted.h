@@ -5,9 +5,12 @@
  *
  * If the daemon left its arguments (KEEPER_START), the keeper starts another one, at once; after
  * the second death within a minute, a second later; after the third, it starts no more, and answers
- * every request with EIO. An unmount from then on starts one that ends the sessions, as an unmount
- * does while a daemon runs. If the daemon left none, someone else starts the next one: the keeper
+ * every request with EIO. If the daemon left none, someone else starts the next one: the keeper
  * waits for it for a minute, and then lets the mount end.
+ *
+ * A daemon that finds its mount taken away ends the sessions, and then the keeper. If no daemon ran
+ * at the unmount, or the daemon dies before it has ended them, the keeper starts one that does.
+ * After the third death within a minute the sessions stay for the next daemon.
  */
 #ifndef TRACER_KEEPER_MOUNTED_H
 #define TRACER_KEEPER_MOUNTED_H
@@ -43,8 +46,8 @@ void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid);
 void mounted_replaced(struct mounted *m, bool restart, pid_t pid);
 /* The process ended that m->process refers to: it is as a daemon that died. */
 void mounted_failed(struct mounted *m, int connection);
-/* The mount was taken away while it answered EIO: starts a daemon that ends the sessions. */
-void mounted_leave(int start);
+/* The mount was taken away while the keeper answered EIO: a daemon is to end the sessions. */
+void mounted_left(struct mounted *m);
 /* A daemon has the mount, or it was dropped. */
 void mounted_served(struct mounted *m);
 /* How long to wait until mounted_work, in ms; -1: without a limit. */

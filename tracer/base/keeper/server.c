@@ -255,7 +255,7 @@ static void close_peer(struct state *s, int sock)
 	if (sock != s->mounter)
 		return;
 	s->mounter = -1;
-	if (connection >= 0 && mounted_ended(connection))
+	if (connection >= 0 && mounted_ended(connection) && item_fd(s, KEEPER_START) < 0)
 		end_mount(s);
 	else if (connection >= 0 && !drop_item(s, KEEPER_UPGRADE))
 		mounted_replaced(&s->mounted, item_fd(s, KEEPER_START) >= 0, pid);
@@ -304,12 +304,8 @@ static void serve_mount(struct state *s, bool asked)
 
 	if (connection < 0 || s->mounter >= 0)
 		return;
-	if (asked && !mounted_refuse(&s->mounted, connection)) {
-		/* The daemon finds what end_mount would drop, and drops it. */
-		mounted_served(&s->mounted);
-		mounted_leave(item_fd(s, KEEPER_START));
-		return;
-	}
+	if (asked && !mounted_refuse(&s->mounted, connection))
+		mounted_left(&s->mounted);
 	if (!mounted_work(&s->mounted, connection, item_fd(s, KEEPER_START)))
 		end_mount(s);
 }

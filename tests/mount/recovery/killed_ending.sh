@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# TIMEOUT: 90
+#
+# A mount is unmounted, and its daemon is killed before it has ended the sessions, at any moment of
+# its end. The keeper starts a daemon that ends them, and another one if that dies. After the third
+# death within a minute the sessions stay for the next `trailfs`.
+. "$(dirname "$0")/../../lib/mount.sh"
+can_mount
+real=$TRAILFS
+mkdir "$work/bin"
+TRAILFS=$work/bin/trailfs
+# Not in place: the running program may not be written.
+become() {
+	cat >"$work/bin/next"
+	chmod 755 "$work/bin/next"
+	mv "$work/bin/next" "$TRAILFS"
+}
+start() {
+	timeout 200 "$TRAILFS" "$MNT" -o tz=UTC >>"$work/daemon.log" 2>&1 || {
+		[ "$(id -u)" = 0 ] ||
+			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
+		fail "cannot mount: exit status $?"
+	}
+}
+keeper_pid() { pgrep -f "^trail-keeper --keeper $TRAIL_RUNTIME_DIR\$"; }
+ended() { [ -z "$(keeper_pid)" ] && [ -z "$(daemon_pids)" ]; }
+sessions() { ls "$MNT/sessions" | tr '\n' ' '; }
+# The daemon has seen no unmount when it is killed.
+kill_before() {
+	pid=$(daemon_pids)
+	kill -STOP $pid
+	fusermount3 -u -z "$MNT" || fail unmount
+	kill -9 $pid
+}
+become <"$real"
+
+# --- before it begins
+start
+mkdir "$S/s" || fail mkdir
+kill_before
+within 20 ended || fail "sessions or keeper stay: $(keeper_pid)"
+start
+is "no session is left" "" "$(sessions)"
+
+# --- at any moment
+for after in 0 0.001 0.002 0.004 0.008 0.012 0.02 0.04; do
+	mkdir "$S/a" "$S/b" "$S/c" "$S/d" || fail mkdir
+	pid=$(daemon_pids)
+	fusermount3 -u "$MNT" || fail unmount
+	sleep $after 2>/dev/null || :   # not every sleep(1) has fractions
+	kill -9 $pid 2>/dev/null
+	within 20 ended || fail "killed after $after s: $(keeper_pid) stays"
+	start
+	is "killed after $after s" "" "$(sessions)"
+done
+
+# --- the one that ends them dies, too
+mkdir "$S/s" || fail mkdir
+become <<END
+#!/bin/sh
+echo started >>"$work/starts"
+[ "\$(wc -l <"$work/starts")" -gt 1 ] || exit 1
+exec "$real" "\$@"
+END
+kill_before
+within 20 ended || fail "sessions or keeper stay after a second death: $(keeper_pid)"
+is "starts" 2 "$(wc -l <"$work/starts")"
+become <"$real"
+start
+is "no session is left by the second" "" "$(sessions)"
+
+# --- all of them
+mkdir "$S/s" || fail mkdir
+become <<END
+#!/bin/sh
+echo started >>"$work/all"
+exit 1
+END
+kill_before
+tried() { [ "$(wc -l <"$work/all")" = 2 ]; }
+within 20 tried || fail "starts: $(cat "$work/all")"
+become <"$real"
+start
+is "sessions that could not be ended" "s " "$(sessions)"
+fusermount3 -u "$MNT" || fail unmount
+within 20 ended || fail "the keeper stays"
+echo "$checks checks"
