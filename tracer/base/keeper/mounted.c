@@ -59,11 +59,16 @@ static void begin_refusing(struct mounted *m, int connection)
 static void plan(struct mounted *m, int connection)
 {
 	int64_t now = now_ms(), first;
+	bool ended = mounted_ended(connection);
 
+	/* What killed those that served the mount need not kill those that end its sessions. */
+	if (ended && !m->ending)
+		memset(m->deaths, 0, sizeof(m->deaths));
+	m->ending = ended;
 	memmove(m->deaths, m->deaths + 1, sizeof(m->deaths) - sizeof(*m->deaths));
 	m->deaths[MOUNTED_DEATHS - 1] = now;
 	first = m->deaths[0];
-	if (first && now - first < MINUTE_MS && mounted_ended(connection)) {
+	if (first && now - first < MINUTE_MS && ended) {
 		syslog(LOG_ERR,
 		       "the daemon that ends the sessions of the unmounted mount died %d times "
 		       "within a minute: trailfs, when it is started, continues with them",
@@ -142,7 +147,9 @@ static void give_up(struct mounted *m, int connection, const char *why)
 void mounted_failed(struct mounted *m, int connection)
 {
 	if (m->started)
-		give_up(m, connection, "the daemon ended before it had the mount");
+		give_up(m, connection, mounted_ended(connection)
+				? "the daemon died before it had ended the sessions"
+				: "the daemon ended before it had the mount");
 	else
 		forget_process(m);
 }

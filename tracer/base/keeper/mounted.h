@@ -10,7 +10,8 @@
  *
  * A daemon that finds its mount taken away ends the sessions, and then the keeper. If no daemon ran
  * at the unmount, or the daemon dies before it has ended them, the keeper starts one that does.
- * After the third death within a minute the sessions stay for the next daemon.
+ * After the third death within a minute, of those since the unmount, the sessions stay for the next
+ * daemon.
  */
 #ifndef TRACER_KEEPER_MOUNTED_H
 #define TRACER_KEEPER_MOUNTED_H
@@ -24,6 +25,7 @@
 struct mounted {
 	int64_t deaths[MOUNTED_DEATHS];         /* when, in ms; the newest last; 0: none */
 	int64_t due;            /* when to start a daemon, or to give up; 0: nothing to do */
+	bool ending;            /* deaths has those since the unmount */
 	bool started;           /* a daemon was started, and did not come yet */
 	int process;            /* pidfd of that daemon; -1: not known */
 	bool refusing;          /* answers requests with EIO */

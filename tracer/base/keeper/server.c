@@ -255,10 +255,11 @@ static void close_peer(struct state *s, int sock)
 	if (sock != s->mounter)
 		return;
 	s->mounter = -1;
-	if (connection >= 0 && mounted_ended(connection) && item_fd(s, KEEPER_START) < 0)
-		end_mount(s);
-	else if (connection >= 0 && !drop_item(s, KEEPER_UPGRADE))
+	/* An upgraded daemon ends the sessions of a mount that was taken away meanwhile. */
+	if (connection >= 0 && !drop_item(s, KEEPER_UPGRADE))
 		mounted_replaced(&s->mounted, item_fd(s, KEEPER_START) >= 0, pid);
+	else if (connection >= 0 && mounted_ended(connection) && item_fd(s, KEEPER_START) < 0)
+		end_mount(s);
 	else if (connection >= 0)
 		mounted_died(&s->mounted, connection, item_fd(s, KEEPER_START) >= 0, pid);
 }
