@@ -91,9 +91,10 @@ char *stale_path(const char *path);
 /*
  * What of a mount at this path the keeper of the state directory has. A mount that it has and that
  * cannot be taken over is dead from then on, unless a daemon lives. started: the keeper has started
- * this daemon; a mount that was taken away stays with the keeper then, which starts another daemon
- * if this one dies before the sessions have ended. Before this function, no request may go to the
- * path.
+ * this daemon, or it is an upgraded one; a mount that was taken away stays with the keeper then,
+ * which starts another daemon if this one dies before the sessions have ended, and a mount that is
+ * at the path no more but has not ended is taken over, too. Before this function, no request may go
+ * to the path.
  */
 enum stale {
 	STALE_NONE,             /* nothing, or what cannot be taken over */

@@ -370,7 +370,8 @@ static int run_daemon(const struct options *o, char **argv)
 	char *path;
 	int rc = 0, signals;
 
-	path = stale_path(o->mountpoint);
+	/* The daemon before this one has resolved it. The directory may have been removed since. */
+	path = again ? strdup(o->mountpoint) : stale_path(o->mountpoint);
 	if (!path) {
 		say(SAY_ERROR, "%s: %s", o->mountpoint, strerror(errno));
 		return 1;

@@ -170,8 +170,32 @@ static bool is_unused(const char *state_dir, int connection)
 	return locked;
 }
 
-/* Of the two descriptors. *why: why they are nothing that can be taken over. */
-static enum stale look(int connection, int table, const char *path, const char **why)
+/*
+ * The keeper has the connection of an unmounted mount until the sessions have ended, or cannot be
+ * ended. False: it has it for long.
+ */
+static bool wait_for_end(struct keeper *k)
+{
+	bool ends = true;
+
+	for (int ms = 0; ends && ms < PATIENCE_MS; ms += 20) {
+		int connection = keeper_find(k, HELD_CONNECTION);
+
+		ends = has_ended(connection);
+		if (connection >= 0)
+			close(connection);
+		if (ends)
+			nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	}
+	return !ends;
+}
+
+/*
+ * Of the two descriptors. *why: why they are nothing that can be taken over. started: a mount that
+ * is at the path no more but has not ended can be, too: another mount namespace has a copy, or it
+ * was unmounted lazily and has open files.
+ */
+static enum stale look(int connection, int table, const char *path, bool started, const char **why)
 {
 	bool here, ended = has_ended(connection);
 	char mounted[PATH_MAX], device[24];
@@ -185,7 +209,9 @@ static enum stale look(int connection, int table, const char *path, const char *
 		return STALE_NONE;
 	here = mounttable_find(0, path, NULL, &top) && !strcmp(top.device, device);
 	*why = ended ? "it has ended" : "another mount is in its place";
-	return here && !ended ? STALE_ALIVE : !here && ended ? STALE_UNMOUNTED : STALE_NONE;
+	if (ended)
+		return here ? STALE_NONE : STALE_UNMOUNTED;
+	return here || started ? STALE_ALIVE : STALE_NONE;
 }
 
 enum stale stale_look(const char *state_dir, const char *path, bool started)
@@ -194,17 +220,20 @@ enum stale stale_look(const char *state_dir, const char *path, bool started)
 	int found, connection, table;
 	const char *why;
 	enum stale what;
-	bool late;
+	bool stays;             /* with the keeper */
 
 	if (keeper_open(state_dir, NULL, &k, &found))
 		return STALE_NONE;
 	connection = keeper_find(k, HELD_CONNECTION);
 	table = keeper_find(k, HELD_TABLE);
-	what = look(connection, table, path, &why);
-	late = connection == -ETIMEDOUT || table == -ETIMEDOUT;
+	what = look(connection, table, path, started, &why);
+	stays = connection == -ETIMEDOUT || table == -ETIMEDOUT;
+	/* The keeper starts daemons until the sessions have ended; this may be one of them. */
+	if (has_ended(connection))
+		stays = started ? what == STALE_UNMOUNTED : wait_for_end(k);
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
-	if (what != STALE_ALIVE && !(started && what == STALE_UNMOUNTED) && !late &&
-	    (connection >= 0 || table >= 0) && is_unused(state_dir, connection)) {
+	if (what != STALE_ALIVE && !stays && (connection >= 0 || table >= 0) &&
+	    is_unused(state_dir, connection)) {
 		/* A user who has unmounted it does not expect it to continue. */
 		if (what != STALE_UNMOUNTED)
 			say(SAY_WARNING,

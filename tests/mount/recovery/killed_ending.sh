@@ -55,6 +55,15 @@ for after in 0 0.001 0.002 0.004 0.008 0.012 0.02 0.04; do
 	is "killed after $after s" "" "$(sessions)"
 done
 
+# --- another one is started by hand at once
+for after in 0 0.004 0.02; do
+	mkdir "$S/a" "$S/b" "$S/c" "$S/d" || fail mkdir
+	kill_before
+	sleep $after 2>/dev/null || :
+	start
+	is "killed, and started by hand after $after s" "" "$(sessions)"
+done
+
 # --- the one that ends them dies, too
 mkdir "$S/s" || fail mkdir
 become <<END
