@@ -49,7 +49,11 @@ static inline int close_range(unsigned int first, unsigned int last, int flags)
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
-#define renameat2(from, a, to, b, flags) (int)syscall(SYS_renameat2, from, a, to, b, flags)
+static inline int renameat2(int from, const char *a, int to, const char *b, unsigned int flags)
+{
+	return (int)syscall(SYS_renameat2, from, a, to, b, flags);
+}
+
 #define statx(dir, path, flags, mask, st) (int)syscall(SYS_statx, dir, path, flags, mask, st)
 #define fsopen(type, flags) (int)syscall(SYS_fsopen, type, flags)
 #define fsconfig(fd, what, key, value, more) \
