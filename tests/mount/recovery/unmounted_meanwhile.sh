@@ -49,8 +49,8 @@ mkdir "$S/s" || fail mkdir
 here=$PWD
 cd "$MNT" || fail cd
 exec 4<sessions/s/config
-head -c 10 <&4 >"$work/config"
-(cat sessions/s/config) >"$work/whole"
+dd bs=10 count=1 <&4 >"$work/open" 2>/dev/null
+cat sessions/s/config >"$work/whole" || fail "cat config"
 fusermount3 -u -z "$MNT" || fail unmount
 kill_daemon
 is "sessions of the mount that was unmounted lazily" "s " "$(ls sessions | tr '\n' ' ')"
@@ -63,6 +63,8 @@ kill -USR2 $pid
 within 20 upgraded || fail "no upgrade: $(cat error)"
 is "the upgraded daemon" "$pid" "$(daemon_pids)"
 is "sessions after an upgrade" "s t " "$(ls sessions | tr '\n' ' ')"
+cat <&4 >>"$work/open" || fail "the file that is open"
+cmp "$work/whole" "$work/open" || fail "the file that is open has other bytes"
 cd "$here" || fail cd
 exec 4<&-
 all_end "a lazy unmount and three daemons"
