@@ -21,6 +21,7 @@ static int ready = -1;
 void daemon_stay(void)
 {
 	say_to_syslog();
+	setsid();
 }
 
 /* The child's exit status, if it ends before it said that all is well. */

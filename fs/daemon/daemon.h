@@ -40,7 +40,10 @@ void daemon_fill_streams(void);
  * any thread is started: the child has closed all descriptors above 2 that it does not know.
  */
 int daemon_begin(void);
-/* In place of daemon_begin, for a process that is in the background already. */
+/*
+ * In place of daemon_begin, for a process that is in the background already, and whose standard
+ * error has no reader: messages go to the log.
+ */
 void daemon_stay(void);
 /* The mount works: the parent ends with 0, and the child leaves terminal and directory. */
 void daemon_ready(void);
@@ -98,6 +101,7 @@ char *stale_path(const char *path);
  */
 enum stale {
 	STALE_NONE,             /* nothing, or what cannot be taken over */
+	STALE_STRANGE,          /* a mount whose state is of another version: it is over */
 	STALE_ALIVE,            /* the mount: mount_take may take it over */
 	STALE_UNMOUNTED,        /* the connection of a mount that was taken away */
 };

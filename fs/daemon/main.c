@@ -275,7 +275,7 @@ static int serve(const char *path, const struct options *o, char **argv, bool al
 	} else {
 		rc = -EIO;
 	}
-	wait_stop();
+	wait_stop(*keep);
 	/* The connection ends before the process does, and another mount may get its number. */
 	if (m) {
 		holder_announce(fs.tracer, path, "");
@@ -365,7 +365,7 @@ static int end_sessions(const struct options *o, const char *path)
 static int run_daemon(const struct options *o, char **argv)
 {
 	bool stuck = stale_abort(o->state), upgraded = upgrade_done(), alive;
-	bool again = upgraded || getenv(KEEPER_STARTED);
+	bool started = getenv(KEEPER_STARTED), again = upgraded || started;
 	enum stale what;
 	char *path;
 	int rc = 0, signals;
@@ -379,7 +379,7 @@ static int run_daemon(const struct options *o, char **argv)
 	say_mountpoint(path);
 	what = stuck ? STALE_NONE : stale_look(o->state, path, again);
 	alive = what == STALE_ALIVE;
-	if (again && !alive) {
+	if (again && !alive && what != STALE_STRANGE) {
 		if (what == STALE_UNMOUNTED)
 			rc = end_sessions(o, path);
 		else
@@ -399,7 +399,7 @@ static int run_daemon(const struct options *o, char **argv)
 		rc = check_state(path, o);
 	if (!rc && !o->foreground && upgraded)
 		daemon_stay();
-	else if (!rc && !o->foreground)
+	else if (!rc && !o->foreground && !started)
 		rc = daemon_begin();
 	hooks_fill_with(groups_load);
 	signals = open_signals();
@@ -438,6 +438,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	daemon_fill_streams();
+	if (getenv(KEEPER_STARTED))
+		daemon_stay();
 	if (tracer_helper(argc, argv, &rc))
 		return rc;
 	if (argc > 2 && !strcmp(argv[1], UPGRADE_TRY))

@@ -198,13 +198,15 @@ static bool wait_for_end(struct keeper *k)
 static enum stale look(int connection, int table, const char *path, bool started, const char **why)
 {
 	bool here, ended = has_ended(connection);
-	char mounted[PATH_MAX], device[24];
+	char mounted[PATH_MAX] = "", device[24];
 	struct mount_entry top;
 
 	*why = connection < 0 || table < 0                ? "open files end, sessions are kept"
 	       : !handover_look(table, mounted, device)   ? "its state is of another version"
 	       : strcmp(mounted, path) != 0               ? "it is of another mount point"
 							  : NULL;
+	if (*why && connection >= 0 && table >= 0 && !*mounted && !ended)
+		return STALE_STRANGE;
 	if (*why)
 		return STALE_NONE;
 	here = mounttable_find(0, path, NULL, &top) && !strcmp(top.device, device);

@@ -56,6 +56,7 @@ static struct {
 	size_t changes;                 /* how many of them are polled for changes only */
 	uint64_t round;
 	bool stop;
+	bool kept;              /* with `stop`: the sessions do not end */
 	bool looking;           /* the main thread visits all waiters */
 	bool ticking;           /* it has seen a `tick`, and looks again after TICK */
 } wait = {
@@ -150,11 +151,13 @@ static bool try_read(struct waiter *w, struct parked *p)
 /* Answers a read without data. Caller holds wait.lock, which is released in between. */
 static void end_parked(struct parked *p, bool stop)
 {
+	int error = !stop ? EINTR : wait.kept ? ENOTCONN : 0;
+
 	pthread_mutex_unlock(&wait.lock);
-	if (stop)
-		reply_data(p->req, "", 0);
+	if (error)
+		reply_error(p->req, error);
 	else
-		reply_error(p->req, EINTR);
+		reply_data(p->req, "", 0);
 	free_parked(p);
 	pthread_mutex_lock(&wait.lock);
 }
@@ -452,12 +455,13 @@ bool wait_any(bool changes)
 	return any;
 }
 
-void wait_stop(void)
+void wait_stop(bool kept)
 {
 	struct parked *p;
 
 	pthread_mutex_lock(&wait.lock);
 	wait.stop = true;
+	wait.kept = kept;
 	while ((p = unpark(NULL)))
 		end_parked(p, true);
 	pthread_mutex_unlock(&wait.lock);

@@ -38,8 +38,11 @@ int64_t wait_look(void);
  * before the call is seen by all that begin to wait after it. Any lock may be held.
  */
 bool wait_any(bool changes);
-/* Answers everything that is parked; from now on nothing is parked. After the last chores_do(). */
-void wait_stop(void);
+/*
+ * Answers everything that is parked; from now on nothing is parked. After the last chores_do().
+ * kept: the sessions stay for the next daemon, so reads fail with ENOTCONN, which is no end.
+ */
+void wait_stop(bool kept);
 
 /*
  * For an open of a view: opens it. For a file whose row has `change`: only polls are for it. kept:

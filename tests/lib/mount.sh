@@ -156,6 +156,17 @@ mount_kernel() {
 	know_pids
 }
 
+# A channel may have the backend bpf. `version` does not say so of kernels where tracefs needs no
+# program for what others need one for.
+programs_record() {
+	for_try=$S/try$$
+	command mkdir "$for_try" "$for_try/kernel/channels/channel0" &&
+		echo bpf 2>/dev/null >"$for_try/kernel/channels/channel0/backend"
+	set -- $?
+	rmdir "$for_try"
+	return $1
+}
+
 # KERNEL_BACKEND=WORD: the first kernel channel of each session that a test makes has this `backend`.
 # by_instance: for tests that look at an instance's own files, or at a session without channels.
 by_instance() {

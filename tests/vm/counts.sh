@@ -135,9 +135,7 @@ count() {
 }
 
 mount_tree
-case $(grep '^kernel' "$MNT/version") in
-'kernel tracefs and bpf'*) compare bpf ;;
-esac
+! programs_record || compare bpf
 compare tracefs
 count
 fusermount3 -u "$MNT"

@@ -7,9 +7,8 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
-grep -q '^kernel tracefs and bpf' "$MNT/version" ||
-	skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
 [ -r /sys/kernel/btf/vmlinux ] || skip "the kernel has no types"
+programs_record || skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
 cat >"$work/busy.c" <<'C'
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -220,6 +219,8 @@ status=$S/bpf$mark/kernel/channels/channel0/status
 has "$(cat "$status")" '^program cgroup:cgroup_mkdir record$'
 is "lines of events" "$typed" "$(grep -c '^program .* arguments$' "$status")"
 has "$(cat "$status")" '^program sched:sched_switch arguments$'
+kernel_since 6.7 || has "$(cat "$status")" '^program_misses not counted'
+! kernel_since 6.7 || is "misses are counted" "" "$(grep '^program_misses' "$status")"
 first_threads=$(ls /proc/1/task)
 kill -CONT $child
 wait $child

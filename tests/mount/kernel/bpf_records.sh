@@ -8,7 +8,7 @@
 
 mount_kernel
 [ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
-grep -q '^kernel tracefs and bpf' "$MNT/version" ||
+programs_record ||
 	skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
 cat >"$work/busy.c" <<'C'
 #include <arpa/inet.h>

@@ -28,6 +28,8 @@ become <"$real"
 start
 mkdir "$S/s" || fail mkdir
 is "no daemon was replaced" 0 "$(key daemons_replaced "$MNT/status")"
+mask() { grep Umask "/proc/$(daemon_pids)/status"; }
+before=$(mask)
 
 # --- one that dies, and then the right one. (The keeper gives a daemon that it does not watch 20 s.)
 become <<END
@@ -40,6 +42,7 @@ kill -9 $(daemon_pids)
 within 15 answers || fail "no answer after a successor that died: $(cat "$work/starts")"
 is "starts" 2 "$(wc -l <"$work/starts")"
 is "one took the mount" 1 "$(key daemons_replaced "$MNT/status")"
+is "its umask" "$before" "$(mask)"
 
 # --- all of them die: the third death within a minute
 become <<END
@@ -50,10 +53,23 @@ refuses() { timeout 5 cat "$MNT/version" 2>&1 | grep -q 'Input/output error'; }
 kill -9 $(daemon_pids)
 within 15 refuses || fail "the mount does not answer EIO"
 
+# --- one that does not know the state of the mount: it mounts anew, with the sessions
+become <"$real"
+start
+within 20 answers || fail "the session is gone (2)"
+become <"$BUILD/tests/other/version/trailfs"
+other() {
+	cmp -s "$BUILD/tests/other/version/trailfs" "/proc/$(daemon_pids)/exe" && answers
+}
+kill -9 $(daemon_pids)
+within 20 other || fail "no daemon of another version: $(cat "$MNT/version" 2>&1)"
+fusermount3 -u "$MNT" || fail unmount
+within 20 keeper_ended || fail "the keeper stays"
+
 # --- an upgrade to a program that could take over, and dies when it is executed
 become <"$real"
 start
-within 20 answers || fail "the session is gone"
+mkdir "$S/s" || fail mkdir
 become <<END
 #!/bin/sh
 case \$1 in --try-upgrade) exec "$real" "\$@" ;; esac

@@ -365,6 +365,8 @@ static int listen_at(struct state *s)
 	struct sockaddr_un addr;
 	socklen_t len;
 	struct stat st;
+	mode_t mask;
+	bool listens;
 
 	s->dir = open(s->dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->lock = openat(s->dir, KEEPER_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -376,9 +378,12 @@ static int listen_at(struct state *s)
 	unlinkat(s->dir, KEEPER_SOCKET, 0);
 	s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	len = keeper_address(s->dir, s->dir_path, &addr);
-	umask(0177);
-	if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&addr, len) ||
-	    listen(s->listener, 16) || fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW))
+	/* Daemons that the keeper starts have the umask of the one that started the keeper. */
+	mask = umask(0177);
+	listens = s->listener >= 0 && !bind(s->listener, (struct sockaddr *)&addr, len) &&
+		  !listen(s->listener, 16);
+	umask(mask);
+	if (!listens || fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	s->ino = st.st_ino;
 	s->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -446,6 +451,7 @@ int keeper_main(const char *state_dir)
 	int ret;
 
 	prctl(PR_SET_NAME, "trail-keeper");
+	openlog("trail-keeper", LOG_PID, LOG_DAEMON);
 	set_signals();
 	s.item_max = raise_limit();
 	s.dir_path = realpath(state_dir, NULL);

@@ -3,7 +3,9 @@
 #include "tracer/kernel/programs/bpf.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "tracer/base/array.h"
 
@@ -33,9 +35,22 @@ static bool is_shown(const struct bpf_event *e)
 	return e->slot < BPF_SLOTS;
 }
 
+/*
+ * Linux 6.7 and later count the events that a program of a tracepoint's record misses, because
+ * another such program runs on the CPU.
+ */
+static bool counts_misses(void)
+{
+	unsigned int major, minor;
+	struct utsname u;
+
+	return uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major > 6 ||
+	       (major == 6 && minor >= 7);
+}
+
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 {
-	size_t typed = 0;
+	size_t typed = 0, plain = 0;
 
 	fact_text(out, "backend", c->whole ? "bpf" : "tracefs and bpf");
 	if (!c->call_stacks)
@@ -43,9 +58,16 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 			  "empty at system calls: this kernel gives a program none; the backend "
 			  "tracefs records them, without text");
 	for (size_t i = 0; i < c->count; i++)
-		typed += is_shown(&c->events[i]) && c->events[i].kind != BPF_KIND_PLAIN;
+		if (is_shown(&c->events[i]) && c->events[i].kind == BPF_KIND_PLAIN)
+			plain++;
+		else if (is_shown(&c->events[i]))
+			typed++;
 	if (typed)
 		fact_number(out, "programs_by_arguments", typed);
+	if (plain && !counts_misses())
+		fact_text(out, "program_misses",
+			  "not counted: events in interrupts of programs that record records are "
+			  "missing, and Linux before 6.7 does not count them");
 	if (c->refused)
 		fact_text(out, "programs_refused", "%" PRIu32 " %s: %s", c->refused,
 			  c->refused_name, *c->why.sentence ? c->why.sentence : "unknown");
