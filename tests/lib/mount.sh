@@ -156,15 +156,9 @@ mount_kernel() {
 	know_pids
 }
 
-# A channel may have the backend bpf. `version` does not say so of kernels where tracefs needs no
-# program for what others need one for.
+# BPF programs record here: not where the kernel has event probes.
 programs_record() {
-	for_try=$S/try$$
-	command mkdir "$for_try" "$for_try/kernel/channels/channel0" &&
-		echo bpf 2>/dev/null >"$for_try/kernel/channels/channel0/backend"
-	set -- $?
-	rmdir "$for_try"
-	return $1
+	grep -q '^kernel tracefs and bpf' "$MNT/version"
 }
 
 # KERNEL_BACKEND=WORD: the first kernel channel of each session that a test makes has this `backend`.

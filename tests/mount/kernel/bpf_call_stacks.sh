@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
-grep -q '^kernel tracefs and bpf' "$MNT/version" || skip "BPF programs record nothing here"
+programs_record || skip "BPF programs record nothing here"
 calls=$BUILD/tests/lib/calls
 [ -x "$calls" ] || skip "there is no $calls"
 

@@ -9,7 +9,7 @@ mount_kernel
 [ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
 grep -qx callstack-kernel "$MNT/available/kernel/contexts" ||
 	skip "nothing records stacks here: $(grep '^kernel' "$MNT/version")"
-grep -q '^kernel tracefs and bpf' "$MNT/version" || skip "another backend records contexts"
+programs_record || skip "another backend records contexts"
 cat >"$work/self.c" <<'C'
 #include <fcntl.h>
 #include <limits.h>

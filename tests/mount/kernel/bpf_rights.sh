@@ -8,7 +8,7 @@
 [ "$(id -u)" = 0 ] || skip "only root can give capabilities"
 command -v setpriv >/dev/null || skip "there is no setpriv"
 mount_kernel
-grep -q '^kernel tracefs and bpf' "$MNT/version" ||
+programs_record ||
 	skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
 other=$(mktemp -d)      # not in $work, which others may not enter
 chmod 755 "$other"
