@@ -103,6 +103,16 @@ static bool is_enabled(uint16_t id)
 	return false;
 }
 
+static void show_invalid(uint32_t cpu, const struct bpf_entry *e, const uint8_t *record)
+{
+	if (got.invalid++ >= 5)
+		return;
+	printf("# invalid on CPU %u at %llu: %u bytes:", cpu, (unsigned long long)e->time, e->len);
+	for (uint32_t i = 0; i < e->len && i < 64; i++)
+		printf(" %02x", record[i]);
+	printf("\n");
+}
+
 static void check_record(uint32_t cpu, const struct bpf_entry *e, const uint8_t *record)
 {
 	int32_t number;
@@ -112,7 +122,7 @@ static void check_record(uint32_t cpu, const struct bpf_entry *e, const uint8_t 
 	got.back += e->time < got.before[cpu];
 	got.before[cpu] = e->time;
 	if (!is_enabled(krecord_id(record)) || e->len < KRECORD_HEADER + 4) {
-		got.invalid++;
+		show_invalid(cpu, e, record);
 		return;
 	}
 	if (krecord_id(record) != (uint16_t)call.id)
@@ -122,7 +132,7 @@ static void check_record(uint32_t cpu, const struct bpf_entry *e, const uint8_t 
 	memcpy(&number, record + BPF_CALL_FIXED, sizeof(number));
 	if (n == THREADS || e->len != BPF_CALL_FIXED + 8 || number < FIRST ||
 	    (uint64_t)(number - FIRST) > __atomic_load_n(&writers[n].made, __ATOMIC_RELAXED)) {
-		got.invalid++;
+		show_invalid(cpu, e, record);
 		return;
 	}
 	number -= FIRST;
