@@ -31,7 +31,7 @@
 #include "fs/base/base.h"
 
 #ifndef HANDOVER_VERSION        /* (tests have a build with another one) */
-#define HANDOVER_VERSION 4u
+#define HANDOVER_VERSION 5u
 #endif
 #define HANDOVER_NODES 65536u   /* nodes that can be handed over; a power of two */
 #define HANDOVER_SHORT 44u      /* bytes of a name in its node's entry */
@@ -40,7 +40,8 @@
 #define HANDOVER_THREADS 64u    /* that serve requests */
 #define HANDOVER_EARLIER 256u   /* requests of daemons before, a multiple of the threads */
 #define HANDOVER_PARKED 4096u   /* reads that wait */
-#define HANDOVER_IMAGES 32u     /* images of trace/ */
+#define HANDOVER_IMAGES 32u     /* images of trace/ that the keeper has */
+#define HANDOVER_IMAGES_ALL 256u        /* with those that end with their daemon */
 #define HANDOVER_BYTES 4048u    /* of what a file has given last */
 #define HANDOVER_TEXTS 16u      /* texts that wait for their rest */
 #define HANDOVER_TEXT (256u << 10)      /* bytes of one; a multiple of the size of a page */
@@ -126,13 +127,16 @@ struct handover_doing {
 	uint8_t reply[HANDOVER_REPLY];
 };
 
-/* An image of trace/ of a session that records: kept_image.c. serial 0: the entry is free. */
+/* An image of trace/, archives/ and the like: kept_image.c. serial 0: the entry is free. */
 struct handover_image {
 	uint64_t serial;
 	int64_t created;        /* of the session, ns since the epoch */
+	uint64_t alike;         /* two images with the same number here have the same bytes */
 	uint64_t start;         /* of the process that it is for: struct process */
 	int32_t pid;
 	uint32_t uid;
+	uint32_t form;          /* enum tracedir_form */
+	uint32_t unused;
 };
 
 /* One table for each daemon. */
@@ -151,7 +155,8 @@ struct handover_head {
 	char device[24];        /* of the file system, as the mount table has it */
 	char path[PATH_MAX];    /* where it is mounted */
 	uint64_t parked[HANDOVER_PARKED];       /* requests; 0: none */
-	struct handover_image images[HANDOVER_IMAGES];
+	struct handover_image images[HANDOVER_IMAGES_ALL];
+	uint64_t images_more;   /* that have no entry, because all are used */
 	/*
 	 * Of the message that a thread has read last: the kernel itself writes it here, so no
 	 * message is with a daemon that is not here.

@@ -112,7 +112,7 @@ static struct slot *find_present(struct session *session, enum tracedir_form for
 	return NULL;
 }
 
-/* Takes an image of the session as it is now. 0 or -errno. */
+/* Takes an image of the session: an earlier daemon's, or as it is now. 0 or -errno. */
 static int slot_take(struct slot *s)
 {
 	static int (*const take[])(struct session *s, struct trace_image **out) = {
@@ -121,20 +121,27 @@ static int slot_take(struct slot *s)
 		[TRACEDIR_LTT] = image_take_ltt,
 		[TRACEDIR_LKET] = image_take_lket,
 	};
+	struct handover_image what = {
+		.serial = kept_image_serial(), .start = s->process.start, .pid = s->process.pid,
+		.uid = s->process.uid, .form = s->form };
 	struct session_info info;
 	int rc;
 
 	session_info(s->session, &info);
-	rc = take[s->form](s->session, &s->moment);
-	if (rc)
-		return rc;
-	s->serial = s->salt = kept_image_serial();
+	what.created = info.created;
+	what.alike = info.active ? what.serial : 0;
+	rc = kept_image_take(s->session, &what, &s->moment, &s->kept);
 	/* Two images of a session that does not record are alike. Serials are less than 2^62. */
-	if (!info.active)
-		s->salt = SETTLED | info.change;
-	else if (s->form == TRACEDIR_TRACE)
-		s->kept = kept_image_put(s->session, &s->process, s->serial, s->moment);
-	return 0;
+	s->salt = rc || info.active ? what.serial : SETTLED | info.change;
+	s->serial = what.serial;
+	if (!rc)
+		rc = take[s->form](s->session, &s->moment);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	rc = kept_image_put(&what, s->moment, info.active && s->form == TRACEDIR_TRACE, &s->kept);
+	if (rc)
+		image_put(s->moment);
+	return rc;
 }
 
 static struct slot *slot_new(struct session *session, const char *name, enum tracedir_form form,
@@ -142,7 +149,7 @@ static struct slot *slot_new(struct session *session, const char *name, enum tra
 {
 	struct slot *s = calloc(1, sizeof(*s));
 
-	*rc = s ? 0 : -ENOMEM;
+	*rc = -ENOMEM;
 	if (!s)
 		return NULL;
 	s->process = *p;
@@ -150,13 +157,8 @@ static struct slot *slot_new(struct session *session, const char *name, enum tra
 	s->refs = 2;            /* the list's and the caller's */
 	s->kept = HANDOVER_NONE;
 	s->session = session_get(fs.tracer, name);
-	if (s->session != session)
-		*rc = -ENOENT;  /* removed, perhaps made again, while we came here */
-	else if (form == TRACEDIR_TRACE &&
-		 kept_image_take(session, p, &s->moment, &s->serial, &s->kept))
-		s->salt = s->serial;
-	else
-		*rc = slot_take(s);
+	/* else it was removed, and perhaps made again, while we came here */
+	*rc = s->session == session ? slot_take(s) : -ENOENT;
 	if (!*rc)
 		return s;
 	session_put(s->session);
@@ -297,11 +299,11 @@ static struct trace_image *image_of(struct slot *s)
 bool slot_settled(struct slot *s, size_t index, uint64_t *salt, uint64_t *size, int64_t *mtime)
 {
 	struct trace_image *image = image_of(s);
-	bool kept = s->kept != HANDOVER_NONE;
-	bool settled = image && (s->lasts || kept || s->salt & SETTLED);
+	bool same = s->lasts || kept_image_continues(s->kept);
+	bool settled = image && (same || s->salt & SETTLED);
 	const struct image_file *files;
 
-	*salt = s->lasts || kept ? s->salt : 0;
+	*salt = same ? s->salt : 0;
 	if (settled && index < image_files(image, &files)) {
 		*size = files[index].size;
 		*mtime = files[index].mtime;
@@ -336,11 +338,10 @@ void slot_release(struct slot *s)
 	if (over)
 		image = end_slot(s);
 	pthread_mutex_unlock(&trace.lock);
-	if (!over) {
+	if (over)
+		drop_ended(s, image);
+	else
 		chores_kick();
-		return;
-	}
-	drop_ended(s, image);
 }
 
 ssize_t slot_read(struct slot *s, size_t index, uint64_t offset, void *buf, size_t size)

@@ -56,7 +56,7 @@ int tree_list(const struct node *dir, const struct who *who, struct listing *out
 		dir->row->list(dir, who, out);
 	if (out->names.failed || out->entries.failed)
 		rc = -ENOMEM;
-	else if (out->err && errors_refused(dir, who, out->err))
+	else if (out->err == -ESTALE || (out->err && errors_refused(dir, who, out->err)))
 		rc = out->err;
 	if (rc)
 		listing_deinit(out);

@@ -70,7 +70,11 @@ in_the_mount() {
 	ls -l channels/c >/dev/null && [ "$(cat channels/c/events)" = 'tick:*' ] &&
 		[ "$(pwd -P)" = "$S/s/user" ]
 }
-list_all() { ls -lR "$S/s" "$S/idle" >/dev/null; }
+# (What export/ltt/ and export/lket/ show of a session that records ends with the daemon.)
+list_all() {
+	ls -lR "$S/s" "$S/idle" >/dev/null 2>"$work/list" ||
+		! grep -v '/s/export/l[^ ]*: Stale file handle$' "$work/list" >&2
+}
 # remove_copy DIRECTORY: of trace/, whose directories are not to be written
 remove_copy() {
 	[ ! -d "$1" ] || chmod -R u+w "$1"
