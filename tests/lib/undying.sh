@@ -70,10 +70,11 @@ in_the_mount() {
 	ls -l channels/c >/dev/null && [ "$(cat channels/c/events)" = 'tick:*' ] &&
 		[ "$(pwd -P)" = "$S/s/user" ]
 }
-# (What export/ltt/ and export/lket/ show of a session that records ends with the daemon.)
+# (Of a session that records, what export/ltt/ and export/lket/ show ends with the daemon, and so does
+# an image of trace/ that the keeper does not have: "Recovery" in trailfs(8).)
 list_all() {
 	ls -lR "$S/s" "$S/idle" >/dev/null 2>"$work/list" ||
-		! grep -v '/s/export/l[^ ]*: Stale file handle$' "$work/list" >&2
+		! grep -v '/s/\(trace\|export/l\)[^ ]*: Stale file handle$' "$work/list" >&2
 }
 # remove_copy DIRECTORY: of trace/, whose directories are not to be written
 remove_copy() {
