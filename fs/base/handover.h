@@ -156,7 +156,6 @@ struct handover_head {
 	char path[PATH_MAX];    /* where it is mounted */
 	uint64_t parked[HANDOVER_PARKED];       /* requests; 0: none */
 	struct handover_image images[HANDOVER_IMAGES_ALL];
-	uint64_t images_more;   /* that have no entry, because all are used */
 	/*
 	 * Of the message that a thread has read last: the kernel itself writes it here, so no
 	 * message is with a daemon that is not here.

@@ -16,7 +16,6 @@ static struct {
 	pthread_mutex_t lock;           /* guards the rest, and which entries are used */
 	uint64_t serial;
 	uint64_t left;                  /* bit n: entry n is an earlier daemon's; read atomically */
-	uint64_t more;                  /* images_more of an earlier daemon */
 	bool ended;                     /* there may be images that have ended; read atomically */
 	int64_t until;                  /* when those that are left are dropped */
 } kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -59,18 +58,13 @@ static uint32_t take_entry(const struct handover_image *what, uint32_t first, ui
 	return i;
 }
 
-/* For an image that ends with its daemon. HANDOVER_IMAGES_ALL: it is only counted. */
+/* For an image that ends with its daemon; HANDOVER_NONE: there is no room. */
 static uint32_t note(const struct handover_image *what)
 {
-	struct handover_head *h = handover_head();
 	uint32_t place;
 
 	pthread_mutex_lock(&kept.lock);
 	place = take_entry(what, HANDOVER_IMAGES, HANDOVER_IMAGES_ALL);
-	if (h && place == HANDOVER_NONE) {
-		h->images_more++;
-		place = HANDOVER_IMAGES_ALL;
-	}
 	pthread_mutex_unlock(&kept.lock);
 	return place;
 }
@@ -104,12 +98,11 @@ static bool is_earlier(const struct handover_head *h, const struct handover_imag
 static bool has_ended(const struct handover_image *what)
 {
 	const struct handover_head *h = handover_head();
-	bool ended;
+	bool ended = false;
 
 	if (!h || !__atomic_load_n(&kept.ended, __ATOMIC_RELAXED))
 		return false;
 	pthread_mutex_lock(&kept.lock);
-	ended = kept.more != 0;         /* it may be any process's */
 	for (uint32_t i = HANDOVER_IMAGES; !ended && i < HANDOVER_IMAGES_ALL; i++) {
 		const struct handover_image *k = &h->images[i];
 
@@ -156,7 +149,7 @@ void kept_image_drop(uint32_t place)
 	struct handover_head *h = handover_head();
 	char name[24];
 
-	if (place > HANDOVER_IMAGES_ALL)
+	if (place >= HANDOVER_IMAGES_ALL)
 		return;
 	if (kept_image_continues(place)) {
 		/* Until the entry is free, no other image gets this name. */
@@ -164,10 +157,8 @@ void kept_image_drop(uint32_t place)
 		tracer_release(fs.tracer, name);
 	}
 	pthread_mutex_lock(&kept.lock);
-	if (h && place < HANDOVER_IMAGES_ALL)
+	if (h)
 		h->images[place].serial = 0;
-	else if (h)
-		h->images_more--;
 	pthread_mutex_unlock(&kept.lock);
 }
 
@@ -189,13 +180,8 @@ static uint32_t take_left(const struct handover_head *h, const struct handover_i
 /* Makes an image that cannot continue, and has no place with the keeper any more, an ended one. */
 static void note_ended(const struct handover_image *k)
 {
-	uint32_t place = note(k);
-
-	pthread_mutex_lock(&kept.lock);
-	if (place == HANDOVER_IMAGES_ALL)
-		kept.more++;
+	note(k);
 	__atomic_store_n(&kept.ended, true, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&kept.lock);
 	chores_kick();          /* for kept_images_expire */
 }
 
@@ -244,7 +230,6 @@ void kept_images_recall(void)
 		left |= (uint64_t)(h->images[i].serial != 0) << i;
 	pthread_mutex_lock(&kept.lock);
 	kept.until = chores_clock() + LASTS;
-	kept.more = h ? h->images_more : 0;
 	__atomic_store_n(&kept.left, left, __ATOMIC_RELAXED);
 	__atomic_store_n(&kept.ended, h != NULL, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&kept.lock);
@@ -260,9 +245,6 @@ static void forget_ended(void)
 {
 	struct handover_head *h = handover_head();
 
-	if (h)
-		h->images_more -= kept.more;
-	kept.more = 0;
 	for (uint32_t i = HANDOVER_IMAGES; h && i < HANDOVER_IMAGES_ALL; i++)
 		if (is_earlier(h, &h->images[i]))
 			h->images[i].serial = 0;
