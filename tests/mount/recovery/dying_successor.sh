@@ -5,25 +5,8 @@
 # The program that the keeper starts in the place of a killed daemon ends before it has the mount.
 # The keeper sees that at once: the next start follows, and after the third death EIO. It waits for
 # no daemon that cannot come.
-. "$(dirname "$0")/../../lib/mount.sh"
-can_mount
-real=$TRAILFS
-mkdir "$work/bin"
-TRAILFS=$work/bin/trailfs
-# Not in place: the running program may not be written.
-become() {
-	cat >"$work/bin/next"
-	chmod 755 "$work/bin/next"
-	mv "$work/bin/next" "$TRAILFS"
-}
+. "$(dirname "$0")/../../lib/successor.sh"
 answers() { timeout 5 ls "$S/s/status" >/dev/null 2>&1; }
-start() {
-	timeout 200 "$TRAILFS" "$MNT" -o tz=UTC >>"$work/daemon.log" 2>&1 || {
-		[ "$(id -u)" = 0 ] ||
-			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
-		fail "cannot mount: exit status $?"
-	}
-}
 become <"$real"
 start
 mkdir "$S/s" || fail mkdir

@@ -5,27 +5,7 @@
 # A mount is unmounted, and its daemon is killed before it has ended the sessions, at any moment of
 # its end. The keeper starts a daemon that ends them, and another one if that dies. After the third
 # death within a minute the sessions stay for the next `trailfs`.
-. "$(dirname "$0")/../../lib/mount.sh"
-can_mount
-real=$TRAILFS
-mkdir "$work/bin"
-TRAILFS=$work/bin/trailfs
-# Not in place: the running program may not be written.
-become() {
-	cat >"$work/bin/next"
-	chmod 755 "$work/bin/next"
-	mv "$work/bin/next" "$TRAILFS"
-}
-start() {
-	timeout 200 "$TRAILFS" "$MNT" -o tz=UTC >>"$work/daemon.log" 2>&1 || {
-		[ "$(id -u)" = 0 ] ||
-			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
-		fail "cannot mount: exit status $?"
-	}
-}
-keeper_pid() { pgrep -f "^trail-keeper --keeper $TRAIL_RUNTIME_DIR\$"; }
-ended() { [ -z "$(keeper_pid)" ] && [ -z "$(daemon_pids)" ]; }
-sessions() { ls "$MNT/sessions" | tr '\n' ' '; }
+. "$(dirname "$0")/../../lib/successor.sh"
 # The daemon has seen no unmount when it is killed.
 kill_before() {
 	pid=$(daemon_pids)

@@ -6,27 +6,7 @@
 # was unmounted lazily and has open files, or another mount is on it. The next daemon continues with
 # it, and its sessions end when it does. Sessions end as well if the mount point was removed, if the
 # mount was unmounted during an upgrade, and if daemons had died before the unmount.
-. "$(dirname "$0")/../../lib/mount.sh"
-can_mount
-real=$TRAILFS
-mkdir "$work/bin"
-TRAILFS=$work/bin/trailfs
-# Not in place: the running program may not be written.
-become() {
-	cat >"$work/bin/next"
-	chmod 755 "$work/bin/next"
-	mv "$work/bin/next" "$TRAILFS"
-}
-start() {
-	timeout 200 "$TRAILFS" "$MNT" "$@" >>"$work/daemon.log" 2>&1 || {
-		[ "$(id -u)" = 0 ] ||
-			skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
-		fail "cannot mount: exit status $?"
-	}
-}
-keeper_pid() { pgrep -f "^trail-keeper --keeper $TRAIL_RUNTIME_DIR\$"; }
-ended() { [ -z "$(keeper_pid)" ] && [ -z "$(daemon_pids)" ]; }
-sessions() { ls "$MNT/sessions" | tr '\n' ' '; }
+. "$(dirname "$0")/../../lib/successor.sh"
 # all_end WHAT: daemon and keeper end, and no session is left.
 all_end() {
 	within 20 ended || fail "$1: sessions or keeper stay: $(keeper_pid)"
