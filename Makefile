@@ -106,7 +106,7 @@ CPPFLAGS += -include tools/static/musl.h -DWITHOUT_EXPORTS -DWITHOUT_COMPRESSION
 PKG_CFLAGS := -idirafter build-musl-libs/include -Ibuild-musl-libs/include/fuse3
 LIB_PATHS = -idirafter build-musl-libs/include
 CORE_LIBS := build-musl-libs/libuuid.a -lpthread
-FS_LIBS := build-musl-libs/libfuse3.a -static -Wl,--gc-sections,-z,noseparate-code -s
+FS_LIBS := build-musl-libs/libfuse3.a -static -Wl,--gc-sections,-z,noseparate-code,-z,norelro -s
 # What the rows of export/ use; what gcc finds at -Os only, wrongly
 UNUSED := -Wno-unused-function -Wno-unused-const-variable -Wno-type-limits -Wno-maybe-uninitialized
 endif

@@ -14,7 +14,7 @@
 
 #include "tracer/face/face.h"
 #include "tracer/session/session.h"
-#include "tracer/abi/filter_interp.h"
+#include "tracer/abi/filter_load.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/abi/ring_write.h"
 
@@ -93,7 +93,7 @@ static bool log_wanted(struct channel *c, const struct context_values *who, cons
 	struct wanted wanted;
 
 	return event_wanted(c, LOG_EVENT, LOG_EVENT_LEVEL, &log_layout, who->uid, &wanted) &&
-	       (!wanted.size || filter_run(wanted.program, wanted.size, &in));
+	       (!wanted.size || filter_holds(wanted.program, wanted.size, &in));
 }
 
 /* Fills the contexts from the writer's credentials. */

@@ -335,7 +335,7 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 		put_processes(to, co->code, kc->payload + head);
 	in.payload = kc->payload + head;
 	in.len = (size_t)n;
-	if (co->program && !filter_run(co->program, co->program_size, &in))
+	if (co->program && !filter_holds(co->program, co->program_size, &in))
 		return;
 	event_origin_put(&to->who, kc, kc->payload);
 	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);

@@ -35,7 +35,7 @@
 #include "tracer/base/facts.h"
 #include "tracer/kernel/backend/backend.h"
 #include "tracer/session/session.h"
-#include "tracer/abi/filter_interp.h"
+#include "tracer/abi/filter_load.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/task/thread_status.h"

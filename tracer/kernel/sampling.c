@@ -132,7 +132,7 @@ static bool wants_sample(void *arg, const struct cpu_sample *s)
 	in.payload = p->bytes + head;
 	in.len = p->len - head;
 	if (p->kinds[s->kind].program &&
-	    !filter_run(p->kinds[s->kind].program, p->kinds[s->kind].size, &in))
+	    !filter_holds(p->kinds[s->kind].program, p->kinds[s->kind].size, &in))
 		return false;
 	event_origin_put(&p->who, p->kc, p->bytes);
 	return true;

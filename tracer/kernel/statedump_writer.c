@@ -63,7 +63,7 @@ static bool wants_type(struct channel *c, enum kdump_type type, struct filter_in
 	snprintf(key, sizeof(key), "%s:%s", kdump_system(type), kdump_name(type));
 	kdump_filter_event(type, &fields);
 	return kernel_wanted(c, EVENT_KEY(key), &fields.event, &program) &&
-	       (!program.size || !in || filter_run(program.program, program.size, in));
+	       (!program.size || !in || filter_holds(program.program, program.size, in));
 }
 
 static int write_to_channel(struct channel *c, enum kdump_type type, struct event_origin *who,

@@ -16,6 +16,7 @@
  *   compile.c       words, labels and filters of a program
  *   codegen.c       conditions and values of a program
  *   relax.c         filters of which only a part can be decided
+ *   run.c           the interpreter, once for the whole daemon
  *
  * No lock: an expression does not change after it was parsed, and is reference counted. Any thread
  * may call these functions.
@@ -110,6 +111,11 @@ struct filter_event {
 };
 
 #define FILTER_OPAQUE UINT32_MAX
+
+struct filter_input;
+
+/* filter_run() of abi/filter_interp.h: whether the program records this event */
+bool filter_holds(const void *program, size_t size, const struct filter_input *in);
 
 struct md_type;
 
