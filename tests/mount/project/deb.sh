@@ -8,7 +8,9 @@
 # service while a program records and `tail -f` reads loses nothing, nor does a restart; dkms
 # builds trail.ko for the release's kernel; a purge leaves nothing but what a session wrote to
 # files; the guest powers off. DEB=1: of this machine's release; SOAK=1: of bookworm, trixie and
-# sid; DEB_RELEASES: of these. DEB_ROOTS: a directory that keeps new roots for other runs.
+# sid; DEB_RELEASES: of these. DEB_ROOTS: keeps new roots and the packages in a directory for other
+# runs. DEB_STAGES: only some of `build compilers newcomer upgrade dkms purge`. Without `build`, the
+# packages are those that DEB_ROOTS keeps; `purge` needs what `upgrade` leaves, and that `newcomer`.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 [ -n "${DEB-}${SOAK-}${DEB_RELEASES-}" ] || skip "packages are built for SOAK=1, or with DEB=1"
@@ -21,6 +23,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Pac
 	sed -n "s/ $own\$//p" | head -n 1)
 [ -n "$mirror" ] || skip "apt knows no mirror of Debian's $own"
 lib=$top/tests/lib/deb
+stages=${DEB_STAGES:-build compilers newcomer upgrade dkms purge}
 guest=
 trap 'code=$?; [ -z "$guest" ] || kill -9 $guest; (exit $code); clean_up' EXIT
 
@@ -75,23 +78,33 @@ start_guest() {
 	done
 }
 
-for release in $releases; do
-	user=$work/user-$release root=$work/build-$release
+# STAGE: whether it is wanted
+stage() {
+	case " $stages " in *" $1 "*) return 0 ;; esac
+	return 1
+}
+
+# Packages, in a root with what they are built with; of sid, its compilers there
+build() {
+	root=$work/build-$release
 	new_root "$release" "$root"
 	mkdir "$root/source"
 	(cd "$top" && cp -a fs tracer kmod ustlib metadata tools tests docs data Makefile README \
 		README.md LICENSE "$root/source/") || fail "copy"
-	in_root "$root" build.sh
-	is "$release: packages" 7 "$(ls "$root"/source/build/deb/*.deb | wc -l)"
-	! grep '^E:' "$root/lintian" || fail "$release: lintian finds errors"
-	[ "$release" != sid ] || in_root "$root" compilers.sh
+	if stage build; then
+		in_root "$root" build.sh
+		is "$release: packages" 7 "$(ls "$root"/source/build/deb/*.deb | wc -l)"
+		! grep '^E:' "$root/lintian" || fail "$release: lintian finds errors"
+		rm -rf "$packages"
+		mkdir "$packages" "$packages/debs"
+		cp "$root"/source/build/deb/*.deb "$packages/debs/"
+		cp -r "$root/later" "$packages/"
+	fi
+	[ "$release" != sid ] || ! stage compilers || in_root "$root" compilers.sh
+	rm -rf "$root"
+}
 
-	new_root "$release" "$user"
-	in_root "$user" system.sh
-	mkdir "$user/debs" "$user/later"
-	cp "$root"/source/build/deb/*.deb "$user/debs/"
-	cp "$root"/later/*.deb "$user/later/"
-	start_guest
+newcomer() {
 	in_guest newcomer.sh
 	out=$(cat "$work/out")
 	[ "$(grep -c 'hello:tick.*{ i = [012] }$' "$work/out")" = 3 ] ||
@@ -100,24 +113,48 @@ for release in $releases; do
 	has "$out" '^apps 1777:root$'
 	has "$out" '^unit verified$'
 	seconds=$(sed -n 's/^seconds //p' "$work/out")
+	echo "$release: $seconds s from apt to an event of an own program"
+}
 
+upgrade() {
 	in_guest upgrade.sh
 	has "$(cat "$work/out")" '^version .*+later'
 	is "$release: upgrade" 7 "$(grep -c '^ok ' "$work/out")"
 	events=$(sed -n 's/^events //p' "$work/out")
 	[ "$events" -gt 1000 ] || fail "$release: the program wrote $events events"
+	echo "$release: $events events during an upgrade"
+}
 
+dkms() {
 	in_guest dkms.sh
 	has "$(cat "$work/out")" '^module .*/trail\.ko'
+	has "$(cat "$work/out")" '^module .*/trail_events\.ko'
+	sed -n "s/^covers /$release: /p" "$work/out"
+}
 
+purge() {
 	in_guest purge.sh
 	is "$release: purge" 4 "$(grep -c '^ok ' "$work/out")"
 	! grep '^left ' "$work/out" || fail "$release: a purge leaves files"
+}
 
+for release in $releases; do
+	packages=${DEB_ROOTS:-$work}/packages-$release
+	! stage build && ! { stage compilers && [ "$release" = sid ]; } || build
+	[ -d "$packages" ] || skip "there are no packages for $release: the stage build makes them"
+
+	user=$work/user-$release
+	new_root "$release" "$user"
+	in_root "$user" system.sh
+	cp -r "$packages/debs" "$packages/later" "$user/"
+	start_guest
+	for s in newcomer upgrade dkms purge; do
+		! stage $s || $s
+	done
 	nsenter -t "$first" -a systemctl poweroff >/dev/null 2>&1
 	wait $guest
+	is "$release: power off" 0 $?
 	guest=
-	echo "$release: $seconds s from apt to an event of an own program; $events events during an upgrade"
-	rm -rf "$user" "$root"
+	rm -rf "$user"
 done
 echo "$checks checks"
