@@ -50,7 +50,14 @@ kbuild || {
 release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h")
 MODULES=${MODULES:-/lib/modules/$release}
 HINTS=$HERE/hints/$(echo "$release" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
-[ -e "$HINTS" ] || HINTS=/dev/null
+# How many headers a trial begins with
+TOGETHER=$SOURCE_HEADERS
+[ -e "$HINTS" ] || {
+	# Hints of another series say which types may be wanted, but not what cannot be compiled.
+	TOGETHER=1
+	HINTS=$GEN/hints
+	grep ' want ' "$HERE/hints/$(ls "$HERE/hints" | sort -V | tail -n 1)" >"$HINTS" || :
+}
 CC=$(sed -n '1s/^[^=]*:= \(.*\) -c -o [^ ]* [^ ]* *\(;.*\)\{0,1\}$/\1/p' "$OUT/kmod/.main.o.cmd" |
 	sed 's/^ *//; s/ -Wp,-MMD,[^ ]*//; s/KBUILD_MODFILE=[^ ]*/KBUILD_MODFILE=0/')
 # Warnings are of no interest here, but those that are errors in the end. What is included first is
@@ -59,13 +66,13 @@ TRIAL_CC="$(echo "$CC" | sed 's/ -include [^ ]*//g' | tr ' ' '\n' |
 	awk '!/^-(g|W)/ || /^-Wno-/ || /^-Werror=/' | tr '\n' ' ') -I$EMPTY"
 COMMON=$(dirname "$(sed -n 's/^include \(.*Makefile\)$/\1/p' "$KDIR/Makefile" | head -n 1)")
 [ -d "$COMMON/include/trace" ] || COMMON=$KDIR
-export MODULES HINTS TRIAL_CC
+export MODULES HINTS TOGETHER TRIAL_CC
 
 report() {
 	find "$OUT/kmod" -name '*.ko' -exec strip -d {} +
 	for n in $(cut -d ' ' -f 1 "$GEN/headers" 2>/dev/null); do
 		sed "s/^/$n want /" "$GEN/h/$n.wanted"
-		sed -n "s/^class/$n class/p" "$GEN/h/$n.skip"
+		sed "s/^/$n /" "$GEN/h/$n.skip"
 	done | sort -u >"$OUT/hints"
 	{
 		echo "$release: $(cat "$GEN"/*.events 2>/dev/null | sort -u |
@@ -200,7 +207,7 @@ trials() {
 	(cd "$KDIR" && eval "$TRIAL_CC" -x c-header "$GEN/trial.h" -o "$GEN/trial.h.gch") \
 		>/dev/null 2>&1 || rm -f "$GEN/trial.h.gch"
 	list_headers | wanted "$@" >"$GEN/headers"
-	cut -d ' ' -f 1 "$GEN/headers" | xargs -P "$JOBS" -n 1 "$HERE/probe/trial.sh"
+	cut -d ' ' -f 1 "$GEN/headers" | xargs -P "$JOBS" -n "$TOGETHER" "$HERE/probe/trial.sh"
 }
 
 if [ -d "$COMMON/include/trace/stages" ]; then

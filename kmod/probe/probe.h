@@ -162,13 +162,21 @@
 	__out: \
 		compat_probe_ends(); \
 	})
+/* In a trial, which has TRAIL_PREAMBLE, the section of an event names its header. */
+#undef TRAIL_FROM
+#ifdef TRAIL_PREAMBLE
+#define TRAIL_FROM __section(TRAIL_ORIGIN)
+#else
+#define TRAIL_FROM
+#endif
+
 #undef DEFINE_EVENT
 #define DEFINE_EVENT(template, event, proto, args) \
 	TRAIL_UNLESS(TRAIL_SKIP_##template) \
 	(static inline void trail_check_##event(void) { \
 		check_trace_callback_type_##event(trail_probe_##template); \
 	} extern const struct trail_probe trail_event_##event; \
-	 const struct trail_probe trail_event_##event = { \
+	 const struct trail_probe TRAIL_FROM trail_event_##event = { \
 		 .system = __stringify(TRACE_SYSTEM), \
 		 .name = #event, \
 		 .func = trail_probe_##template, \

@@ -1,20 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# trial.sh NAME: for build.sh, whose variables it takes from the environment: compiles the probes of
-# one trace header again and again, and has the types that they miss from BTF, or leaves classes
-# out, until it compiles. Makes in $GEN/h:
+# trial.sh NAME…: for build.sh, whose variables it takes from the environment: compiles the probes
+# of one trace header again and again, and has the types that they miss from BTF, or leaves classes
+# out, until it compiles. Several headers are compiled in one source with what the hints know of
+# them, because most of the time of a trial goes into the preamble; if that fails, in two halves.
+# Makes in $GEN/h:
 #	NAME.inc		what a source includes to have these probes
 #	NAME.MODULE.inc		those that call functions of another module
 #	NAME.events		their names (and NAME.MODULE.events)
 #	NAME.skip		lines `class CLASS WHY`, `header WHY`
 #	NAME.wanted		types that BTF is asked for
 set -u
-name=$1
-me=$GEN/h/$name
 export LC_ALL=C
-header=$(awk -v n="$name" '$1 == n { print $2 }' "$GEN/headers")
-file=$(awk -v n="$name" '$1 == n { print $3 }' "$GEN/headers")
 ROUNDS=100
 ERRORS=40        # of one trial: for each one with an unknown name gcc looks through all names for what may have been meant
 
@@ -52,14 +50,10 @@ types() {
 	mv "$me.new" "$me.wanted"
 }
 
-# Which of the header's types of a kind ($1, `any` are NAME_t) are not complete. Structures are
-# wanted only if an error asks for them, the others from the beginning.
+# Which of the header's types that a pattern finds are not complete. Structures are wanted only if an
+# error asks for them, enumerations and NAME_t from the beginning.
 incomplete() {
-	if [ "$1" = any ]; then
-		grep -o '\<[a-z][a-z_0-9]*_t\>' "$file"
-	else
-		grep -o "\\<$1 [A-Za-z_][A-Za-z_0-9]*" "$file"
-	fi | sort -u | while read -r tag; do
+	grep -o "$1" "$file" | sort -u | while read -r tag; do
 		grep -q "^[[:space:]]*$tag[[:space:]]*{" "$file" ||
 			echo "extern char trail_size[sizeof($tag)];"
 	done | awk '{ sub(/trail_size/, "&" NR); print }' >"$me.c"
@@ -87,11 +81,12 @@ emit() {
 	shift
 	{
 		echo "#include \"kmod/gen/h/$name.types.h\""
+		echo "#define TRAIL_ORIGIN \".rodata.trail.$name\""
 		for c in "$@"; do
 			echo "#define TRAIL_SKIP_$c 1"
 		done
 		printf '#define CREATE_TRACE_POINTS\n#define TRAIL_HEADER <%s>\n#include TRAIL_HEADER\n' "$header"
-		printf '#undef CREATE_TRACE_POINTS\n#include "kmod/probe/probe.h"\n#undef TRAIL_HEADER\n'
+		printf '#undef CREATE_TRACE_POINTS\n#include "kmod/probe/probe.h"\n#undef TRAIL_HEADER\n#undef TRAIL_ORIGIN\n'
 		for c in "$@"; do
 			echo "#undef TRAIL_SKIP_$c"
 		done
@@ -131,7 +126,7 @@ repair() {
 	if [ -n "$BTF" ]; then
 		{
 			sed -n 's/^want \([^ ]* [^ ]*\)$/\1/p' "$me.actions"
-			! grep -qx 'want all' "$me.actions" || incomplete struct
+			! grep -qx 'want all' "$me.actions" || incomplete '\<struct [A-Za-z_][A-Za-z_0-9]*'
 		} | want && fresh=1
 	fi
 	if [ -n "$fresh" ]; then
@@ -188,20 +183,95 @@ compiled() {
 	settle "-ffunction-sections -c -o $me.o"
 }
 
-rm -f "$me".*
-: >"$me.skip"
-: >"$me.never"
-: >"$me.wanted"
-if [ -n "$BTF" ]; then
-	{
-		sed -n "s/^$name want //p" "$HINTS"
-		incomplete enum
-		incomplete any
-	} | want
+# What is known before the first trial; fails if the hints say that the header cannot be compiled
+begin() {
+	name=$1
+	me=$GEN/h/$name
+	header=$(awk -v n="$name" '$1 == n { print $2 }' "$GEN/headers")
+	file=$(awk -v n="$name" '$1 == n { print $3 }' "$GEN/headers")
+	rm -f "$me".*
+	: >"$me.never"
+	sed -n "s/^$name want //p" "$HINTS" >"$me.wanted"
+	sed -n "s/^$name \(class\|header\)/\1/p" "$HINTS" >"$me.skip"
+	[ -n "$BTF" ] || : >"$me.wanted"
+	! grep -q '^header' "$me.skip" || return 1
+	types
+	emit "$me" $(skipped)
+}
+
+# ---- several headers at once ----
+
+# Lines `HEADER CLASS`: the probes that the events of each header name
+origins() {
+	objdump -r "$me.o" | awk '
+		/^RELOCATION RECORDS FOR/ { s = $4; sub(/^\[/, "", s); sub(/\]:$/, "", s); next }
+		s ~ /^\.rodata\.trail\./ && $3 ~ /trail_probe_/ {
+			c = $3
+			sub(/[-+]0x[0-9a-f]*$/, "", c)
+			sub(/.*trail_probe_/, "", c)
+			print substr(s, 15), c
+		}'
+}
+
+# The names of those that need a trial of their own: those with a probe that calls what is not the
+# kernel's own function.
+calling() {
+	foreign | cut -d ' ' -f 1 >"$me.classes"
+	origins | awk -v list="$me.classes" '
+		BEGIN { while ((getline c <list) > 0) calls[c] = 1 }
+		$2 in calls { print $1 }' | sort -u
+}
+
+together() {
+	for n in "$@"; do
+		shift
+		! begin "$n" || set -- "$@" "$n"
+	done
+	[ $# != 0 ] || return 0
+	me=$GEN/h/$1.together
+	printf "#include \"$GEN/h/%s.inc\"\n" "$@" >"$me.c"
+	if compile "$me.c" -ffunction-sections -c -o "$me.o" 2>"$me.errors"; then
+		alone=$(calling)
+		objdump -t "$me.o" | sed -n \
+			's/.* \.rodata\.trail\.\([^ \t]*\)[ \t].* trail_event_\([A-Za-z0-9_]*\)$/\1 \2/p' |
+			sort -u >"$me.all"
+		for n in "$@"; do
+			sed -n "s/^$n //p" "$me.all" >"$GEN/h/$n.events"
+		done
+		for n in $alone; do
+			"$0" "$n"
+		done
+		rm -f "$me".*
+		return
+	fi
+	rm -f "$me".*
+	[ $# != 1 ] || {
+		"$0" "$1"
+		return
+	}
+	half=$(($# / 2))
+	first=
+	while [ $half -gt 0 ]; do
+		first="$first $1"
+		shift
+		half=$((half - 1))
+	done
+	"$0" $first
+	"$0" "$@"
+}
+
+if [ $# != 1 ]; then
+	together "$@"
+	exit
 fi
-sed -n "s/^$name class/class/p" "$HINTS" >>"$me.skip"
-types
-emit "$me" $(skipped)
+
+# ---- one header ----
+
+begin "$1" || exit 0
+if [ -n "$BTF" ] && [ "$TOGETHER" = 1 ] && incomplete \
+	'\<enum [A-Za-z_][A-Za-z_0-9]*\|\<[a-z][a-z_0-9]*_t\>' | want; then
+	types
+fi
 if ! compile "$me.c" -ffunction-sections -c -o "$me.o" 2>"$me.errors"; then
 	settle -fsyntax-only
 	compiled
