@@ -156,7 +156,7 @@ mount_kernel() {
 	know_pids
 }
 
-# BPF programs record here: not where the kernel has event probes.
+# BPF programs record here: where the kernel permits them.
 programs_record() {
 	grep -q '^kernel tracefs and bpf' "$MNT/version"
 }

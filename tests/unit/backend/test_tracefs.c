@@ -353,22 +353,6 @@ static void stacks_and_functions(void)
 	CHECK(tracefs_boot_record(&b, "none") == -ENOENT);
 }
 
-/* If another backend was chosen, this one leaves the probes of an earlier daemon. */
-static void abandoned(void)
-{
-	struct backend *other = calloc(1, sizeof(*other));
-	char before[2000];
-
-	snprintf(before, sizeof(before), "%s", get("dynamic_events"));
-	pthread_mutex_init(&other->lock, NULL);
-	CDS_INIT_LIST_HEAD(&other->channels);
-	other->dir = openat(b.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	other->texts = tracefs_texts_create("me");
-	other->data = tracefs_data_create();
-	tracefs_abandon(other);
-	CHECK_STR(get("dynamic_events"), before);
-}
-
 /* The calls of the module's backend, where no module says which ones the kernel has. */
 static void calls_without_module(void)
 {
@@ -411,7 +395,6 @@ int main(void)
 	CASE(formats);
 	CASE(data);
 	CASE(stacks_and_functions);
-	CASE(abandoned);
 	CASE(calls_without_module);
 	tracefs_channel_close(c, false);
 	tracefs_texts_destroy(&b);

@@ -38,6 +38,7 @@ static void prepare(void)
 		return;
 	}
 	b.dir = open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	b.texts = tracefs_texts_create("test_bpf");
 	if (b.dir < 0)
 		strcpy(missing, "there is no tracefs");
 	else if (bpf_source_find(&b, "syscalls", EVENT, false, &call, NULL))
@@ -349,6 +350,7 @@ int main(int argc, char **argv)
 	CASE(follows_threads);
 	CASE(outlives_the_daemon);
 	CASE(drops_other_layouts);
+	tracefs_texts_destroy(&b);
 	if (b.dir >= 0)
 		close(b.dir);
 	return test_summary();

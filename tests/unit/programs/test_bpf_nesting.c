@@ -63,6 +63,7 @@ static void prepare(void)
 		return;
 	}
 	b.dir = open("/sys/kernel/tracing", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	b.texts = tracefs_texts_create("test_bpf");
 	if (stat("/proc/self/ns/pid", &st) || st.st_ino != 0xeffffffc)
 		strcpy(missing, "in a PID namespace, whose numbers the records do not have");
 	else if (b.dir < 0)
@@ -291,6 +292,7 @@ int main(void)
 	prepare();
 	CASE(discards);
 	CASE(overwrites);
+	tracefs_texts_destroy(&b);
 	if (b.dir >= 0)
 		close(b.dir);
 	return test_summary();

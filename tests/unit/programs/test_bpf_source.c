@@ -13,30 +13,37 @@
 #include "tracer/kernel/programs/bpf.h"
 #include "tracer/kernel/kevent/transcode.h"
 
+#define NUMBER "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
 #define COMMON \
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n" \
 	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n" \
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" \
-	"\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+	NUMBER
 #define ARGUMENT(type, name, at) "\tfield:" type " " name ";\toffset:" at ";\tsize:8;\tsigned:0;\n"
 #define END "\nprint fmt: \"\"\n"
 
 static struct backend b;
 
-static void put(const char *event, const char *file, const char *text)
+static void put_in(const char *system, const char *event, const char *file, const char *text)
 {
 	char path[300];
 	int fd;
 
 	mkdirat(b.dir, "events", 0700);
-	mkdirat(b.dir, "events/syscalls", 0700);
-	snprintf(path, sizeof(path), "events/syscalls/%s", event);
+	snprintf(path, sizeof(path), "events/%s", system);
 	mkdirat(b.dir, path, 0700);
-	snprintf(path, sizeof(path), "events/syscalls/%s/%s", event, file);
+	snprintf(path, sizeof(path), "events/%s/%s", system, event);
+	mkdirat(b.dir, path, 0700);
+	snprintf(path, sizeof(path), "events/%s/%s/%s", system, event, file);
 	fd = openat(b.dir, path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
+}
+
+static void put(const char *event, const char *file, const char *text)
+{
+	put_in("syscalls", event, file, text);
 }
 
 static int find(const char *event, struct bpf_source *call, struct md_buf *format)
@@ -78,13 +85,13 @@ static void calls(void)
 	md_buf_deinit(&text);
 }
 
-/* Without text; with text that the kernel records; with arguments elsewhere. */
+/* Without text; with text elsewhere; with arguments elsewhere. */
 static void others(void)
 {
 	static const char *const formats[] = {
 		COMMON ARGUMENT("unsigned int", "fd", "16"),
 		COMMON ARGUMENT("const char *", "filename", "16")
-			"\tfield:__data_loc char[] __filename_val;\toffset:24;\tsize:4;\t"
+			"\tfield:__data_loc char[] filename_val;\toffset:24;\tsize:4;\t"
 			"signed:0;\n",
 		COMMON ARGUMENT("const char *", "filename", "32"),
 		COMMON "\tfield:const char * filename;\toffset:16;\tsize:4;\tsigned:0;\n",
@@ -139,14 +146,95 @@ static void plain(void)
 	CHECK(n > 22 && !memcmp(payload, "0x0\0" "0x7ffe12345678\0" "0x0\0", 23));
 	kcode_free(code);
 	kformat_free(f);
-	/* Too short; of another event */
-	len = 40;
-	CHECK(bpf_plain_record(&c, record, &len) == record && len == 40);
+	/* Cut off; too short; of another event */
+	len = 28;
+	got = bpf_plain_record(&c, record, &len);
+	CHECK(got != record && len == 56 + 12 + 4 + 4 + 4);
+	len = 7;
+	CHECK(bpf_plain_record(&c, record, &len) == record && len == 7);
 	len = sizeof(raw);
 	record[0]++;
 	CHECK(bpf_plain_record(&c, record, &len) == record && len == sizeof(raw));
 	bpf_plain_free(&c);
 	md_buf_deinit(&text);
+}
+
+/* The payload of a record of sys_enter_open by the instance, in the programs' format. */
+static void check_open(uint8_t *record, size_t len, const char *payload, size_t bytes)
+{
+	struct bpf_channel c = { .b = &b };
+	struct md_buf text = MD_BUF_INIT;
+	struct kformat *f = NULL;
+	uint16_t id = 800;
+	struct kcode *code;
+	uint8_t out[300];
+	const uint8_t *got;
+
+	bpf_plain_adopt(&c, "syscalls:sys_enter_open\n");
+	CHECK(c.plain_count == 1);
+	memcpy(record, &id, sizeof(id));
+	got = bpf_plain_record(&c, record, &len);
+	CHECK(got != record);
+	CHECK(!bpf_source_find(&b, "syscalls", "sys_enter_open", false,
+			       &(struct bpf_source){ 0 }, &text));
+	CHECK(!strstr(md_buf_str(&text), "filename_val"));
+	CHECK(!kformat_parse("syscalls", text.data, text.len, &f));
+	code = kcode_make(f);
+	CHECK(kcode_run(code, got, len, out, sizeof(out)) == (ssize_t)bytes);
+	CHECK(!memcmp(out, payload, bytes));
+	kcode_free(code);
+	kformat_free(f);
+	bpf_plain_free(&c);
+	md_buf_deinit(&text);
+}
+
+/* Text that Linux 6.19 reads itself */
+static void read_by_kernel(void)
+{
+	uint32_t words[14] = { 0 };
+	uint8_t *record = (uint8_t *)words;
+
+	put("sys_enter_open", "id", "800\n");
+	put("sys_enter_open", "format",
+	    "name: sys_enter_open\nID: 800\nformat:\n" COMMON
+	    ARGUMENT("const char *", "filename", "16") ARGUMENT("int", "flags", "24")
+	    ARGUMENT("umode_t", "mode", "32")
+	    "\tfield:__data_loc char[] __filename_val;\toffset:40;\tsize:4;\tsigned:0;\n" END);
+	words[4] = 0x1234;
+	words[6] = 7;
+	words[8] = 0600;
+	words[10] = 6 << 16 | 44;
+	memcpy(record + 44, "/a b\0\0", 6);
+	check_open(record, 50, "/a b\0" "\7\0\0\0" "\x80\1", 11);
+	/* A place outside of the record */
+	words[10] = 6 << 16 | 45;
+	check_open(record, 50, "\0" "\7\0\0\0" "\x80\1", 7);
+}
+
+/* Text that an event probe reads, whose other arguments are as wide as their types */
+static void read_by_probe(void)
+{
+	uint32_t words[9] = { 0 };
+	uint8_t *record = (uint8_t *)words;
+	int fd = openat(b.dir, "dynamic_events", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	tracefs_texts_destroy(&b);
+	b.texts = tracefs_texts_create("me");
+	close(fd);
+	put("sys_enter_open", "format",
+	    "name: sys_enter_open\nID: 800\nformat:\n" COMMON
+	    ARGUMENT("const char *", "filename", "16") ARGUMENT("int", "flags", "24")
+	    ARGUMENT("umode_t", "mode", "32") END);
+	put_in("trailtext_me", "sys_enter_open", "format",
+	       "name: sys_enter_open\nID: 900\nformat:\n"
+	       "\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:1;\n"
+	       "\tfield:s32 flags;\toffset:12;\tsize:4;\tsigned:1;\n"
+	       "\tfield:u16 mode;\toffset:16;\tsize:2;\tsigned:0;\n" END);
+	words[2] = 5 << 16 | 18;
+	words[3] = (uint32_t)-7;
+	words[4] = 0600;
+	memcpy(record + 18, "/etc", 5);
+	check_open(record, 23, "/etc\0" "\xf9\xff\xff\xff" "\x80\1", 11);
 }
 
 int main(void)
@@ -155,9 +243,13 @@ int main(void)
 
 	CHECK(mkdtemp(dir) != NULL);
 	b.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	b.texts = tracefs_texts_create("me");
 	CASE(calls);
 	CASE(others);
 	CASE(plain);
+	CASE(read_by_kernel);
+	CASE(read_by_probe);
+	tracefs_texts_destroy(&b);
 	close(b.dir);
 	snprintf(remove, sizeof(remove), "rm -rf %s", dir);
 	return system(remove) || test_summary();

@@ -47,8 +47,7 @@ bool event_probe_reads_bytes(const char *format)
 	return print && strstr(print, "__print_dynamic_array(__");
 }
 
-/* `__NAME_val`, what the kernel read of the argument NAME */
-static bool is_read_value(const struct event_field *f)
+bool event_probe_is_read(const struct event_field *f)
 {
 	return !strncmp(f->type, "__data_loc", 10) && !strncmp(f->name, "__", 2);
 }
@@ -73,7 +72,7 @@ int event_probe_define(const char *format, const char *event, const char *group,
 		 * Such bytes may be secrets, and the kernel records them without being asked. A
 		 * probe leaves them out.
 		 */
-		if (bytes && is_read_value(&f)) {
+		if (bytes && event_probe_is_read(&f)) {
 			strings++;
 			continue;
 		}

@@ -25,6 +25,10 @@ int event_probe_supported(int tracefs_fd);
  */
 bool event_probe_reads_bytes(const char *format);
 
+struct event_field;
+/* Whether it is `__NAME_val`, which Linux 6.19 and later read at the address in argument NAME. */
+bool event_probe_is_read(const struct event_field *f);
+
 /*
  * Prints the definition of an event probe on syscalls/EVENT (`sys_enter_openat`) that has its first
  * 13 arguments under their own names. format is the text of the event's format file. Strings become

@@ -118,13 +118,6 @@ void tracefs_destroy(struct backend *b)
 	free(b);
 }
 
-void tracefs_abandon(struct backend *b)
-{
-	close(b->dir);
-	b->dir = -1;
-	tracefs_destroy(b);
-}
-
 static int probe_tracefs(const char *owner, struct backend **out, struct tr_err *err)
 {
 	struct backend *b = calloc(1, sizeof(*b));

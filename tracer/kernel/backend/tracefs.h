@@ -30,8 +30,6 @@ struct backend {
 
 /* As in struct backend_ops. */
 void tracefs_destroy(struct backend *b);
-/* The same, but probes that an earlier daemon left stay: their removal would empty buffers. */
-void tracefs_abandon(struct backend *b);
 void tracefs_describe(const struct backend *b, struct md_buf *out);
 int tracefs_list(const struct backend *b, struct md_buf *out);
 int tracefs_function_check(const struct backend *b, const char *name, struct tr_err *err);

@@ -17,16 +17,9 @@ static int probe_bpf(const char *owner, struct backend **out, struct tr_err *err
 	if (ret)
 		return ret;
 	ret = tracefs_backend.probe(owner, out, err);
-	if (ret)
-		return ret;
-	/* Event probes record the text there, as before. */
-	if (tracefs_texts_supported(*out)) {
-		tracefs_abandon(*out);
-		*out = NULL;
-		return tr_fail(err, -EOPNOTSUPP, "tracefs records the text of system calls");
-	}
-	(*out)->bpf = true;
-	return 0;
+	if (!ret)
+		(*out)->bpf = true;
+	return ret;
 }
 
 static void keep_descriptors(struct backend *b, struct keeper *k)
@@ -162,7 +155,7 @@ static int enable_program(struct bpf_channel *c, const char *key, const char *ev
 			  const struct bpf_source *source, bool on, bool *plain)
 {
 	struct bpf_event *e = bpf_channel_find(c, key);
-	bool text = !source->fixed && (source->exit || source->texts);
+	bool text = !source->fixed && (source->exit || source->changed);
 	int ret = 0;
 
 	if (!on) {

@@ -20,7 +20,7 @@
  *	bpf_kept.c      … their descriptors in the keeper
  *	bpf_typed.c     … which of them get the arguments of tracepoints
  *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
- *	bpf_plain.c     … events that the instance records after all, without text
+ *	bpf_plain.c     … calls that the instance records after all
  *	bpf_track.c     … its set of threads
  *	bpf_program.c   the program of an event
  *	bpf_writer.h    … where it writes its record (bpf_claim.c), and what (bpf_record.c)
@@ -65,6 +65,8 @@ struct bpf_source {                     /* an event that programs record */
 	uint16_t dynamic[BPF_DYNAMIC_MAX];      /* places of these pairs */
 	bool exit;
 	uint32_t count;                 /* of arguments; 0 of an exit */
+	/* Of a call: the instance's records of its entry have another form (bpf_plain.c). */
+	bool changed;
 	uint32_t texts;                 /* how many of them are text */
 	uint8_t text[BPF_TEXTS_MAX];    /* which, ascending */
 };
@@ -196,6 +198,12 @@ struct bpf_filters {
 struct bpf_plain {                      /* see bpf_plain.c */
 	char name[BPF_EVENT_NAME];
 	struct bpf_source call;
+	struct {                        /* each argument in the instance's record */
+		uint16_t offset;
+		uint8_t size;           /* 0: the record does not have it */
+		bool is_signed;
+		bool is_text;           /* the place of a text */
+	} from[BPF_ARGUMENTS];
 };
 
 struct bpf_channel {
@@ -338,7 +346,7 @@ int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_sou
 /* Adds the events of calls with text that an adopted instance records. */
 void bpf_plain_adopt(struct bpf_channel *c, const char *enabled);
 void bpf_plain_free(struct bpf_channel *c);
-/* The record in the form that programs give it, valid until the next call; NULL: it is no other. */
+/* The record in the form that programs give it, valid until the next call. */
 const uint8_t *bpf_plain_record(struct bpf_channel *c, const uint8_t *record, size_t *len);
 
 /* ---- bpf_track.c ---- */

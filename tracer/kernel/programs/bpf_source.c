@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tracer/base/probe/event_field.h"
+#include "tracer/kernel/backend/event_probe.h"
 #include "tracer/kernel/kevent/kevent.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
@@ -15,8 +16,8 @@
 #define EXIT "sys_exit_"
 
 /*
- * Reads the arguments of a call from the format of its entry. -ENOENT: the kernel records text of
- * it; -EOPNOTSUPP: they are not in the places of the kernels that are known.
+ * Reads the arguments of a call from the format of its entry. -EOPNOTSUPP: they are not in the
+ * places of the kernels that are known.
  */
 static int read_arguments(const char *name, const char *format, struct bpf_source *c)
 {
@@ -25,8 +26,8 @@ static int read_arguments(const char *name, const char *format, struct bpf_sourc
 	for (const char *p = format; (p = event_field_next(p, &f));) {
 		if (f.offset < BPF_CALL_FIXED)
 			continue;
-		if (!strncmp(f.type, "__data_loc", 10))
-			return -ENOENT;
+		if (event_probe_is_read(&f))
+			continue;
 		if (c->count == BPF_ARGUMENTS || f.size != 8 ||
 		    f.offset != BPF_CALL_FIXED + 8 * c->count)
 			return -EOPNOTSUPP;
@@ -37,7 +38,19 @@ static int read_arguments(const char *name, const char *format, struct bpf_sourc
 	return 0;
 }
 
-/* Copies the format; arguments that are text become the place of the text. */
+static bool parse_line(const char *line, size_t len, struct event_field *out)
+{
+	char text[256];
+
+	if ((size_t)snprintf(text, sizeof(text), "%.*s", (int)len, line) >= sizeof(text))
+		return false;
+	return event_field_next(text, out);
+}
+
+/*
+ * Copies the format; arguments that are text become the place of the text. Programs record nothing
+ * else of what an argument points to.
+ */
 static void put_format(const struct bpf_source *c, const char *text, struct md_buf *out)
 {
 	uint32_t n = 0, offset;
@@ -48,13 +61,14 @@ static void put_format(const struct bpf_source *c, const char *text, struct md_b
 		len = strcspn(text, "\n");
 		len += text[len] == '\n';
 		offset = n < c->texts ? BPF_CALL_FIXED + 8u * c->text[n] : 0;
-		if (offset && !strncmp(text, "\tfield:", 7) && event_field_next(text, &f) &&
-		    f.offset == offset) {
+		if (!parse_line(text, len, &f)) {
+			md_buf_put(out, text, len);
+		} else if (offset && f.offset == offset) {
 			md_buf_printf(out,
 				      "\tfield:__data_loc char[] %s;\toffset:%u;\tsize:4;\t"
 				      "signed:0;\n", f.name, bpf_source_places(c) + 4 * n);
 			n++;
-		} else {
+		} else if (!event_probe_is_read(&f)) {
 			md_buf_put(out, text, len);
 		}
 	}
@@ -64,7 +78,7 @@ static void put_format(const struct bpf_source *c, const char *text, struct md_b
 static int find_call(const struct backend *b, const char *event, bool whole,
 		     struct bpf_source *call, struct md_buf *format)
 {
-	bool entry = !strncmp(event, ENTRY, strlen(ENTRY)), text;
+	bool entry = !strncmp(event, ENTRY, strlen(ENTRY));
 	struct md_buf args = MD_BUF_INIT;
 	char name[BPF_EVENT_NAME];
 	const char *own = event + strlen(entry ? ENTRY : EXIT);
@@ -77,8 +91,8 @@ static int find_call(const struct backend *b, const char *event, bool whole,
 	ret = tracefs_read_format(b, SYSTEM, name, &args);
 	if (!ret)
 		ret = read_arguments(own, md_buf_str(&args), call);
-	text = call->texts;
-	if (!ret && !text && !whole)
+	call->changed = !ret && (call->texts || tracefs_has_text(b, SYSTEM, name));
+	if (!ret && !call->changed && !whole)
 		ret = -ENOENT;
 	if (!ret && entry && format)
 		put_format(call, md_buf_str(&args), format);
@@ -150,7 +164,8 @@ static int find_tracepoint(const struct backend *b, const char *system, const ch
 {
 	struct md_buf text = MD_BUF_INIT;
 	int ret = strlen(system) + strlen(event) + 2 > BPF_EVENT_NAME ||
-				  !strcmp(system, BACKEND_FUNCTION_SYSTEM)
+				  !strcmp(system, BACKEND_FUNCTION_SYSTEM) ||
+				  tracefs_is_model(system, event)
 			  ? -ENOENT
 			  : tracefs_read_format(b, system, event, &text);
 
