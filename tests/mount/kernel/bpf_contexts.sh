@@ -193,8 +193,8 @@ rmdir "$s"
 
 # --- what programs cannot record
 mkdir "$S/n$mark" "$S/n$mark/kernel/channels/channel0"
-is "a counter" EOPNOTSUPP "$(tool open "$S/n$mark/kernel/contexts" wt write 'perf:cpu:cs\n' close |
-	grep -o EOPNOTSUPP)"
+is "a state of the CPU" EOPNOTSUPP "$(tool open "$S/n$mark/kernel/contexts" wt write \
+	'preemptible\n' close | grep -o EOPNOTSUPP)"
 is "a filter" EOPNOTSUPP "$(tool open "$S/n$mark/kernel/events" wt write \
 	'sched:sched_switch if $ctx.hostname == "x"\n' close | grep -o EOPNOTSUPP)"
 put hostname "$S/n$mark/kernel/contexts"

@@ -75,7 +75,7 @@ int kcontext_kind(const char *name, size_t len, bool any)
 
 bool kcontext_counters(bool any)
 {
-	return have == KCONTEXT_ALL || any;
+	return any || have >> TRAIL_CONTEXT_PERF & 1;
 }
 
 bool kcontext_in_filters(uint32_t kind)
@@ -99,7 +99,7 @@ void kcontext_available(struct rows *r)
 	for (size_t i = 0; i < KNOWN; i++)
 		if (can_record(&known[i]))
 			row_word(r, "name", known[i].name);
-	for (size_t i = 0; have == KCONTEXT_ALL && (name = perf_counter_name(i)); i++)
+	for (size_t i = 0; kcontext_counters(false) && (name = perf_counter_name(i)); i++)
 		if (!perf_counter_find(name, strlen(name), &c) && !perf_counter_probe(&c, true)) {
 			snprintf(full, sizeof(full), COUNTER "%s", name);
 			row_word(r, "name", full);

@@ -15,7 +15,7 @@ enum {
 	OWN = WORD - 8,                 /* the thread's struct pid */
 	LEVEL = OWN - 8,                /* of its PID namespace, times the size of an id */
 	OTHER = LEVEL - 8,              /* another struct pid */
-	LEAST = OTHER - 8,
+	COUNTER = OTHER - 24,           /* struct bpf_perf_event_value */
 };
 
 /* How a program gets a context. */
@@ -23,6 +23,7 @@ enum how {
 	BY_HELPER = 1, BY_PATH, BY_STACK, BY_NAME,
 	BY_OWN_ID,                      /* the number of a struct pid in the thread's namespace */
 	BY_NAMESPACE,                   /* of the thread's ids */
+	BY_COUNTER,                     /* a performance counter of the CPU */
 };
 
 static const struct source {
@@ -59,6 +60,7 @@ static const struct source {
 	{ TRAIL_CONTEXT_VPPID, BY_OWN_ID, "real_parent->signal->pids", sizeof(uint64_t) },
 	{ TRAIL_CONTEXT_CALLSTACK_KERNEL, BY_STACK, NULL, 0 },
 	{ TRAIL_CONTEXT_CALLSTACK_USER, BY_STACK, NULL, BPF_F_USER_STACK },
+	{ TRAIL_CONTEXT_PERF, BY_COUNTER, NULL, 0 },
 };
 
 static const struct source *find_source(uint32_t kind)
@@ -342,6 +344,18 @@ static void put_namespace(struct bpf_code *c, const struct bpf_contexts *x, int 
 	put_word(c, at, 0);
 }
 
+/* 0 where the CPU has no counter: the kernel clears the memory then. */
+static void put_counter(struct bpf_code *c, const struct bpf_context *item, int at)
+{
+	bpf_set_map(c, BPF_REG_1, item->counter);
+	bpf_set_wide(c, BPF_REG_2, BPF_F_CURRENT_CPU);
+	bpf_set_stack(c, BPF_REG_3, COUNTER);
+	bpf_set(c, BPF_REG_4, (int32_t)sizeof(struct bpf_perf_event_value));
+	bpf_call(c, BPF_FUNC_perf_event_read_value);
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, COUNTER);
+	bpf_store(c, BPF_DW, BPF_REG_8, at, BPF_REG_1);
+}
+
 static void put_item(struct bpf_code *c, const struct bpf_contexts *x,
 		     const struct bpf_context *item, int at)
 {
@@ -363,6 +377,9 @@ static void put_item(struct bpf_code *c, const struct bpf_contexts *x,
 		break;
 	case BY_NAMESPACE:
 		put_namespace(c, x, at);
+		break;
+	case BY_COUNTER:
+		put_counter(c, item, at);
 		break;
 	}
 }

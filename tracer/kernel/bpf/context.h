@@ -30,6 +30,11 @@ struct bpf_context {
 	 */
 	uint32_t steps[BPF_CONTEXT_STEPS], step_count;
 	int32_t add;                    /* to the number */
+	/*
+	 * The map with the performance counters of all CPUs, of TRAIL_CONTEXT_PERF. The caller of
+	 * bpf_contexts_make sets it.
+	 */
+	int counter;
 };
 
 struct bpf_contexts {

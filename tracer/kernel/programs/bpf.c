@@ -114,10 +114,10 @@ static int set_contexts(struct backend_channel *c, const struct context *context
 		return ret;
 	pthread_mutex_lock(&bpf->lock);
 	bpf->whole = needed || bpf->geometry.by == BACKEND_BPF;
-	if (bpf->whole && count)
-		ret = bpf_contexts_make(contexts, count, NULL, &bpf->contexts, NULL);
-	else
-		ret = 0;
+	ret = bpf->whole && count ? bpf_contexts_make(contexts, count, NULL, &bpf->contexts, NULL)
+				  : 0;
+	if (!ret && bpf->contexts)
+		ret = bpf_counters_open(bpf, contexts, count);
 	pthread_mutex_unlock(&bpf->lock);
 	return ret ? ret : bpf->whole ? 0 : 1;
 }

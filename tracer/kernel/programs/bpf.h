@@ -22,6 +22,7 @@
  *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
  *	bpf_plain.c     … calls that the instance records after all
  *	bpf_track.c     … its set of threads
+ *	bpf_counters.c  … its performance counters
  *	bpf_program.c   the program of an event
  *	bpf_writer.h    … where it writes its record (bpf_claim.c), and what (bpf_record.c)
  *	bpf_source.c    which events programs record, and their formats
@@ -206,6 +207,12 @@ struct bpf_plain {                      /* see bpf_plain.c */
 	} from[BPF_ARGUMENTS];
 };
 
+struct bpf_counter {                    /* a perf_event_attr.type and .config */
+	uint32_t type;
+	uint64_t config;
+	int map;                        /* the counters of all CPUs, by number */
+};
+
 struct bpf_channel {
 	struct backend *b;
 	char name[256];
@@ -217,6 +224,8 @@ struct bpf_channel {
 	uint32_t dropped;               /* rings of an earlier daemon that were not taken over */
 	uint64_t missed;                /* events that programs missed which were dropped since */
 	struct bpf_contexts *contexts;  /* of all its records; NULL: none */
+	struct bpf_counter *counters;   /* of its contexts */
+	size_t counter_count;
 	int call_stacks;                /* of bpf_source_try_stacks; -1: not tried */
 	uint32_t refused;               /* events that the kernel took no program for */
 	char refused_name[BPF_EVENT_NAME];      /* the last of these events */
@@ -297,6 +306,8 @@ void bpf_channel_keep_one(struct bpf_channel *c, const char *what, int fd);
 void bpf_kept_drop_one(struct bpf_channel *c, const char *what);
 void bpf_kept_event(struct bpf_channel *c, const struct bpf_event *e);
 void bpf_kept_drop_event(struct bpf_channel *c, const struct bpf_event *e);
+void bpf_kept_counter(struct bpf_channel *c, const struct bpf_counter *n);
+void bpf_kept_drop_counter(struct bpf_channel *c, const struct bpf_counter *n);
 /* Takes the descriptors of a channel of this hash; the ring's is returned, or -1. */
 int bpf_kept_take(struct bpf_channel *c);
 /* Names of descriptors that belong to no event */
@@ -348,6 +359,13 @@ void bpf_plain_adopt(struct bpf_channel *c, const char *enabled);
 void bpf_plain_free(struct bpf_channel *c);
 /* The record in the form that programs give it, valid until the next call. */
 const uint8_t *bpf_plain_record(struct bpf_channel *c, const uint8_t *record, size_t *len);
+
+/* ---- bpf_counters.c; caller holds the lock ---- */
+
+/* Gives the items of c->contexts, which are those, their counters. 0 or -errno. */
+int bpf_counters_open(struct bpf_channel *c, const struct context *contexts, size_t count);
+/* remove: the keeper drops them, too. */
+void bpf_counters_close(struct bpf_channel *c, bool remove);
 
 /* ---- bpf_track.c ---- */
 

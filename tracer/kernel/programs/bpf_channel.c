@@ -139,6 +139,7 @@ static void close_maps(struct bpf_channel *c, bool remove)
 			close(*maps[i].fd);
 		*maps[i].fd = -1;
 	}
+	bpf_counters_close(c, remove);
 }
 
 void bpf_channel_adopt(struct bpf_channel *c)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the keeper holds of channels. Of an event, KIND is `program` and `link`; of a TYPED one also
- * `own`; of a CALL `call`, its body.
+ * `own`; of a CALL `call`, its body. Of a counter it is `counter`, with its type and config.
  */
 #include "tracer/kernel/programs/bpf.h"
 
@@ -11,12 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 
 #define LINK "link."
 #define PROGRAM "program."
 #define OWN "own."
 #define CALL "call."
+#define COUNTER "counter."
 #define NAME_MAX_KEPT 240
 
 static void print_name(uint64_t hash, const char *what, char out[NAME_MAX_KEPT])
@@ -83,6 +85,27 @@ void bpf_kept_drop_event(struct bpf_channel *c, const struct bpf_event *e)
 	each_descriptor(c, e, drop_descriptor);
 }
 
+static void print_counter(const struct bpf_counter *n, char out[EVENT_NAME_KEPT])
+{
+	snprintf(out, EVENT_NAME_KEPT, COUNTER "%" PRIu32 ".%" PRIx64, n->type, n->config);
+}
+
+void bpf_kept_counter(struct bpf_channel *c, const struct bpf_counter *n)
+{
+	char what[EVENT_NAME_KEPT];
+
+	print_counter(n, what);
+	bpf_channel_keep_one(c, what, n->map);
+}
+
+void bpf_kept_drop_counter(struct bpf_channel *c, const struct bpf_counter *n)
+{
+	char what[EVENT_NAME_KEPT];
+
+	print_counter(n, what);
+	bpf_kept_drop_one(c, what);
+}
+
 void bpf_channel_keep(struct bpf_channel *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -91,6 +114,8 @@ void bpf_channel_keep(struct bpf_channel *c)
 	bpf_channel_keep_one(c, BPF_KEPT_BODIES, c->bodies);
 	bpf_channel_keep_one(c, BPF_KEPT_ENTRIES, c->calls[0]);
 	bpf_channel_keep_one(c, BPF_KEPT_EXITS, c->calls[1]);
+	for (size_t i = 0; i < c->counter_count; i++)
+		bpf_kept_counter(c, &c->counters[i]);
 	for (size_t i = 0; i < c->count; i++)
 		bpf_kept_event(c, &c->events[i]);
 	pthread_mutex_unlock(&c->lock);
@@ -133,6 +158,18 @@ static bool take_of_event(struct bpf_channel *c, const char *what, int fd)
 	return take_descriptor(kind == 1 ? &e->link : kind == 2 ? &e->own : &e->program, fd);
 }
 
+static bool take_counter(struct bpf_channel *c, const char *what, int fd)
+{
+	struct bpf_counter n = { .map = fd };
+	int end = 0;
+
+	if (sscanf(what, COUNTER "%" SCNu32 ".%" SCNx64 "%n", &n.type, &n.config, &end) != 2 ||
+	    !end || what[end] || !array_room(c->counters, c->counter_count + 1))
+		return false;
+	c->counters[c->counter_count++] = n;
+	return true;
+}
+
 static void take_kept(void *arg, const char *name, int fd)
 {
 	struct found *f = arg;
@@ -154,7 +191,8 @@ static void take_kept(void *arg, const char *name, int fd)
 
 		for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !taken; i++)
 			taken = !strcmp(what, own[i].what) && take_descriptor(own[i].to, fd);
-		taken = taken || take_of_event(f->c, what, fd);
+		taken = taken || take_counter(f->c, what, fd) ||
+			take_of_event(f->c, what, fd);
 	}
 	if (!taken)
 		close(fd);
