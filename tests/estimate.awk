@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# How far tests/run is: `57/183 ~9 min`. Files: `NAME HUNDREDTHS` of the tests that have ended, the same of earlier runs, and the names of
+# How far tests/run is: `57/183 ~9 min`. Files: `NAME HUNDREDTHS CPU_HUNDREDTHS` of the tests that have ended, the same of earlier runs, and the names of
 # all tests. Variables: jobs (how many run at once), total, slow (a factor for tests that were never run), first (1: a sentence before the first test).
 #
 FNR == 1 { file = FILENAME }
@@ -14,7 +14,7 @@ file == ARGV[2] { known[$1] = $2; next }
 END {
 	left /= jobs
 	if (first)
-		printf "%d tests, %s: result, time, number of %d, time left, name\n", total, words(left), total
+		printf "%d tests, %s: result, time, CPU time, number of %d, time left, name\n", total, words(left), total
 	else
 		printf "%" length(total) "d/%d %-7s", ended, total, ended < total ? "~" words(left) : ""
 }

@@ -61,11 +61,18 @@ for t in buf ctf; do
 	printf '#!/bin/sh\nexit 0\n' >"$work/b/tests/unit/metadata/test_$t"
 	chmod +x "$work/b/tests/unit/metadata/test_$t"
 done
+# The CPU time of a test is that of orphans, too.
+cat >"$work/b/tests/unit/metadata/test_ctf" <<'EOF'
+#!/bin/sh
+(awk 'BEGIN { while (i++ < 1e7); }' && : >"$TMPDIR/ended" &)
+until [ -e "$TMPDIR/ended" ]; do sleep 0.1; done
+EOF
 echo 'unit/metadata/test_ctf 500' >"$work/b/tests/times"
 TEST_JOBS=1 BUILD=$work/b tests/run 'unit/test_buf' 'unit/test_ctf' >"$work/run" 2>&1 ||
 	fail "tests/run: $(cat "$work/run")"
 has "$(sed -n 1p "$work/run")" '^2 tests, [0-9]* s: '
 has "$(sed -n 2p "$work/run")" '^ok .* 1/2 ~5 s  *unit/metadata/test_buf$'
+has "$(sed -n 3p "$work/run")" '^ok  *[0-9.]* s  *[0-9.]*[1-9][0-9.]* s '
 has "$(sed -n 3p "$work/run")" '^ok .* 2/2  *unit/metadata/test_ctf$'
 is "the summary" "2 passed, 0 failed, 0 skipped" "$(sed -n 4p "$work/run")"
 grep -q '^unit/metadata/test_ctf 500$' "$work/b/tests/times" && fail "the times are not kept"
