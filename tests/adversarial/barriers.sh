@@ -7,8 +7,8 @@
 # half of them stopped wherever they were.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-rounds=${BARRIER_ROUNDS:-4}
-[ -z "${SOAK-}" ] || rounds=1000
+rounds=${BARRIER_ROUNDS:-2} clears=3
+[ -z "${SOAK-}" ] || rounds=1000 clears=100
 
 each() { # signal
 	for pid in $writers; do
@@ -104,7 +104,7 @@ done
 # clear: all events that a reader finds after it began after it, also those of threads that were
 # stopped in the middle of an event.
 i=0
-while [ $i -lt 10 ]; do
+while [ $i -lt $clears ]; do
 	i=$((i + 1))
 	each STOP
 	all_standing

@@ -7,8 +7,9 @@
 # nothing is there twice, and all that is missing was counted.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-rounds=${KILL_ROUNDS:-10}
-[ -z "${SOAK-}" ] || rounds=100
+# (Writers pause so long: to read what they have recorded takes most of the time.)
+rounds=${KILL_ROUNDS:-6} pause=24000
+[ -z "${SOAK-}" ] || rounds=100 pause=8000
 out=$TMPDIR/out
 
 mount_tree
@@ -16,7 +17,7 @@ make_session kept discard 64K 32
 put 100K "$s/user/channels/channel0/file_size"
 put "$out" "$s/output"
 put start "$s/control"
-"$bin/herd" "$bin/writer" "$slots" 4 2 8000 1000 none >"$TMPDIR/herd" &
+"$bin/herd" "$bin/writer" "$slots" 4 2 $pause 1000 none >"$TMPDIR/herd" &
 herd=$!
 herd_writes
 

@@ -7,7 +7,8 @@
 # read alone, and all of them in one go.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-seconds=${ROTATE_SECONDS:-5}
+seconds=${ROTATE_SECONDS:-3} pause=6000
+[ -z "${SOAK-}" ] || seconds=60 pause=3000
 out=$TMPDIR/out
 
 mount_tree
@@ -15,7 +16,7 @@ make_session rotated discard 64K 64
 put "$out" "$s/output"
 put 100ms "$s/rotate_period"
 put start "$s/control"
-"$bin/writer" "$slots" 1 2 0 3000 >"$TMPDIR/writer" &
+"$bin/writer" "$slots" 1 2 0 $pause >"$TMPDIR/writer" &
 writer=$!
 i=0
 while [ $i -lt $((seconds * 10)) ]; do

@@ -12,7 +12,7 @@
 # failure names its seed, and shows the steps.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-seeds=${SEEDS:-1 2 3} steps=${STEPS:-24}
+seeds=${SEEDS:-1 2 3} steps=${STEPS:-16}
 if [ -n "${SOAK-}" ]; then
 	seeds=${SEEDS:-$(seq 20)} steps=${STEPS:-500}
 fi
