@@ -120,7 +120,8 @@ is "the next" '"" -14' "$(grep "{ pid = $pid }" "$work/text" | grep -A3 'filenam
 	sed -n 's/.*entry_openat.*filename = \(""\).*/\1/p; s/.*exit_openat: .*{ ret = \(-14\) }/\1/p' |
 	xargs echo | sed 's/^ *-14/"" -14/')"
 has "$(cat "$work/text")" 'oldname = "/'$own'/a", newdfd = -100, newname = "", flags = 1'
-is "in order" "" "$(awk '{ if ($1 < last) print; last = $1 }' "$work/text")"
+# (Linux 7.0 may preempt a program, and misses then the events of that thread, which are counted.)
+is "in order" "" "$(awk '/^\[/ { if ($1 < last) print; last = $1 }' "$work/text")"
 rmdir "$s"
 
 # --- filters: what the program decides is not recorded; the daemon decides the rest
