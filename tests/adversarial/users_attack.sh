@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "this needs root"
 command -v setpriv >/dev/null || skip "there is no setpriv"
-seconds=${ATTACK_SECONDS:-3}
+seconds=${ATTACK_SECONDS:-6}
 [ -z "${SOAK-}" ] || seconds=120
 a=54321 b=54322
 as() {

@@ -5,7 +5,7 @@
 # Text that system calls are given: entries have LTTng's strings, each call is one event, and what
 # that takes in the kernel goes when the daemon ends, or belongs to the next one after a kill. By
 # event probes: mount/kernel/bpf_calls.sh is about programs, and data.sh about Linux 6.19, which reads
-# the text itself. SOAK: on each kernel that has event probes and does not.
+# the text itself. SOAK: on each kernel that has event probes, and does not read the text itself.
 kernel_in_check=6.1
 kernels_in_soak='6.1 6.12'
 KERNEL_BACKEND=tracefs

@@ -35,12 +35,12 @@ static void find_argument(struct bpf_plain *p, uint32_t i, const char *name, con
 {
 	char read[EVENT_FIELD_WORD_MAX + 8];
 	struct event_field f;
+	bool found;
 
 	snprintf(read, sizeof(read), "__%s_val", name);
-	if (event_field_find(format, read, strlen(read), &f) && f.is_text)
-		;
-	else if (!event_field_find(format, name, strlen(name), &f) || f.offset > UINT16_MAX ||
-		 (f.size != 2 && f.size != 4 && f.size != 8))
+	found = event_field_find(format, read, strlen(read), &f) && f.is_text;
+	found = found || event_field_find(format, name, strlen(name), &f);
+	if (!found || f.offset > UINT16_MAX || (f.size != 2 && f.size != 4 && f.size != 8))
 		return;
 	p->from[i].offset = (uint16_t)f.offset;
 	p->from[i].size = (uint8_t)f.size;

@@ -24,9 +24,7 @@ static int read_arguments(const char *name, const char *format, struct bpf_sourc
 	struct event_field f;
 
 	for (const char *p = format; (p = event_field_next(p, &f));) {
-		if (f.offset < BPF_CALL_FIXED)
-			continue;
-		if (event_probe_is_read(&f))
+		if (f.offset < BPF_CALL_FIXED || event_probe_is_read(&f))
 			continue;
 		if (c->count == BPF_ARGUMENTS || f.size != 8 ||
 		    f.offset != BPF_CALL_FIXED + 8 * c->count)
