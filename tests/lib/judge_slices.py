@@ -40,7 +40,7 @@ class Found:
             for key, name in getattr(self, part).items():
                 # (Without a name in its own events: a thread outside the daemon's PID namespace.)
                 if name and getattr(other, part).get(key) != name:
-                    sys.exit("%s, %s: %r %r %r" % (what, part, key, name, getattr(other, part)))
+                    sys.exit("%s, %s: %r is %r, not %r" % (what, part, key, getattr(other, part).get(key), name))
 
 
 class Stacks:
@@ -104,6 +104,13 @@ def add_event(f, event, slices, state):
     return None
 
 
+def rename(f, tid, name):
+    """A switch says the names of two threads, which may have changed since their last event."""
+    for names in f.threads, f.processes:
+        if tid in names:
+            names[tid] = name
+
+
 def lines_of(path):
     with open(path, encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
@@ -122,6 +129,8 @@ def expected(path, tracked):
         if event["event"] != "sched_switch":
             begun.append(add_event(f, event, slices, state))
             continue
+        for side in "prev", "next":
+            rename(f, event["fields"][side + "_tid"], event["fields"][side + "_comm"])
         tid = event["fields"]["next_tid"]
         slices.take(read_event(event))
         f.switches.append((event["cpu"], event["time"], tid, event["fields"]["next_comm"]))

@@ -36,6 +36,12 @@ static struct timeline *find_track(struct tracks *v, int32_t tid)
 	return t;
 }
 
+/* A struct timeline, in the run before a struct run_thread. NULL: it is no thread, or m->err. */
+static void *find_thread(struct tracks *v, int64_t tid)
+{
+	return tid > 0 && tid < SLICE_CPUS ? find_track(v, (int32_t)tid) : NULL;
+}
+
 static struct timeline *find_cpu(struct tracks *v, uint32_t cpu)
 {
 	return find_track(v, SLICE_CPUS + (int32_t)(cpu & 0xfffff));
@@ -62,9 +68,9 @@ static void name_process(struct tracks *v, const struct timeline *t)
 static void learn(struct tracks *v, int64_t tid, int64_t pid, struct text name)
 {
 	struct md_buf text = MD_BUF_INIT;
-	struct timeline *t;
+	struct timeline *t = find_thread(v, tid);
 
-	if (tid <= 0 || tid >= SLICE_CPUS || !(t = find_track(v, (int32_t)tid)))
+	if (!t)
 		return;
 	if (pid > 0 && pid < SLICE_CPUS && t->pid != pid) {
 		t->pid = (int32_t)pid;
@@ -211,12 +217,9 @@ static bool add_counters(struct tracks *v, const struct mark *k, const struct ev
 /* The number of the flow that begins with the wakeup of a thread; 0: it has been woken before. */
 static uint64_t begin_flow(struct tracks *v, const struct row *r, const struct event_kind *kind)
 {
-	int64_t tid = row_number(r->fields, kind->fields[WAKEUP_TID]);
-	struct timeline *t;
+	struct timeline *t = find_thread(v, row_number(r->fields, kind->fields[WAKEUP_TID]));
 
-	if (tid <= 0 || tid >= SLICE_CPUS || !(t = find_track(v, (int32_t)tid)) || t->flow)
-		return 0;
-	return t->flow = ++v->flows;
+	return t && !t->flow ? t->flow = ++v->flows : 0;
 }
 
 static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
@@ -248,10 +251,9 @@ static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
 /* The thread that the CPU runs now, which ends the flow that leads to it. */
 static void end_flow(struct tracks *v, struct cpu_switch *w)
 {
-	struct timeline *t;
+	struct timeline *t = find_thread(v, w->next_tid);
 
-	if (w->next_tid <= 0 || w->next_tid >= SLICE_CPUS ||
-	    !(t = find_track(v, (int32_t)w->next_tid)))
+	if (!t)
 		return;
 	w->thread = t;
 	w->flow = t->flow;
@@ -351,13 +353,6 @@ void tracks_lose(void *tracks, const struct lost *l)
 
 /* ---- the run before, where ends may be missing: which begins have no end ---- */
 
-static struct run_thread *find_thread(struct tracks *v, int64_t tid)
-{
-	return tid > 0 && tid < SLICE_CPUS
-		       ? (struct run_thread *)slices_find(&v->slices, (int32_t)tid)
-		       : NULL;
-}
-
 static void note_switch(struct tracks *v, const struct row *r, const struct event_kind *k)
 {
 	uint64_t next = 0, prev = 0;
@@ -452,29 +447,36 @@ struct tracks *tracks_begin(struct maker *m, const struct track_form *form, void
 {
 	struct tracks *v = calloc(1, sizeof(*v));
 
-	if (!v)
-		return NULL;
-	*v = (struct tracks){ .m = m, .form = form, .arg = arg, .counters = counters_create(),
-			      .processes = processes_create() };
-	show_slices(v);
-	if (v->counters && v->processes)
-		return v;
+	if (v) {
+		*v = (struct tracks){ .m = m, .form = form, .arg = arg,
+				      .counters = counters_create(),
+				      .processes = processes_create() };
+		show_slices(v);
+		if (v->counters && v->processes)
+			return v;
+		tracks_end(v);
+	}
 	m->err = -ENOMEM;
-	tracks_end(v);
 	return NULL;
 }
 
 struct slices_dropped tracks_end(struct tracks *v)
 {
 	struct slices_dropped dropped;
+	struct timeline *t;
 
 	v->ended = true;
 	slices_finish(&v->slices, v->last);
 	v->m->forgot |= v->slices.forgot;
 	dropped = v->slices.dropped;
-	for (uint32_t i = 0; i < v->slices.size; i++)
-		if (v->slices.table[i])
-			free(((struct timeline *)v->slices.table[i])->note);
+	for (uint32_t i = 0; i < v->slices.size; i++) {
+		t = (struct timeline *)v->slices.table[i];
+		/* Switches name threads also after the last event on their track. */
+		if (t && t->known && !t->described)
+			describe(v, t);
+		if (t)
+			free(t->note);
+	}
 	slices_deinit(&v->slices);
 	counters_destroy(v->counters);
 	processes_destroy(v->processes);
@@ -488,10 +490,8 @@ struct slices_dropped tracks_run(struct maker *m, const struct track_form *form,
 {
 	struct tracks *v = tracks_begin(m, form, arg);
 
-	if (!v) {
-		m->err = -ENOMEM;
+	if (!v)
 		return (struct slices_dropped){ 0 };
-	}
 	find_dropped(v);
 	m->lose = tracks_lose;
 	if (!m->err)
