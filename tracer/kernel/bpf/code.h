@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BPF_CODE_MAX = 2048, BPF_LABELS_MAX = 192 };
+enum { BPF_CODE_MAX = 2560, BPF_LABELS_MAX = 640 };
 
 struct bpf_code {
 	uint32_t count, labels;

@@ -145,6 +145,29 @@ void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry)
 	bpf_pass(code);
 }
 
+/*
+ * The entry of the map is constant in each of these tail calls, so the kernel makes each a direct
+ * jump (Linux 5.5). An indirect one costs as much as half of the record where the kernel uses
+ * retpolines.
+ */
+static void put_jumps(struct bpf_code *code, int32_t first, int32_t end, int done)
+{
+	int32_t half = first + (end - first) / 2;
+	int upper;
+
+	if (end - first == 1) {
+		bpf_set(code, BPF_REG_3, first);
+		bpf_call(code, BPF_FUNC_tail_call);
+		bpf_jump(code, done);
+		return;
+	}
+	upper = bpf_label(code);
+	bpf_jump_if(code, BPF_JGE, BPF_REG_0, half, upper);
+	put_jumps(code, first, half, done);
+	bpf_here(code, upper);
+	put_jumps(code, half, end, done);
+}
+
 void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s)
 {
 	int end;
@@ -156,10 +179,9 @@ void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_
 	bpf_jump_if(code, BPF_JNE, BPF_REG_0, 0, end);
 	bpf_expression_put(code, &s->number);
 	bpf_jump_if(code, BPF_JGE, BPF_REG_0, BPF_CALLS_MAX, end);
-	bpf_move(code, BPF_REG_3, BPF_REG_0);
 	bpf_move(code, BPF_REG_1, BPF_REG_6);
 	bpf_set_map(code, BPF_REG_2, calls);
-	bpf_call(code, BPF_FUNC_tail_call);
+	put_jumps(code, 0, BPF_CALLS_MAX, end);
 	bpf_here(code, end);
 	bpf_pass(code);
 }
