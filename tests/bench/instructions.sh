@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # What an event costs in the kernel, for tests/bench/run: by instructions, in a guest that counts
-# them (tests/vm), with trail.ko beside LTTng-modules, an instance of tracefs, perf and bpftrace. The
-# same on every machine, but for what a cache miss costs on it. LTTNG_SUITE=sid: LTTng-modules of
-# Debian sid. BENCH_KERNEL: another of Debian's kernels than 6.1 (tests/vm/kernel).
+# them (tests/vm), with trail.ko and with BPF programs beside LTTng-modules, an instance of tracefs,
+# perf and bpftrace. The same on every machine, but for what a cache miss costs on it.
+# LTTNG_SUITE=sid: LTTng-modules of Debian sid. BENCH_KERNEL: another of Debian's kernels than 6.1
+# (tests/vm/kernel).
 
 instructions_of() { # WHO HOW KIND: less those that the loop costs without a recording
 	awk -v who="$1" -v how="$2" -v kind="$3" '
@@ -25,8 +26,12 @@ instructions_rows() { # CASE WHAT
 			perf) label='perf record' ;;
 			bpftrace) label='bpftrace, printed' ;;
 			esac
-			ours=$(instructions_of trailfs $how "$1")
-			row "  $what, $label" "$ours" "$theirs" "$(ratio "$ours" "$theirs")"
+			for by in trailfs bpf; do
+				ours=$(instructions_of $by $how "$1")
+				[ $by = trailfs ] || label="$label, by BPF programs"
+				[ -z "$ours" ] ||
+					row "  $what, $label" "$ours" "$theirs" "$(ratio "$ours" "$theirs")"
+			done
 		done
 		[ -n "$theirs$(instructions_of lttng $how "$1")" ] ||
 			row "  $what" "$(instructions_of trailfs $how "$1")" "" ""

@@ -166,6 +166,12 @@ programs_record() {
 by_instance() {
 	[ "${KERNEL_BACKEND:-auto}" = auto ] || [ "$KERNEL_BACKEND" = tracefs ] ||
 		skip "it is about the files of tracefs, not about $KERNEL_BACKEND"
+	[ -z "${KERNEL_BACKEND-}" ] || unset -f mkdir
+}
+# by_programs: for tests of text that BPF programs record, unless the instance of tracefs has it
+by_programs() {
+	[ "${KERNEL_BACKEND-}" != tracefs ] || ! programs_record ||
+		skip "it is about BPF programs, not about tracefs"
 }
 if [ -n "${KERNEL_BACKEND-}" ]; then
 	mkdir() {

@@ -34,10 +34,11 @@ say() {
 	echo "$*" >&2
 }
 
-# ---- trail.ko ----
+# ---- trail.ko, or BPF programs ----
 
-begin_trailfs() {
-	mkdir $session $session/kernel/channels/channel0 || return
+begin_trailfs() { # HOW [BACKEND]
+	mkdir $session $session/kernel/channels/channel0 &&
+		echo ${2-auto} >$session/kernel/channels/channel0/backend || return
 	echo 1M >$session/kernel/channels/channel0/subbuf_size
 	echo 8 >$session/kernel/channels/channel0/subbuf_count
 	echo overwrite >$session/kernel/channels/channel0/loss_mode
@@ -57,6 +58,14 @@ end_trailfs() {
 		cat $session/error >&2
 		rmdir $session
 	fi
+}
+
+begin_bpf() {
+	begin_trailfs $1 bpf
+}
+
+end_bpf() {
+	end_trailfs $1
 }
 
 # ---- LTTng-modules ----
@@ -211,4 +220,9 @@ else
 fi
 run $who
 [ ! -s $work/sessiond.log ] || say "$(cat $work/sessiond.log)"
+fusermount3 -u $mnt
+until busybox rmmod trail_events && busybox rmmod trail; do
+	sleep 1
+done
+"$BUILD/trailfs" $mnt >&2 && run bpf
 fusermount3 -u $mnt

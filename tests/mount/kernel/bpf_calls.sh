@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# System calls with text on a kernel that permits BPF: programs record them, with the names of files. strace says which calls a program made. Nothing is lost unnoticed, in both loss modes;
+# System calls with text on a kernel that permits BPF: programs record them, with the names of
+# files. strace says which calls a program made. Nothing is lost unnoticed, in both loss modes;
 # recording continues while there is no daemon; no program is left when the session is removed.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
+by_programs
 grep -q '^kernel.*strings of system calls by BPF' "$MNT/version" ||
 	skip "BPF programs record no strings here: $(grep '^kernel' "$MNT/version")"
 # Another run of this test beside this one has other names.

@@ -6,6 +6,7 @@
 # says what works, and that does.
 . "$(dirname "$0")/../../lib/mount.sh"
 mount_kernel
+by_programs
 s=$S/a$mark
 mkdir "$s"
 E=$s/kernel/events
