@@ -176,6 +176,18 @@ static u8 state(u32 kind, struct trail_site site)
 	}
 }
 
+static u64 cgroup_number(void)
+{
+	u64 id = 0;
+
+#ifdef CONFIG_CGROUPS
+	rcu_read_lock();
+	id = cgroup_id(task_dfl_cgroup(current));
+	rcu_read_unlock();
+#endif
+	return id;
+}
+
 /* ---- into the ring ---- */
 
 static u8 *put_stack(u8 *to, const struct trail_stack *s)
@@ -230,7 +242,7 @@ static u8 *put_text(u8 *to, const char *from, u32 size)
 static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_site site,
 		    const struct trail_stacks *stacks)
 {
-	u64 count;
+	u64 number;
 
 	switch (i->kind) {
 	case TRAIL_CONTEXT_HOSTNAME:
@@ -242,9 +254,11 @@ static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_sit
 	case TRAIL_CONTEXT_CALLSTACK_USER:
 		return put_stack(to, stacks->user);
 	case TRAIL_CONTEXT_PERF:
-		count = trail_counter_value(i->counter);
-		memcpy(to, &count, sizeof(count));
-		return to + sizeof(count);
+	case TRAIL_CONTEXT_CGROUP_ID:
+		number = i->kind == TRAIL_CONTEXT_PERF ? trail_counter_value(i->counter)
+						       : cgroup_number();
+		memcpy(to, &number, sizeof(number));
+		return to + sizeof(number);
 	default:
 		if (!is_state(i->kind))
 			return put_word(to, word(i->kind));
@@ -301,6 +315,8 @@ bool trail_context_number(u32 kind, struct trail_site site, s64 *value)
 		*value = state(kind, site);
 	else if (is_identity(kind) || is_namespace(kind))
 		*value = word(kind);
+	else if (kind == TRAIL_CONTEXT_CGROUP_ID)
+		*value = (s64)cgroup_number();
 	else if (size_of(kind) == sizeof(u32) && !is_stack(kind))
 		*value = (s32)word(kind);
 	else

@@ -45,7 +45,7 @@ within 5 all_listed || is "the directories list all events" "$(known)" "$(listed
 has "$(cat "$MNT/available/kernel/events/sched/sched_switch")" '^int32 next_tid$'
 by_module ||
 	is "contexts" "pid tid ppid vppid prio nice uid euid suid gid egid sgid vpid vtid procname cpu_id cgroup_ns ipc_ns mnt_ns net_ns pid_ns time_ns user_ns uts_ns" \
-	"$(grep -v "^callstack-\|^hostname$\|^perf:" "$MNT/available/kernel/contexts" | xargs)"
+	"$(grep -v "^callstack-\|^hostname$\|^cgroup_id$\|^perf:" "$MNT/available/kernel/contexts" | xargs)"
 
 # --- rules that are refused
 session=r$mark

@@ -122,9 +122,12 @@ static struct text text_in(struct md_buf *b)
 /* Which context has the group of the event's process: its cgroup, or a name space of these. */
 static int find_group(const struct md_stream *s)
 {
-	int i = row_find(s->context, s->context_count, "cgroup");
+	static const char names[][10] = { "cgroup", "cgroup_id", "cgroup_ns" };
+	int found = -1;
 
-	return i >= 0 ? i : row_find(s->context, s->context_count, "cgroup_ns");
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && found < 0; i++)
+		found = row_find(s->context, s->context_count, names[i]);
+	return found;
 }
 
 struct event_kind *event_kind_create(const struct row *r)

@@ -35,6 +35,7 @@ static const struct source {
 	{ TRAIL_CONTEXT_PID, BY_HELPER, NULL, 0 },
 	{ TRAIL_CONTEXT_TID, BY_HELPER, NULL, 0 },
 	{ TRAIL_CONTEXT_CPU_ID, BY_HELPER, NULL, 0 },
+	{ TRAIL_CONTEXT_CGROUP_ID, BY_HELPER, NULL, 0 },
 	{ TRAIL_CONTEXT_PROCNAME, BY_NAME, NULL, 0 },
 	{ TRAIL_CONTEXT_HOSTNAME, BY_NAME, "nsproxy->uts_ns->name.nodename", 0 },
 	{ TRAIL_CONTEXT_PPID, BY_PATH, "real_parent->tgid", 0 },
@@ -240,13 +241,14 @@ static void put_path(struct bpf_code *c, const struct bpf_context *item, int at)
 	put_word(c, at, item->add);
 }
 
-static void put_by_helper(struct bpf_code *c, uint32_t kind, int at)
+static void put_by_helper(struct bpf_code *c, const struct bpf_context *item, int at)
 {
-	bpf_call(c, kind == TRAIL_CONTEXT_CPU_ID ? BPF_FUNC_get_smp_processor_id
-						 : BPF_FUNC_get_current_pid_tgid);
-	if (kind == TRAIL_CONTEXT_PID)
+	bpf_call(c, item->kind == TRAIL_CONTEXT_CPU_ID	    ? BPF_FUNC_get_smp_processor_id
+		    : item->kind == TRAIL_CONTEXT_CGROUP_ID ? BPF_FUNC_get_current_cgroup_id
+							    : BPF_FUNC_get_current_pid_tgid);
+	if (item->kind == TRAIL_CONTEXT_PID)
 		bpf_alu(c, BPF_RSH, BPF_REG_0, 32);
-	bpf_store(c, BPF_W, BPF_REG_8, at, BPF_REG_0);
+	bpf_store(c, item->size == 8 ? BPF_DW : BPF_W, BPF_REG_8, at, BPF_REG_0);
 }
 
 static void put_name(struct bpf_code *c, const struct bpf_context *item, int at)
@@ -361,7 +363,7 @@ static void put_item(struct bpf_code *c, const struct bpf_contexts *x,
 {
 	switch (find_source(item->kind)->how) {
 	case BY_HELPER:
-		put_by_helper(c, item->kind, at);
+		put_by_helper(c, item, at);
 		break;
 	case BY_PATH:
 		put_path(c, item, at);
