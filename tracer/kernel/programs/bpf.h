@@ -339,6 +339,7 @@ void bpf_typed_done(struct bpf_channel *c);
 struct bpf_calls_code {                 /* of a program at sys_enter or sys_exit */
 	struct bpf_expression foreign;  /* not 0: of a call of 32 bits, which has no event */
 	struct bpf_expression number;
+	uint32_t first;                 /* the call that is found with one comparison */
 };
 /*
  * What is attached to sys_enter or sys_exit, and to which type. 0; -ENOENT: this kernel has no such

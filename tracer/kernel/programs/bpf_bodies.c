@@ -132,8 +132,8 @@ static int set_typed(struct bpf_channel *c, const struct bpf_place *p, struct bp
 	return ret;
 }
 
-/* Attaches #enter or #exit, if it is missing. */
-static int attach_calls(struct bpf_channel *c, bool exit)
+/* Attaches #enter or #exit, if it is missing. first: the call that is wanted. */
+static int attach_calls(struct bpf_channel *c, bool exit, uint32_t first)
 {
 	struct bpf_calls_code calls;
 	struct bpf_code *code;
@@ -145,6 +145,7 @@ static int attach_calls(struct bpf_channel *c, bool exit)
 	ret = bpf_typed_calls(c, exit, &type, &calls);
 	if (ret)
 		return ret;
+	calls.first = first;
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return -ENOMEM;
@@ -164,7 +165,7 @@ static int set_call(struct bpf_channel *c, const struct bpf_place *p, struct bpf
 
 	ret = open_map(c, map, BPF_CALLS_MAX, exit ? BPF_KEPT_EXITS : BPF_KEPT_ENTRIES);
 	if (!ret)
-		ret = attach_calls(c, exit);
+		ret = attach_calls(c, exit, number);
 	if (ret)
 		return ret;
 	new.program = bpf_load_typed(p->typed->tracepoint->type, code, &c->why);

@@ -150,15 +150,21 @@ void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry)
  * jump (Linux 5.5). An indirect one costs as much as half of the record where the kernel uses
  * retpolines.
  */
+static void put_jump(struct bpf_code *code, int32_t entry, int done)
+{
+	bpf_set(code, BPF_REG_3, entry);
+	bpf_call(code, BPF_FUNC_tail_call);
+	bpf_jump(code, done);
+}
+
+/* Register 0 has the number of the call, which is one of these. */
 static void put_jumps(struct bpf_code *code, int32_t first, int32_t end, int done)
 {
 	int32_t half = first + (end - first) / 2;
 	int upper;
 
 	if (end - first == 1) {
-		bpf_set(code, BPF_REG_3, first);
-		bpf_call(code, BPF_FUNC_tail_call);
-		bpf_jump(code, done);
+		put_jump(code, first, done);
 		return;
 	}
 	upper = bpf_label(code);
@@ -170,17 +176,21 @@ static void put_jumps(struct bpf_code *code, int32_t first, int32_t end, int don
 
 void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s)
 {
-	int end;
+	int end, others;
 
 	bpf_code_begin(code);
 	end = bpf_label(code);
+	others = bpf_label(code);
 	bpf_move(code, BPF_REG_6, BPF_REG_1);
 	bpf_expression_put(code, &s->foreign);
 	bpf_jump_if(code, BPF_JNE, BPF_REG_0, 0, end);
 	bpf_expression_put(code, &s->number);
-	bpf_jump_if(code, BPF_JGE, BPF_REG_0, BPF_CALLS_MAX, end);
 	bpf_move(code, BPF_REG_1, BPF_REG_6);
 	bpf_set_map(code, BPF_REG_2, calls);
+	bpf_jump_if(code, BPF_JNE, BPF_REG_0, (int32_t)s->first, others);
+	put_jump(code, (int32_t)s->first, end);
+	bpf_here(code, others);
+	bpf_jump_if(code, BPF_JGE, BPF_REG_0, BPF_CALLS_MAX, end);
 	put_jumps(code, 0, BPF_CALLS_MAX, end);
 	bpf_here(code, end);
 	bpf_pass(code);
