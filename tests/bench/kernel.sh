@@ -201,6 +201,71 @@ kernel_costs() {
 	stop_trailfs
 }
 
+per_second() { # US FROM_MS TO_MS
+	awk -v us="$1" -v a="$2" -v b="$3" 'BEGIN { printf "%.0f\n", us * 1000 / (b - a) }'
+}
+
+# sampled_by WHO: adds the time of a piece of work to $work/sampled.WHO, and the CPU time of who takes
+# the samples, us per second, to $work/sampler.WHO
+sampled_by() {
+	case $1 in
+	none) "$bin/kernel_calls" work >>"$work/sampled.none" ;;
+	trailfs)
+		kernel_session sampled overwrite "sample:cpu ${hz}hz"
+		before=$(cpu_us) a=$(now_ms)
+		"$bin/kernel_calls" work >>"$work/sampled.trailfs"
+		echo stop >"$k/control"
+		after=$(cpu_us) b=$(now_ms)
+		per_second $((after - before)) "$a" "$b" >>"$work/sampler.trailfs"
+		rmdir "$k"
+		;;
+	perf*)
+		graph=fp
+		[ $1 = perf ] || graph=dwarf
+		"$bin/spent" "$work/spent" taskset -c "$others" perf record -q -a -F $hz -e cpu-clock \
+			--call-graph $graph -o "$work/data" >"$work/perf.log" 2>&1 &
+		recorder=$!
+		sleep 1
+		a=$(now_ms)
+		"$bin/kernel_calls" work >>"$work/sampled.$1"
+		b=$(now_ms)
+		stop_recording
+		per_second "$(cat "$work/spent")" "$a" "$b" >>"$work/sampler.$1"
+		rm -f "$work/data"
+		;;
+	esac
+}
+
+kernel_sampling() {
+	hz=${HZ:-999}
+	heading "kernel: samples of all CPUs with stacks of kernel and user, $hz Hz, least of $rounds rounds"
+	row "" trailfs theirs ratio
+	start_trailfs
+	kernel_there && command -v perf >/dev/null ||
+		{ echo "  left out: it needs perf, and the kernel must be traced"; stop_trailfs; return; }
+	kernel_tools
+	r=0
+	while [ $r -lt "$rounds" ]; do
+		r=$((r + 1))
+		note "kernel, sampling, round $r of $rounds"
+		for who in none trailfs perf perf-dwarf; do
+			sampled_by $who
+		done
+	done
+	for who in none trailfs perf perf-dwarf; do
+		combine "$work/sampled.$who" >"$work/kernel.$who"
+	done
+	row "  (work without samples, ns)" "" "$(pair "$work/kernel.none" work)" ""
+	for who in perf perf-dwarf; do
+		row "  added to that, $who" "$(cost work trailfs)" "$(cost work $who)" \
+			"$(ratio "$(cost work trailfs)" "$(cost work $who)")"
+		ours=$(sort -n "$work/sampler.trailfs" | head -n 1)
+		theirs=$(sort -n "$work/sampler.$who" | head -n 1)
+		row "  who takes them, us per s, $who" "$ours" "$theirs" "$(ratio "$ours" "$theirs")"
+	done
+	stop_trailfs
+}
+
 # Of the daemon.
 cpu_us() {
 	awk '$1 == "cpu_us" { print $2 }' "$mnt/status"
