@@ -88,20 +88,25 @@ void perf_ring_read(struct perf_ring *r,
 {
 	/* Pairs with the kernel's barrier: the records below the head are complete. */
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	struct perf_event_header *record = malloc(RECORD_MAX);
+	struct perf_event_header first, *copy = malloc(RECORD_MAX);
 
-	while (record && head - r->tail >= sizeof(*record)) {
-		copy_bytes(r, r->tail, record, sizeof(*record));
-		if (record->size < sizeof(*record) || record->size % 8 ||
-		    record->size > head - r->tail) {
+	while (copy && head - r->tail >= sizeof(first)) {
+		size_t from = (size_t)(r->tail & (r->size - 1));
+		bool whole;
+
+		copy_bytes(r, r->tail, &first, sizeof(first));
+		if (first.size < sizeof(first) || first.size % 8 || first.size > head - r->tail) {
 			r->tail = head;
 			break;
 		}
-		copy_bytes(r, r->tail, record, record->size);
-		fn(arg, record);
-		r->tail += record->size;
+		/* A record is 8 KiB and more with a stack: only one that is in two parts is copied. */
+		whole = from + first.size <= r->size;
+		if (!whole)
+			copy_bytes(r, r->tail, copy, first.size);
+		fn(arg, whole ? (const struct perf_event_header *)(r->data + from) : copy);
+		r->tail += first.size;
 	}
-	free(record);
+	free(copy);
 	/* Pairs with the kernel's load: it writes over what was read only after this. */
 	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
 }
