@@ -146,13 +146,15 @@ static bool look_at_archived(const struct stream_writer *writer, struct trace_pl
 {
 	struct stat st, index_st;
 	char index[200];
-	int fd, index_fd;
+	int fd, index_fd, len;
 
 	*f = (struct stream_file){ .place = place };
 	if (writer->file_size)
-		snprintf(f->name, sizeof(f->name), "%s_%" PRIu64, writer->st.file, n);
+		len = snprintf(f->name, sizeof(f->name), "%s_%" PRIu64, writer->st.file, n);
 	else
-		snprintf(f->name, sizeof(f->name), "%s", writer->st.file);
+		len = snprintf(f->name, sizeof(f->name), "%s", writer->st.file);
+	if (len < 0 || (size_t)len >= sizeof(f->name))
+		return false;
 	snprintf(index, sizeof(index), "%s.idx", f->name);
 	fd = open_old_file(place->fd, f->name, O_RDONLY, &st);
 	index_fd = open_old_file(place->index_fd, index, O_RDONLY, &index_st);
