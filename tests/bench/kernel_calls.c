@@ -2,9 +2,10 @@
 /* LINK: none */
 /*
  * What the kernel's tracing costs the traced: kernel_calls calls | switches | work | ticks [COUNT],
- * on CPU 0. ticks: as calls, in ticks of the TSC; work: functions that make no call. Prints `CASE MIN MEDIAN`, ns per system call (thread CPU
- * time), or per switch from one process to another and back, divided by two (elapsed time: both
- * stand still in turns). With a COUNT it does that number of calls or switches, and prints nothing.
+ * on CPU 0. ticks: as calls, in ticks of the TSC; work: functions that make no call. Prints
+ * `CASE MIN MEDIAN`, ns per system call (thread CPU time), or per switch from one process to
+ * another and back, divided by two (elapsed time: both stand still in turns). With a COUNT it does
+ * that number of calls or switches, and prints nothing.
  */
 #include "tests/bench/bench.h"
 

@@ -99,7 +99,7 @@ void perf_ring_read(struct perf_ring *r,
 			r->tail = head;
 			break;
 		}
-		/* A record is 8 KiB and more with a stack: only one that is in two parts is copied. */
+		/* One with a stack is 8 KiB and more: only a record in two parts is copied. */
 		whole = from + first.size <= r->size;
 		if (!whole)
 			copy_bytes(r, r->tail, copy, first.size);
