@@ -70,10 +70,15 @@ export MODULES HINTS TOGETHER TRIAL_CC
 
 report() {
 	find "$OUT/kmod" -name '*.ko' -exec strip -d {} +
-	for n in $(cut -d ' ' -f 1 "$GEN/headers" 2>/dev/null); do
-		sed "s/^/$n want /" "$GEN/h/$n.wanted"
-		sed "s/^/$n /" "$GEN/h/$n.skip"
-	done | sort -u >"$OUT/hints"
+	{
+		[ ! -s "$GEN/preamble.h" ] ||
+			sed -n 's/^#include <\(.*\)>$/\1/p' "$GEN/preamble.h" |
+			grep -vxFf - "$HERE/probe/preamble" | sed 's/^/preamble without /'
+		for n in $(cut -d ' ' -f 1 "$GEN/headers" 2>/dev/null); do
+			sed "s/^/$n want /" "$GEN/h/$n.wanted"
+			sed "s/^/$n /" "$GEN/h/$n.skip"
+		done
+	} | sort -u >"$OUT/hints"
 	{
 		echo "$release: $(cat "$GEN"/*.events 2>/dev/null | sort -u |
 			wc -l) events have compiled probes" \
@@ -152,9 +157,10 @@ trial_header() {
 }
 
 preamble() {
-	while read -r h; do
+	sed -n 's/^preamble without //p' "$HINTS" >"$GEN/without"
+	grep -vxFf "$GEN/without" "$HERE/probe/preamble" | while read -r h; do
 		printf '#if __has_include(<%s>)\n#include <%s>\n#endif\n' "$h" "$h"
-	done <"$HERE/probe/preamble" >"$GEN/preamble.h"
+	done >"$GEN/preamble.h"
 	: >"$GEN/none.c"
 	for round in 1 2 3 4 5 6 7 8 9 10; do
 		trial_header >"$GEN/trial.h"
@@ -290,12 +296,11 @@ make_sources() {
 		echo "trail_$m-y := gen/table_$m.o $(for i in $(seq $first \
 			$sources); do [ ! -e "$GEN/part$i.c" ] || printf 'gen/part%d.o ' $i; done)"
 	done >"$GEN/list.mk"
-	{
-		echo "ccflags-y += -I\$(abspath \$(src))/gen/empty/1/2/3/4"
-		for s in "$GEN"/part*.c; do
-			[ ! -e "$s" ] || echo "CFLAGS_gen/$(basename "$s" .c).o := -w -g0"
-		done
-	} >>"$GEN/list.mk"
+	# (An option for all objects would have the core compiled once more.)
+	for s in "$GEN"/part*.c; do
+		[ ! -e "$s" ] || echo "CFLAGS_gen/$(basename "$s" .c).o := -w -g0" \
+			"-I\$(abspath \$(src))/gen/empty/1/2/3/4"
+	done >>"$GEN/list.mk"
 }
 
 # What kbuild does not like, though it compiled: the headers of the objects that it names, or that

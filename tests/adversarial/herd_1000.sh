@@ -8,7 +8,8 @@
 # left.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-count=1000
+count=1000 early=8
+[ -z "${SOAK-}" ] || early=20
 
 descriptors() { ls "/proc/$daemon/fd" | wc -l; }
 resident() { awk '$1 == "VmRSS:" { print $2 }' "/proc/$daemon/status"; }
@@ -63,7 +64,7 @@ mount_tree
 fds=$(descriptors) rss=$(resident)
 echo "at first: $rss kB, $fds descriptors"
 # With all the time in the world for an answer nothing is lost
-TRAIL_ATTACH_TIMEOUT=60000 one patient 20 0
+TRAIL_ATTACH_TIMEOUT=60000 one patient $early 0
 expect "discarded by the patient" "$discarded" = 0
 # As programs do: they wait 10 ms, then continue
 unset TRAIL_ATTACH_TIMEOUT

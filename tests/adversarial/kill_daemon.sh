@@ -7,8 +7,9 @@
 # applications gone before the next mount: the buffers are still there.
 . "$(dirname "$0")/lib.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
-# (Writers pause so long: to read what they have recorded takes most of the time.)
-rounds=${KILL_ROUNDS:-8} pause=100000
+# (Writers pause so long: to read what they have recorded takes most of the time.) Each moment has
+# its round, the last one two.
+rounds=${KILL_ROUNDS:-5} pause=100000
 [ -z "${SOAK-}" ] || rounds=100 pause=40000
 
 # a_while: up to 0.6 s, any time

@@ -33,9 +33,11 @@ fail() {
 uptime_seconds() { read -r up rest </proc/uptime && echo "${up%.*}"; }
 within() {
 	deadline=$(($(uptime_seconds) + 90))
+	looks=0
 	until "$@"; do
 		[ "$(uptime_seconds)" -lt $deadline ] || return 1
-		sleep 0.05
+		looks=$((looks + 1))
+		[ $looks -gt 20 ] && sleep 0.2 || sleep 0.05
 	done
 }
 

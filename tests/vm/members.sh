@@ -7,6 +7,7 @@
 # own at the same calls, so for the same objects at the same moment. By tracefs, then by trail.ko.
 # For SOAK=1 only, as it takes a guest for minutes.
 [ -n "${VM_KERNEL-}${SOAK-}${VM-}" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
+beside=witness
 . "$(dirname "$0")/modlib.sh"
 
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # For tests of trail.ko, `. "$(dirname "$0")/modlib.sh"` as the first command: lib.sh, with the
-# modules that were built for the guest's kernel in $modules.
+# modules that were built for the guest's kernel in $modules. A test that sets `beside` before finds
+# $beside.ko, of tests/vm/$beside, in ${modules%/kmod}/$beside.
 if [ -z "${VM-}" ]; then
 	here=$(cd "$(dirname "$0")" && pwd) || exit 2
 	BUILD=${BUILD:-$here/../../build}
@@ -10,7 +11,7 @@ if [ -z "${VM-}" ]; then
 	[ -z "${SOAK-}" ] || VM_KERNEL=${VM_KERNEL:-${kernels_in_soak:-5.10 6.1 6.12 backports}}
 	# A kernel whose modules cannot be built here is left out.
 	for k in ${VM_KERNEL:-6.1 6.12}; do
-		if why=$("$here/modules" "$k"); then
+		if why=$("$here/modules" "$k" ${beside-}); then
 			kernels="${kernels-} $k"
 		else
 			[ $? = 77 ] || exit 1

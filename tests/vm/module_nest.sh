@@ -46,6 +46,7 @@ VM_APPEND="${VM_APPEND-} tsc=reliable preempt=full"
 export VM_APPEND
 kernel_in_check=6.12
 kernels_in_soak="6.1 6.12 backports"
+beside=nest
 . "$(dirname "$0")/modlib.sh"
 run=/sys/module/nest/parameters/run
 seconds=1

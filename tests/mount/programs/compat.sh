@@ -16,6 +16,9 @@ cp "$here"/compat/* "$src/"
 ours="-I$top/ustlib/lttng -I$top/ustlib"
 flags="-g -Wall -Wextra -Wshadow -Werror -I$src"
 link="-L$BUILD -ltrail -Wl,-rpath,$BUILD"
+# The first program, and the first of each language, are optimized. SOAK: all are.
+fast=-O0
+[ -z "${SOAK-}" ] || fast=-O2
 # What is loaded by name, without having been linked
 LD_LIBRARY_PATH=$BUILD
 export LD_LIBRARY_PATH
@@ -96,7 +99,7 @@ within 5 test -z "$(ls "$TRAIL_RUNTIME_DIR/apps")"
 # ---- blobs ----
 
 for cc in $compilers; do
-	$cc -O2 $flags $ours -o "$work/blob" "$src/blob.c" $link || fail "$cc: blobs"
+	$cc $fast $flags $ours -o "$work/blob" "$src/blob.c" $link || fail "$cc: blobs"
 	traced blobs "$work/blob"
 	printf 'compat_blob:blob { begin = [ %s ], _all_length = %s, all = [ %s] }\n' \
 		'[0] = 0x89, [1] = 0x50' 4 '[0] = 0x89, [1] = 0x50, [2] = 0x4E, [3] = 0x47 ' \
@@ -117,7 +120,7 @@ for cc in $compilers; do
 		for v in "$src" "$src/one"; do
 			with $cc $std "$v" || continue
 			[ "$v" = "$src" ] || one=-DLTTNG_UST_COMPAT_API_VERSION=1
-			$cc -std=$std -O2 ${one-} -I"$v" $flags $ours -o "$work/p" "$v/hits.c" \
+			$cc -std=$std $fast ${one-} -I"$v" $flags $ours -o "$work/p" "$v/hits.c" \
 				"$v/provider.c" $link ||
 				fail "$cc $std $v"
 			like "$cc $std $v" "$work/want" "$work/p"
@@ -138,8 +141,8 @@ for cc in $compilers; do
 				"$src/provider.c" $link || fail "$cxx $std"
 			like "$cxx $std" "$work/want" "$work/p"
 		done
-		$cxx -x c++ -O2 $flags $ours -c -o "$work/hits.o" "$src/hits.c" &&
-			$cc -O2 $flags $ours -c -o "$work/provider.o" "$src/provider.c" &&
+		$cxx -x c++ $fast $flags $ours -c -o "$work/hits.o" "$src/hits.c" &&
+			$cc $fast $flags $ours -c -o "$work/provider.o" "$src/provider.c" &&
 			$cxx -o "$work/p" "$work/hits.o" "$work/provider.o" $link || fail "$cxx and $cc"
 		like "$cxx with probes in C" "$work/want" "$work/p"
 	fi
@@ -155,18 +158,18 @@ for cc in $compilers; do
 	$cc -O2 -Wl,--gc-sections $flags $ours -o "$work/p" "$src/hits.c" "$work/provider.a" \
 		$link || fail "$cc: archive"
 	like "$cc archive" "$work/want" "$work/p"
-	$cc -O2 -static $flags $ours -o "$work/p" "$src/hits.c" "$work/provider.a" \
+	$cc $fast -static $flags $ours -o "$work/p" "$src/hits.c" "$work/provider.a" \
 		"$BUILD/libtrail.a" 2>"$work/static.err" || {
 		grep -v "statically linked applications" "$work/static.err"; fail "$cc: static"; }
 	like "$cc static" "$work/want" "$work/p"
 
 	# The provider in another object: linked, preloaded, loaded later
-	$cc -O2 -fPIC -shared $flags $ours -o "$work/libprovider.so" "$src/provider.c" $link ||
+	$cc $fast -fPIC -shared $flags $ours -o "$work/libprovider.so" "$src/provider.c" $link ||
 		fail "$cc: shared object"
-	$cc -O2 $flags $ours -o "$work/p" "$src/hits.c" -L"$work" -lprovider -Wl,-rpath,"$work" \
+	$cc $fast $flags $ours -o "$work/p" "$src/hits.c" -L"$work" -lprovider -Wl,-rpath,"$work" \
 		-ldl || fail "$cc: linked"
 	like "$cc linked with the provider" "$work/want" "$work/p"
-	$cc -O2 $flags $ours -DCOMPAT_DYNAMIC -o "$work/p" "$src/hits.c" -ldl || fail "$cc: dynamic"
+	$cc $fast $flags $ours -DCOMPAT_DYNAMIC -o "$work/p" "$src/hits.c" -ldl || fail "$cc: dynamic"
 	like "$cc preloaded" "$work/want" env LD_PRELOAD="$work/libprovider.so" "$work/p"
 	like "$cc loaded" "$work/want" "$work/p" "$work/libprovider.so"
 	traced "$cc without provider" "$work/p"
@@ -213,7 +216,7 @@ cd / || exit 2
 # ---- tracef, tracelog ----
 
 for cc in $compilers; do
-	$cc -O2 $flags $ours -o "$work/log" "$src/log.c" $link || fail "$cc: log"
+	$cc $fast $flags $ours -o "$work/log" "$src/log.c" $link || fail "$cc: log"
 	traced "$cc log" "$work/log"
 	sed 's,file = "[^"]*/,file = ",; s/yyyy*/Y/' "$work/have" >"$work/log.have"
 	cat >"$work/log.want" <<'END'

@@ -10,7 +10,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/undying.sh"
 can_mount
-upgrades=${UPGRADES:-12}
+upgrades=${UPGRADES:-8}
 [ -z "${SOAK-}" ] || upgrades=${UPGRADES:-200}
 same=$TRAILFS
 other=$(dirname "$TRAILFS")/tests/other/rows/trailfs

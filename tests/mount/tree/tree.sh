@@ -115,7 +115,7 @@ is "chmod shows there again" "dr-x------" "$(stat -c %A "$S/web/user")"
 
 # What is listed can be looked up, has the type and number that were listed, and keeps them
 (cd "$MNT" && find . ! -path ./apps/\* -printf '%i %y %p\n' | sort -k 3) >"$work/walk1"
-(cd "$MNT" && find . ! -path ./apps/\* -printf '%p\n' | sort | while read -r p; do stat -c '%i %F %n' "$p"; done |
+(cd "$MNT" && find . ! -path ./apps/\* -printf '%p\n' | sort | xargs -d '\n' stat -c '%i %F %n' |
 	sed 's/ regular empty file / f /; s/ regular file / f /; s/ directory / d /') | sort -k 3 >"$work/walk2"
 cmp "$work/walk1" "$work/walk2" ||
 	{ diff "$work/walk1" "$work/walk2"; fail "readdir and lookup differ"; }
