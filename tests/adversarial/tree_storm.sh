@@ -3,8 +3,7 @@
 # TIMEOUT: 150
 #
 # Everything with everything in the whole tree at once, as root and as two users (tree_storm.c),
-# while programs record, for STORM_SECONDS:
-# 20, 60 with a sanitizer, an hour with SOAK=1. The daemon lives, answers, gives back all that
+# while programs record, for STORM_SECONDS: 10, 60 with a sanitizer, an hour with SOAK=1. The daemon lives, answers, gives back all that
 # sessions had, and ends; a sanitizer has nothing to say. With the seed that is printed the
 # operations are the same again (STORM_SEED), though not how they meet.
 . "$(dirname "$0")/../lib/mount.sh"
@@ -12,7 +11,7 @@
 command -v setpriv >/dev/null || skip "there is no setpriv"
 storm=$BUILD/tests/adversarial/tree_storm
 [ -x "$storm" ] || skip "there is no tree_storm"
-seconds=20
+seconds=10
 [ "${SAN:-0}" = 0 ] || seconds=60
 [ -z "${SOAK-}" ] || seconds=3600
 seconds=${STORM_SECONDS:-$seconds}

@@ -63,7 +63,7 @@ if [ "$(id -u)" = 0 ] && try setuid; then
 fi
 
 # A child for each event: each there once, whichever process it was. SOAK: many more.
-PROCESS_CHILDREN=2500
+PROCESS_CHILDREN=1000
 [ -z "${SOAK-}" ] || PROCESS_CHILDREN=20000
 export PROCESS_CHILDREN
 mkdir "$S/storm" && echo 'p:*' >"$S/storm/user/events" && echo start >"$S/storm/control" ||

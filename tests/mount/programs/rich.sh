@@ -152,16 +152,14 @@ has "$meta" 'floating_point { exp_dig = 8; mant_dig = 24; align = 8; } _floats\[
 has "$meta" 'integer { size = 12; align = 1; signed = 0; base = 10; } _window;'
 has "$meta" 'integer { size = 64; align = 8; signed = 1; base = 10; } _all;'
 
-# seen RULE EXPECTED: the values of n that come through
+# seen RULE EXPECTED: the values of n that come through. One run is for all rules.
+mkdir "$work/rules"
 seen() {
 	round=$((round + 1))
 	s=$S/f$round
 	mkdir "$s" && echo "$1" >"$s/user/events" && echo start >"$s/control" ||
 		fail "rule: $1: $(cat "$S"/*/error)"
-	"$work/cxx" || fail "exit status $?"
-	echo stop >"$s/control"
-	is "$1" "$2" "$(sed -n 's/.*[{,] n = \([0-9]*\) }$/\1/p' "$s/text" | tr '\n' ' ')"
-	rmdir "$s"
+	printf '%s\n' "$1" "$2" >"$work/rules/f$round"
 }
 seen 'rich:arrays if ints[1] == -2' "2 "
 seen 'rich:arrays if doubles[0] > 0.75' "1 2 "
@@ -186,6 +184,14 @@ seen 'rich:structures if r.sizes[1] == 8 && r.gains[1] == 1.5 && both.b.y < 1.5'
 seen 'rich:structures if st == 3' "0 "
 seen 'rich:structures if x == 1' ""
 seen 'rich:large_structure if r.path == "*x" && n == 1' "1 "
+"$work/cxx" || fail "exit status $?"
+for f in "$work"/rules/*; do
+	s=$S/${f##*/}
+	echo stop >"$s/control"
+	is "$(sed -n 1p "$f")" "$(sed -n 2p "$f")" \
+		"$(sed -n 's/.*[{,] n = \([0-9]*\) }$/\1/p' "$s/text" | tr '\n' ' ')"
+	rmdir "$s"
+done
 # Variants in the other forms, in CTF 2 and after an import; a value of a map is that of the option
 s=$S/variants
 mkdir "$s" "$s/user/maps/by_value" || fail "session variants"

@@ -3,14 +3,14 @@
 # TIMEOUT: 600
 #
 # Maps that only count, by events or by nothing: applications count the hits in shared memory. All
-# are counted, at any rate: 10^8 of four processes (10^9 in SOAK); the values are exact after kill
+# are counted, at any rate: 2 * 10^7 of four processes (10^9 in SOAK); the values are exact after kill
 # -9 of programs and of the daemon; filters, threads without rseq, stop, start, clear, a program
 # that writes nonsense over its counters.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 HITS=$BUILD/tests/mount/views/hits
 [ -x "$HITS" ] || skip "there is no hits"
-all=100000000 kills=6
+all=20000000 kills=3
 [ -z "${SOAK-}" ] || all=1000000000 kills=50
 mount_tree
 s=$S/counted
