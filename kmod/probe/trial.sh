@@ -56,9 +56,9 @@ incomplete() {
 	grep -o "$1" "$file" | sort -u | while read -r tag; do
 		grep -q "^[[:space:]]*$tag[[:space:]]*{" "$file" ||
 			echo "extern char trail_size[sizeof($tag)];"
-	done | awk '{ sub(/trail_size/, "&" NR); print }' >"$me.c"
-	[ -s "$me.c" ] || return 0
-	compile "$me.c" -fsyntax-only 2>&1 | sed -n "s/.*incomplete type '\\([^']*\\)'.*/\\1/p; s/.*: error: '\\([a-z_0-9]*\\)' undeclared.*/any \\1/p" | sort -u
+	done | awk '{ sub(/trail_size/, "&" NR); print }' >"$me.sizes.c"
+	[ -s "$me.sizes.c" ] || return 0
+	compile "$me.sizes.c" -fsyntax-only 2>&1 | sed -n "s/.*incomplete type '\\([^']*\\)'.*/\\1/p; s/.*: error: '\\([a-z_0-9]*\\)' undeclared.*/any \\1/p" | sort -u
 }
 
 # Whether there was anything new in it
