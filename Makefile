@@ -207,7 +207,8 @@ soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for 
 	@tools/deps.sh --try soak
 	@tools/deps.sh --try cross
 	@tools/deps.sh --try programs
-	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid views/map_counts project/deb project/recipes project/release
+	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid views/map_counts views/map_in_kernel \
+		output/reclaim programs/process tree/exhausted triggers/trigger_events project/deb project/recipes project/release
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench analyses

@@ -3,9 +3,10 @@
 # TIMEOUT: 150
 #
 # Everything with everything in the whole tree at once, as root and as two users (tree_storm.c),
-# while programs record, for STORM_SECONDS: 10, 60 with a sanitizer, an hour with SOAK=1. The daemon lives, answers, gives back all that
-# sessions had, and ends; a sanitizer has nothing to say. With the seed that is printed the
-# operations are the same again (STORM_SEED), though not how they meet.
+# while programs record, for STORM_SECONDS: 10, 60 with a sanitizer, an hour with SOAK=1.
+# The daemon lives, answers, gives back all that sessions had, and ends; a sanitizer has nothing to
+# say. With the seed that is printed the operations are the same again (STORM_SEED), though not how
+# they meet.
 . "$(dirname "$0")/../lib/mount.sh"
 [ "$(id -u)" = 0 ] || skip "this needs root"
 command -v setpriv >/dev/null || skip "there is no setpriv"

@@ -205,8 +205,8 @@ per_second() { # US FROM_MS TO_MS
 	awk -v us="$1" -v a="$2" -v b="$3" 'BEGIN { printf "%.0f\n", us * 1000 / (b - a) }'
 }
 
-# sampled_by WHO: adds the time of a piece of work to $work/sampled.WHO, and the CPU time of who takes
-# the samples, us per second, to $work/sampler.WHO
+# sampled_by WHO: adds the time of a piece of work to $work/sampled.WHO, and the CPU time of the
+# process that takes the samples, us per second, to $work/sampler.WHO
 sampled_by() {
 	case $1 in
 	none) "$bin/kernel_calls" work >>"$work/sampled.none" ;;

@@ -40,7 +40,8 @@ class Found:
             for key, name in getattr(self, part).items():
                 # (Without a name in its own events: a thread outside the daemon's PID namespace.)
                 if name and getattr(other, part).get(key) != name:
-                    sys.exit("%s, %s: %r is %r, not %r" % (what, part, key, getattr(other, part).get(key), name))
+                    sys.exit("%s, %s: %r is %r, not %r" %
+                             (what, part, key, getattr(other, part).get(key), name))
 
 
 class Stacks:

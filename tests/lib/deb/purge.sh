@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # The packages are removed and purged while the service records, its text is read and a program runs:
-# nothing is left but what a session wrote to a directory. (A kernel of Debian has intel_oaktrail.ko.)
+# nothing is left but what a session wrote to a directory.
+# (A kernel of Debian has intel_oaktrail.ko.)
 export DEBIAN_FRONTEND=noninteractive
 is() { [ "$2" = "$3" ] && echo "ok $1" || echo "differs: $1: expected '$2', got '$3'"; }
 s=/trace/sessions/disk

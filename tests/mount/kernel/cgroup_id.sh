@@ -12,7 +12,13 @@ groups=$work/groups
 mkdir "$groups"
 mount -t cgroup2 none "$groups" 2>/dev/null || skip "control groups of version 2 cannot be mounted"
 own=$groups/trailfs-test-$$
-trap 'code=$?; exec 8>&-; wait; rmdir "$own/in" "$own"; umount "$groups"; (exit $code); clean_up' EXIT
+leave() {
+	exec 8>&-
+	wait
+	rmdir "$own/in" "$own"
+	umount "$groups"
+}
+trap 'code=$?; leave; (exit $code); clean_up' EXIT
 mkdir -p "$own/in" || skip "no control group can be made"
 
 start_caller

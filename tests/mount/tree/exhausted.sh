@@ -51,7 +51,9 @@ many() {
 	done >"$work/errors" 2>/dev/null
 	has "$(cat "$work/errors")" 'no buffer'
 	# All views of a few of them (SOAK: of all)
-	find "$S"/m*${SOAK:-[05]} "$S"/m1 -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + \
+	set -- "$S"/m*
+	[ -n "${SOAK-}" ] || set -- "$S"/m*[05] "$S"/m1
+	find "$@" -type f ! -name 'pipe*' ! -name wait ! -path '*/streams/*' -exec cat {} + \
 		>/dev/null 2>"$work/err"
 	sed -n 's/.*: //p' "$work/err" | sort | uniq -c | sort -rn | head -n 5
 }

@@ -112,7 +112,8 @@ wrong 'event user tick:* capture n, $ctx.vpd' ENOENT 'no such context' 34
 wrong 'event user tick:* capture n, $app.x' EINVAL 'called $app' 34
 has "$(cat "$T/a/condition")" '^event user tick:tock if n >= 3 capture n, thread,'
 
-# --- every hit is counted, at full speed, also those that no one could print (SOAK: five times as many)
+# --- every hit is counted, at full speed, also those that no one could print
+# (SOAK: five times as many)
 fifth=20000
 [ -z "${SOAK-}" ] || fifth=100000
 trigger rate 'event user tick:*' "notify every $fifth" "notify once-after $((fifth + 5000))" notify
