@@ -80,6 +80,8 @@ else
 		for f in $(cd "$one/build/deb" && ls *.deb); do
 			same "deb/$f" "$one/build" "$another/build"
 		done
+	else
+		echo "# packages are not compared: dh-dkms or dh-python is missing"
 	fi
 fi
 echo "$checks checks"
