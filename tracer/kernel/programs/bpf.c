@@ -329,6 +329,7 @@ static void pass_until(struct merging *m, uint64_t time)
 		if (e.contexts && m->to->contexts)
 			m->to->contexts(m->to->arg, at, e.contexts);
 		m->to->record(m->to->arg, e.time, at + ((e.contexts + 7) & ~(size_t)7), e.len);
+		bpf_ring_control(r, m->cpu)->passed++;
 		r->next += bpf_entry_size(&e);
 	}
 	md_buf_reset(&r->records);

@@ -125,6 +125,8 @@ struct bpf_control {                    /* the first pages of a CPU's value */
 	 */
 	uint32_t tokens[BPF_SLOTS];
 	uint32_t last_token;            /* of the first CPU: the newest one */
+	/* Events that a daemon has passed on; that one had read when it was killed, and had not. */
+	uint64_t passed, dropped;
 };
 
 struct bpf_ring {

@@ -55,7 +55,7 @@ static const struct kring_shape *get_shape(const struct bpf_ring *r, uint32_t le
  * The map's name has the layout of what is in it, for the daemon that takes it over: count it up
  * when struct bpf_control, struct kring, or what programs do with them changes.
  */
-static const char ring_name[] = "trailfs_ring.2";
+static const char ring_name[] = "trailfs_ring.3";
 
 /* The bytes of each value; 0: not known, or of another layout. */
 static uint32_t find_value_size(int map)
@@ -137,6 +137,21 @@ static void begin_rings(struct bpf_ring *r, const char *channel)
 	}
 }
 
+/* What another daemon had read and not passed on is gone with its memory: it is counted. */
+static void count_dropped(struct bpf_ring *r)
+{
+	for (uint32_t cpu = 0; cpu < r->cpus; cpu++) {
+		struct bpf_control *c = bpf_ring_control(r, cpu);
+		uint64_t read = 0;
+
+		for (uint32_t level = 0; level < BPF_LEVELS; level++)
+			read += get_reader(r, cpu, level)->events -
+				get_reader(r, cpu, level)->overwritten;
+		if (read > c->passed + c->dropped)
+			c->dropped = read - c->passed;
+	}
+}
+
 int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
 		  const struct backend_geometry *g, struct tr_err *err)
 {
@@ -164,6 +179,8 @@ int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
 	}
 	if (map < 0)
 		begin_rings(r, channel);
+	else
+		count_dropped(r);
 	return 0;
 }
 
@@ -350,7 +367,8 @@ void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct backend_losses
 	struct backend_losses own;
 
 	*losses = (struct backend_losses){
-		.discarded = __atomic_load_n(&bpf_ring_control(r, cpu)->deep, __ATOMIC_RELAXED)
+		.discarded = __atomic_load_n(&bpf_ring_control(r, cpu)->deep, __ATOMIC_RELAXED) +
+			     bpf_ring_control(r, cpu)->dropped,
 	};
 	for (uint32_t level = 0; level < BPF_LEVELS; level++) {
 		kring_lost(get_shape(r, level), get_reader(r, cpu, level), &own);
