@@ -179,7 +179,8 @@ int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf
 	/* A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it. */
 	if (!*type || bpf_expression_parse("current->thread_info.status & 2", t->btf, proto,
 					   &code->foreign) ||
-	    bpf_expression_parse(exit ? "$1->orig_ax & 0xffffffff" : "+$2", t->btf, proto, &code->number))
+	    bpf_expression_parse(exit ? "$1->orig_ax & 0xffffffff" : "+$2", t->btf, proto,
+				 &code->number))
 		return -ENOENT;
 	return 0;
 }
