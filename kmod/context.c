@@ -222,6 +222,12 @@ static u8 *put_word(u8 *to, u32 value)
 	return to + sizeof(value);
 }
 
+static u8 *put_number(u8 *to, u64 value)
+{
+	memcpy(to, &value, sizeof(value));
+	return to + sizeof(value);
+}
+
 /* Ends with a NUL. The rest of an older name may follow the first NUL. */
 static u8 *put_name(u8 *to)
 {
@@ -242,8 +248,6 @@ static u8 *put_text(u8 *to, const char *from, u32 size)
 static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_site site,
 		    const struct trail_stacks *stacks)
 {
-	u64 number;
-
 	switch (i->kind) {
 	case TRAIL_CONTEXT_HOSTNAME:
 		return put_text(to,
@@ -254,11 +258,9 @@ static u8 *put_rare(u8 *to, const struct trail_context_item *i, struct trail_sit
 	case TRAIL_CONTEXT_CALLSTACK_USER:
 		return put_stack(to, stacks->user);
 	case TRAIL_CONTEXT_PERF:
+		return put_number(to, trail_counter_value(i->counter));
 	case TRAIL_CONTEXT_CGROUP_ID:
-		number = i->kind == TRAIL_CONTEXT_PERF ? trail_counter_value(i->counter)
-						       : cgroup_number();
-		memcpy(to, &number, sizeof(number));
-		return to + sizeof(number);
+		return put_number(to, cgroup_number());
 	default:
 		if (!is_state(i->kind))
 			return put_word(to, word(i->kind));

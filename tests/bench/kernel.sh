@@ -205,6 +205,11 @@ per_second() { # US FROM_MS TO_MS
 	awk -v us="$1" -v a="$2" -v b="$3" 'BEGIN { printf "%.0f\n", us * 1000 / (b - a) }'
 }
 
+# run_us PID: the CPU time of a process with one thread until now
+run_us() {
+	awk '{ printf "%.0f", $1 / 1000 }' "/proc/$1/schedstat"
+}
+
 # sampled_by WHO: adds the time of a piece of work to $work/sampled.WHO, and the CPU time of the
 # process that takes the samples, us per second, to $work/sampler.WHO
 sampled_by() {
@@ -225,12 +230,13 @@ sampled_by() {
 		"$bin/spent" "$work/spent" taskset -c "$others" perf record -q -a -F $hz -e cpu-clock \
 			--call-graph $graph -o "$work/data" >"$work/perf.log" 2>&1 &
 		recorder=$!
-		sleep 1
-		a=$(now_ms)
+		sleep 2
+		sampler=$(cat "/proc/$recorder/task/$recorder/children")
+		before=$(run_us $sampler) a=$(now_ms)
 		"$bin/kernel_calls" work >>"$work/sampled.$1"
-		b=$(now_ms)
+		after=$(run_us $sampler) b=$(now_ms)
 		stop_recording
-		per_second "$(cat "$work/spent")" "$a" "$b" >>"$work/sampler.$1"
+		per_second $((after - before)) "$a" "$b" >>"$work/sampler.$1"
 		rm -f "$work/data"
 		;;
 	esac

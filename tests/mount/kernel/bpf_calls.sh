@@ -32,6 +32,8 @@ int main(int argc, char **argv)
 		syscall(SYS_openat, AT_FDCWD, name, O_RDONLY, 0);
 		syscall(SYS_openat, AT_FDCWD, NULL, O_RDONLY, 0);
 		syscall(SYS_renameat2, AT_FDCWD, OWN "a", AT_FDCWD, "", 1);
+		/* The same for the kernel, which takes the lower half of the number. */
+		syscall(SYS_renameat2 | 1L << 32, AT_FDCWD, OWN "a", AT_FDCWD, "", 1);
 	}
 	if (argc > 3 && fork())
 		return wait(NULL) < 0;
@@ -103,6 +105,11 @@ has "$(cat "$work/by_tracefs")" 'filename = "\(0x[0-9a-f]*\|x*\|(fault)\)", flag
 has "$(cat "$work/by_tracefs")" \
 	'oldname = "\(0x[0-9a-f]*\|/'$own'/a\|(fault)\|\)", newdfd = -100, newname = "[^"]*", flags = 1'
 has "$(cat "$work/by_bpf")" 'oldname = "/'$own'/a", newdfd = -100, newname = "", flags = 1'
+thread=$(sed -n 's/.*entry_renameat2: .*{ tid = \([0-9]*\) }.*"\/'$own'\/a".*/\1/p' "$work/by_bpf" |
+	head -n 1)
+is "each call has both sides" "2 2" "$(for side in entry exit; do
+	grep -c "syscall_${side}_renameat2: .*{ tid = $thread }" "$work/by_bpf"
+done | xargs)"
 
 # --- the exit follows its entry; a text is cut; a text that cannot be read is empty
 put 'syscall:openat' "$s/kernel/events"

@@ -125,8 +125,8 @@ struct bpf_control {                    /* the first pages of a CPU's value */
 	 */
 	uint32_t tokens[BPF_SLOTS];
 	uint32_t last_token;            /* of the first CPU: the newest one */
-	/* Events that a daemon has passed on; that one had read when it was killed, and had not. */
-	uint64_t passed, dropped;
+	uint64_t passed;                /* events that drains have given to the channel */
+	uint64_t dropped;               /* events that killed daemons had read, and not given */
 };
 
 struct bpf_ring {

@@ -137,7 +137,10 @@ static void begin_rings(struct bpf_ring *r, const char *channel)
 	}
 }
 
-/* What another daemon had read and not passed on is gone with its memory: it is counted. */
+/*
+ * Counts the events that a killed daemon had in its memory: it moves the reader's position before
+ * it gives the events to the channel. No drain runs yet.
+ */
 static void count_dropped(struct bpf_ring *r)
 {
 	for (uint32_t cpu = 0; cpu < r->cpus; cpu++) {

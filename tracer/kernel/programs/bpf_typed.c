@@ -176,7 +176,10 @@ int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf
 	if (!t)
 		return ret;
 	*type = bpf_tracepoint_type(t->btf, calls_event(exit), &proto);
-	/* A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it. */
+	/*
+	 * A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it. Of the
+	 * register with the number, the kernel takes the lower half.
+	 */
 	if (!*type || bpf_expression_parse("current->thread_info.status & 2", t->btf, proto,
 					   &code->foreign) ||
 	    bpf_expression_parse(exit ? "$1->orig_ax & 0xffffffff" : "+$2", t->btf, proto,
