@@ -4,10 +4,15 @@
  * calls NUMBER [FILE]: that number of getppid(2), or of openat(2) of the file; prints its pid, as
  * the kernel has it.
  * calls: so for each number on standard input.
+ *
+ * With `getpgrp` as the last argument it calls getpgrp(2) instead of getppid: more calls than the
+ * buffers of another test hold, which records getppid of all programs.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,11 +20,15 @@
 
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 0;
+	bool group = argc > 1 && !strcmp(argv[argc - 1], "getpgrp");
+	long call = group ? SYS_getpgrp : SYS_getppid;
+	int n;
 
+	argc -= group;
+	n = argc > 1 ? atoi(argv[1]) : 0;
 	while (argc == 1 && scanf("%d", &n) == 1) {
 		while (n-- > 0)
-			syscall(SYS_getppid);
+			syscall(call);
 		printf("%d\n", kernel_pid());
 		fflush(stdout);
 	}
@@ -29,7 +38,7 @@ int main(int argc, char **argv)
 		if (argc > 2)
 			close((int)syscall(SYS_openat, AT_FDCWD, argv[2], O_RDONLY, 0));
 		else
-			syscall(SYS_getppid);
+			syscall(call);
 	printf("%d\n", kernel_pid());
 	return 0;
 }

@@ -200,17 +200,18 @@ know_pids() {
 	[ -x "$BUILD/tests/lib/kernel_pid" ] || skip "there is no kernel_pid"
 	kernel_pid $$ >"$work/number" 2>&1 || skip "$(cat "$work/number")"
 }
-# start_caller: a process that makes N calls of getppid at each `call N`. caller is its id, number
-# the kernel's, and `mine` a rule for its calls alone. It ends when descriptor 8 is closed.
+# start_caller [getpgrp]: a process that makes N calls of getppid, or of getpgrp, at each `call N`.
+# caller is its id, number the kernel's, and `mine` a rule for its calls alone. It ends when
+# descriptor 8 is closed.
 start_caller() {
-	[ -e "$MNT/available/kernel/events/syscalls/sys_enter_getppid" ] ||
+	[ -e "$MNT/available/kernel/events/syscalls/sys_enter_${1:-getppid}" ] ||
 		skip "no system calls are traced here"
 	mkfifo "$work/orders" "$work/answers"
-	"$BUILD/tests/lib/calls" <"$work/orders" >"$work/answers" &
+	"$BUILD/tests/lib/calls" "$@" <"$work/orders" >"$work/answers" &
 	caller=$!
 	exec 8>"$work/orders" 9<"$work/answers"
 	number=$(kernel_pid $caller)
-	mine="syscall:entry:getppid if \$ctx.tid == $number"
+	mine="syscall:entry:${1:-getppid} if \$ctx.tid == $number"
 }
 call() {
 	echo "$1" >&8

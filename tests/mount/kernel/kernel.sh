@@ -298,7 +298,7 @@ echo start >"$s/control"
 daemon=$(daemon_pids)
 ticks() { awk '{ print $14 + $15 }' "/proc/$daemon/stat"; }
 before=$(ticks)
-"$calls" $many >/dev/null
+"$calls" $many getpgrp >/dev/null
 # Reading them all would take several times that.
 [ $(($(ticks) - before)) -le 10 ] ||
 	fail "the daemon worked for $(($(ticks) - before)) ticks although no process looks"

@@ -14,7 +14,7 @@ cat >"$work/calls.c" <<'C'
 #include <unistd.h>
 
 /*
- * calls N [K]: stops; N times getppid; lseek to 0, 1, 7, 8, 300 and 2^40 of a file, two that fail,
+ * calls N [K]: stops; N times getsid; lseek to 0, 1, 7, 8, 300 and 2^40 of a file, two that fail,
  * and to K more places from 5000 on
  */
 int main(int argc, char **argv)
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 
 	raise(SIGSTOP);
 	for (long i = 0; i < n; i++)
-		syscall(SYS_getppid);
+		syscall(SYS_getsid, 0);
 	for (int i = 0; f && i < 8; i++)
 		syscall(SYS_lseek, fileno(f), places[i], SEEK_SET);
 	for (long i = 0; f && argc > 2 && i < atol(argv[2]); i++)
@@ -59,7 +59,7 @@ many=2000000
 [ -z "${VM-}" ] || many=200000
 begin $many
 mkdir "$s" "$m"
-exact="syscall:entry:getppid if \$ctx.tid == $number by \$event,\$ctx.procname,\$ctx.tid"
+exact="syscall:entry:getsid if \$ctx.tid == $number by \$event,\$ctx.procname,\$ctx.tid"
 put "$exact" "$m/rules"
 put start "$s/control"
 cat "$m/values" >"$values"
@@ -67,7 +67,7 @@ cat "$m/values" >"$values"
 	skip "BPF programs count nothing here: $(grep '^kernel' "$MNT/version")"
 go_on
 cat "$m/values" >"$values"
-is "many" "$many syscall_entry_getppid calls $number" "$(rows "$exact" | xargs)"
+is "many" "$many syscall_entry_getsid calls $number" "$(rows "$exact" | xargs)"
 is "none lost" "$many 0 0 0" \
 	"$(value events "$exact") $(value lost "$exact") $(value missing "$exact") $(value left_out "$exact")"
 is "json" '"counted_by":"kernel"' "$(grep -o '"counted_by":"[a-z]*"' "$m/values.json")"
@@ -97,7 +97,7 @@ is "sum" "$((0 + 1 + 7 + 8 + 300 + 1099511627776 - 44))" \
 	"$(rows "$(sed -n 2p "$work/rules")" | awk 'NR == 1 { print $2 }')"
 
 # --- clear; stop and start; a kill of the daemon; too many keys
-all='syscall:entry:getppid by $ctx.procname'
+all='syscall:entry:getsid by $ctx.procname'
 named() { cat "$m/values" >"$values"; rows "$all" | awk '$2 == "calls" { print $1 }'; }
 put "$all" "$m/rules"
 begin 1000; go_on
