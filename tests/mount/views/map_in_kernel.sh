@@ -15,7 +15,8 @@ cat >"$work/calls.c" <<'C'
 
 /*
  * calls N [K]: stops; N times getsid; lseek to 0, 1, 7, 8, 300 and 2^40 of a file, two that fail,
- * and to K more places from 5000 on
+ * and to K more places from 5000 on; brk with the same numbers, which change nothing: they are
+ * below the break, or above all memory
  */
 int main(int argc, char **argv)
 {
@@ -28,6 +29,8 @@ int main(int argc, char **argv)
 		syscall(SYS_getsid, 0);
 	for (int i = 0; f && i < 8; i++)
 		syscall(SYS_lseek, fileno(f), places[i], SEEK_SET);
+	for (int i = 0; i < 8; i++)
+		syscall(SYS_brk, places[i] == 1L << 40 ? -9L : places[i]);
 	for (long i = 0; f && argc > 2 && i < atol(argv[2]); i++)
 		syscall(SYS_lseek, fileno(f), 5000 + i, SEEK_SET);
 	return !f;
@@ -80,15 +83,17 @@ for pattern in 'syscall:exit:lseek' 'syscall:exit:lsee*'; do
 	echo "$pattern $only by ret"
 	echo "$pattern $only by \$ctx.procname,\$event $ops"
 	echo "$pattern $only && (ret >= 7 && ret < 9 || ret != 0 && ret < 0) by \$ctx.tid sum(ret)"
+	# (an unsigned number of 64 bits)
+	echo "$(echo "$pattern" | sed s/exit:lsee/entry:br/) $only by \$ctx.tid lhist(brk, -40, 310, 50)"
 done >"$work/rules"
 cat "$work/rules" >"$m/rules" || fail "rules"
 go_on
 cat "$m/values" >"$values"
-[ "$(grep -c '^counted_by kernel' "$values")" = 3 ] && [ "$(grep -c '^counted_by daemon' "$values")" = 3 ] ||
+[ "$(grep -c '^counted_by kernel' "$values")" = 4 ] && [ "$(grep -c '^counted_by daemon' "$values")" = 4 ] ||
 	fail "who counts: $(grep -e '^rule' -e '^counted_by' "$values")"
-for i in 1 2 3; do
+for i in 1 2 3 4; do
 	rule=$(sed -n ${i}p "$work/rules")
-	twin=$(sed -n $((i + 3))p "$work/rules")
+	twin=$(sed -n $((i + 4))p "$work/rules")
 	is "rows of $rule" "$(rows "$twin" | sort)" "$(rows "$rule" | sort)"
 	[ -n "$(rows "$rule")" ] || fail "$rule has no rows"
 done

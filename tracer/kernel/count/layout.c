@@ -92,10 +92,6 @@ static bool place_event(struct counts *c, struct count_event *e)
 		f = find_field(e->format, s->numbers[i].field);
 		if (!f || !bpf_find_integer(f, &e->numbers[i]))
 			return false;
-		/* An unsigned number of 64 bits does not fit into signed limits of intervals. */
-		if (s->numbers[i].kind == COUNT_STEPS && e->numbers[i].size == 8 &&
-		    !e->numbers[i].is_signed)
-			return false;
 	}
 	return true;
 }

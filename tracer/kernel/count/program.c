@@ -166,10 +166,15 @@ static void find_power(struct bpf_code *c, bool is_signed)
 	bpf_here(c, done);
 }
 
-static void find_step(struct bpf_code *c, const struct count_number *n)
+/* Register 2: the interval of register 8, by its distance from `from`. */
+static void find_step(struct bpf_code *c, const struct count_number *n, bool is_signed)
 {
 	int done = bpf_label(c);
 
+	/* An unsigned number with the highest bit is above `to`, which is signed. */
+	bpf_set(c, BPF_REG_2, (int32_t)n->slots - 1);
+	if (!is_signed)
+		bpf_jump_if(c, BPF_JSLT, BPF_REG_8, 0, done);
 	bpf_set(c, BPF_REG_2, 0);
 	bpf_set_wide(c, BPF_REG_1, (uint64_t)n->from);
 	bpf_jump_if_reg(c, BPF_JSLT, BPF_REG_8, BPF_REG_1, done);
@@ -200,7 +205,7 @@ static void put_number(struct bpf_code *c, const struct count_number *n,
 		if (n->kind == COUNT_POWERS)
 			find_power(c, p->is_signed);
 		else
-			find_step(c, n);
+			find_step(c, n, p->is_signed);
 		add_interval(c, at, n->slots);
 		add_sum(c, at + 8 * (int)n->slots, p->is_signed);
 		break;
