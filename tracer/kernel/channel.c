@@ -109,12 +109,13 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 	};
 
 	const struct backend_ops *ops = kernel_of(c->session->tracer)->ops;
+	struct tr_err why = TR_ERR_INIT;
 	int ret = ops->channel_open(kernel_of(c->session->tracer)->backend, kc->name, &g, adopt,
 				    &kc->bc, err);
 
 	if (ret || kc->boot)
 		return ret;
-	ret = ops->contexts ? ops->contexts(kc->bc, c->contexts.items, c->contexts.count) : 1;
+	ret = ops->contexts ? ops->contexts(kc->bc, c->contexts.items, c->contexts.count, &why) : 1;
 	kc->backend_contexts = !ret;
 	if (ret == 1)
 		ret = set_stacks(kc, ops);
@@ -122,7 +123,9 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		return 0;
 	ops->channel_close(kc->bc, !adopt);
 	kc->bc = NULL;
-	return tr_fail(err, ret, "the kernel cannot record the contexts: %s", strerror(-ret));
+	return *why.sentence ? tr_fail(err, ret, "%s", why.sentence)
+			     : tr_fail(err, ret, "the kernel cannot record the channel's contexts: %s",
+				       strerror(-ret));
 }
 
 /* Makes the channel in the kernel. Caller holds session.lock, not tracer.lock. */

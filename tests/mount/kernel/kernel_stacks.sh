@@ -80,6 +80,7 @@ look() {
 }
 set -- $("$work/calls" 500 $id)
 look 500 "$@"
+! programs_record || has "$(cat "$s/kernel/channels/channel0/status")" '^backend tracefs$'
 put stop "$s/control"
 same_text "$s"
 put start "$s/control"

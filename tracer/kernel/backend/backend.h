@@ -152,8 +152,10 @@ struct backend_ops {
 	 * Sets the context fields that each record gets. The channel has not recorded yet, or has
 	 * these contexts already. 1: its records do not get them, because they come from records,
 	 * the daemon's thread table (kernel/thread_events.c) and /proc. NULL: so it always is.
+	 * An error need not have a sentence.
 	 */
-	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count);
+	int (*contexts)(struct backend_channel *c, const struct context *contexts, size_t count,
+			struct tr_err *err);
 	/*
 	 * The contexts that the backend can record, in addition to what the daemon adds: bit N is
 	 * enum trail_context N. NULL: all, if there is `contexts`, else none.

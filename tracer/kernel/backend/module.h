@@ -13,7 +13,8 @@ int module_channel_open(struct backend *b, const char *name, const struct backen
 			bool adopt, struct backend_channel **out, struct tr_err *err);
 int module_channel_remove(struct backend *b, const char *name);
 void module_channel_close(struct backend_channel *c, bool remove);
-int module_contexts(struct backend_channel *c, const struct context *contexts, size_t count);
+int module_contexts(struct backend_channel *c, const struct context *contexts, size_t count,
+		    struct tr_err *err);
 int module_record(struct backend_channel *c, bool on);
 int module_enable(struct backend_channel *c, const char *system, const char *event, bool on);
 int module_filter(struct backend_channel *c, const char *system, const char *event,

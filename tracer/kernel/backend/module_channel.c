@@ -129,7 +129,8 @@ void module_channel_close(struct backend_channel *c, bool remove)
 
 /* ---- settings ---- */
 
-int module_contexts(struct backend_channel *c, const struct context *contexts, size_t count)
+int module_contexts(struct backend_channel *c, const struct context *contexts, size_t count,
+		    struct tr_err *err)
 {
 	struct modabi_context items[MODABI_CONTEXTS_MAX];
 	struct modabi_contexts m = { .items = (uintptr_t)items, .count = (uint32_t)count };
@@ -137,7 +138,8 @@ int module_contexts(struct backend_channel *c, const struct context *contexts, s
 	if (!count)
 		return 0;
 	if (count > MODABI_CONTEXTS_MAX)
-		return -E2BIG;
+		return tr_fail(err, -E2BIG, "trail.ko records at most %d contexts",
+			       MODABI_CONTEXTS_MAX);
 	for (size_t i = 0; i < count; i++)
 		items[i] = (struct modabi_context){ contexts[i].kind, contexts[i].perf_type,
 						    contexts[i].perf_config };

@@ -92,22 +92,27 @@ static int remove_channel(struct backend *b, const char *name)
 }
 
 /* Contexts that records of tracefs lack make programs record all events. */
-static int set_contexts(struct backend_channel *c, const struct context *contexts, size_t count)
+static int set_contexts(struct backend_channel *c, const struct context *contexts, size_t count,
+			struct tr_err *err)
 {
 	struct bpf_channel *bpf = c->bpf;
 	uint64_t others = kcontext_of_proc();
-	bool needed = false, stacks[2] = { false };
+	const struct context *needed = NULL;
+	bool stacks[2] = { false };
 	int ret;
 
 	if (bpf->geometry.by == BACKEND_TRACEFS)
 		others |= tracefs_context_kinds(c->b);
 	for (size_t i = 0; i < count; i++) {
-		needed |= !(others >> contexts[i].kind & 1);
+		if (!(others >> contexts[i].kind & 1))
+			needed = &contexts[i];
 		stacks[0] |= contexts[i].kind == TRAIL_CONTEXT_CALLSTACK_KERNEL;
 		stacks[1] |= contexts[i].kind == TRAIL_CONTEXT_CALLSTACK_USER;
 	}
 	if (needed && bpf->geometry.by == BACKEND_TRACEFS)
-		return -EOPNOTSUPP;
+		return tr_fail(err, -EOPNOTSUPP,
+			       "the channel's `backend` is tracefs, which cannot record the "
+			       "context %s; BPF programs can", needed->text);
 	/* Of events that no program records. */
 	ret = tracefs_stacks(c, stacks[0], stacks[1]);
 	if (ret && ret != -EOPNOTSUPP)

@@ -50,10 +50,11 @@ static bool counts_misses(void)
 
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 {
+	bool some = c->geometry.by != BACKEND_TRACEFS;
 	size_t typed = 0, plain = 0;
 
-	fact_text(out, "backend", c->whole ? "bpf" : "tracefs and bpf");
-	if (!c->call_stacks)
+	fact_text(out, "backend", c->whole ? "bpf" : some ? "tracefs and bpf" : "tracefs");
+	if (!c->call_stacks && some)
 		fact_text(out, "callstack_kernel",
 			  "empty at system calls: this kernel gives a program none; the backend "
 			  "tracefs records them, without text");
