@@ -11,11 +11,20 @@
 #define PROCESSES SAMPLE_KINDS  /* the event that records births and mappings */
 #define EVENTS (SAMPLE_KINDS + 1)
 
-struct record {                 /* that was read, and not passed on yet */
+/* That was read, and not passed on yet. */
+struct record {
+	/*
+	 * Records are passed on in the order of these two. Those of a ring keep the ring's order,
+	 * so what is below `end` can be released with each of them: an earlier time than that of
+	 * the record before it counts as the same.
+	 */
+	uint64_t order, number;
 	uint64_t time;
 	uint32_t cpu;
 	uint32_t event;
-	size_t at;              /* in sampler.bytes */
+	uint64_t end;           /* in the ring */
+	struct perf_event_header *copy;         /* owned; NULL: `in_ring` is the record */
+	const struct perf_event_header *in_ring;
 };
 
 struct sampler {
@@ -31,7 +40,7 @@ struct sampler {
 	struct process_table processes;
 	struct record *records;
 	size_t count;
-	struct md_buf bytes;    /* of the records */
+	uint64_t number;        /* of records so far */
 	uint32_t cpus;
 	struct perf_ring rings[];       /* EVENTS for each CPU */
 };
@@ -47,7 +56,12 @@ static inline struct perf_ring *ring_of(struct sampler *s, uint32_t cpu, uint32_
  */
 void sampler_unwind(struct sampler *s, struct sampled_process *p, const uint8_t *rest, size_t size,
 		    struct cpu_sample *out);
-/* Reads the rings of an event into s->records. */
+/*
+ * Reads the rings of an event into s->records. Samples with copies of stacks stay in their ring
+ * until they are passed on, the others are copied: a burst of them needs its room soon.
+ */
 void sampler_read(struct sampler *s, uint32_t event, const struct sampler_sink *sink);
+/* Of an event whose rings will be closed: what stays in them is copied, or counted as lost. */
+void sampler_keep(struct sampler *s, uint32_t event, const struct sampler_sink *sink);
 
 #endif

@@ -83,32 +83,40 @@ static void copy_bytes(const struct perf_ring *r, uint64_t at, void *to, size_t 
 	memcpy((uint8_t *)to + first, r->data, n - first);
 }
 
-void perf_ring_read(struct perf_ring *r,
-		    void (*fn)(void *arg, const struct perf_event_header *record), void *arg)
+void perf_ring_read(struct perf_ring *r, void (*fn)(void *arg, const struct perf_read *record),
+		    void *arg)
 {
 	/* Pairs with the kernel's barrier: the records below the head are complete. */
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	struct perf_event_header first, *copy = malloc(RECORD_MAX);
 
-	while (copy && head - r->tail >= sizeof(first)) {
-		size_t from = (size_t)(r->tail & (r->size - 1));
-		bool whole;
+	while (copy && head - r->read >= sizeof(first)) {
+		size_t from = (size_t)(r->read & (r->size - 1));
+		struct perf_read record;
 
-		copy_bytes(r, r->tail, &first, sizeof(first));
-		if (first.size < sizeof(first) || first.size % 8 || first.size > head - r->tail) {
-			r->tail = head;
+		copy_bytes(r, r->read, &first, sizeof(first));
+		if (first.size < sizeof(first) || first.size % 8 || first.size > head - r->read) {
+			r->read = head;
 			break;
 		}
 		/* One with a stack is 8 KiB and more: only a record in two parts is copied. */
-		whole = from + first.size <= r->size;
-		if (!whole)
-			copy_bytes(r, r->tail, copy, first.size);
-		fn(arg, whole ? (const struct perf_event_header *)(r->data + from) : copy);
-		r->tail += first.size;
+		record.in_ring = from + first.size <= r->size;
+		if (!record.in_ring)
+			copy_bytes(r, r->read, copy, first.size);
+		record.header = record.in_ring
+					? (const struct perf_event_header *)(r->data + from)
+					: copy;
+		record.end = r->read + first.size;
+		fn(arg, &record);
+		r->read = record.end;
 	}
 	free(copy);
+}
+
+void perf_ring_release(struct perf_ring *r, uint64_t end)
+{
 	/* Pairs with the kernel's load: it writes over what was read only after this. */
-	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->page->data_tail, end, __ATOMIC_RELEASE);
 }
 
 /* The fences pair with the kernel's updates of page->lock. */

@@ -42,7 +42,7 @@ struct perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;
 	size_t size, mapped;            /* of the data; with the page before them */
-	uint64_t tail;
+	uint64_t read;                  /* the records below this position were read */
 };
 
 /*
@@ -54,11 +54,18 @@ int perf_ring_open(struct perf_event_attr *attr, int cpu, size_t pages, struct p
 void perf_ring_close(struct perf_ring *r);
 int perf_ring_enable(struct perf_ring *r, bool on);     /* 0 or -errno */
 /*
- * Calls fn for each record that is complete now. The record is valid during the call, and is at
- * least a header.
+ * Calls fn for each record that is complete now and was not read before. A record is at least a
+ * header. It is in the ring, valid until its end is released, or a copy, valid during the call.
  */
-void perf_ring_read(struct perf_ring *r,
-		    void (*fn)(void *arg, const struct perf_event_header *record), void *arg);
+struct perf_read {
+	const struct perf_event_header *header;
+	uint64_t end;                   /* its position */
+	bool in_ring;
+};
+void perf_ring_read(struct perf_ring *r, void (*fn)(void *arg, const struct perf_read *record),
+		    void *arg);
+/* The kernel may write over what is below the position. */
+void perf_ring_release(struct perf_ring *r, uint64_t end);
 
 /* How the times of records become cycles of the TSC. mult 0: it is not known. */
 struct perf_time {

@@ -7,7 +7,6 @@
 
 #include "tracer/kernel/sample/internal.h"
 
-#define BYTES_KEPT (4u << 20)   /* memory for records that the next drain uses again */
 #define PATH_LEAST 8u           /* bytes of a path in a record, with NULs */
 
 struct task_record {            /* PERF_RECORD_FORK, PERF_RECORD_EXIT */
@@ -25,9 +24,9 @@ static int compare_records(const void *a, const void *b)
 {
 	const struct record *x = a, *y = b;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return (x->at > y->at) - (x->at < y->at);
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 /* ---- one record ---- */
@@ -146,7 +145,7 @@ static void keep_mapping(struct sampler *s, const struct perf_event_header *h)
 
 static void pass_record(struct sampler *s, const struct record *r, const struct sampler_sink *sink)
 {
-	const struct perf_event_header *h = (const void *)(s->bytes.data + r->at);
+	const struct perf_event_header *h = r->copy ? r->copy : r->in_ring;
 	struct task_record task;
 	struct comm_record comm;
 
@@ -174,32 +173,6 @@ static void pass_record(struct sampler *s, const struct record *r, const struct 
 	}
 }
 
-/* Removes the first `done` records. */
-static void keep_rest(struct sampler *s, size_t done)
-{
-	struct md_buf rest = MD_BUF_INIT;
-	size_t kept = 0;
-
-	if (done == s->count && s->bytes.size <= BYTES_KEPT && !s->bytes.failed) {
-		s->bytes.len = s->count = 0;
-		return;
-	}
-	for (size_t i = done; i < s->count; i++) {
-		const struct perf_event_header *h = (const void *)(s->bytes.data +
-								   s->records[i].at);
-		struct record r = s->records[i];
-
-		r.at = rest.len;
-		md_buf_put(&rest, h, h->size);
-		if (!rest.failed)
-			s->records[kept++] = r;
-	}
-	md_buf_deinit(&s->bytes);
-	s->bytes = rest;
-	s->bytes.failed = false;
-	s->count = kept;
-}
-
 void sampler_drain(struct sampler *s, uint64_t until, const struct sampler_sink *sink)
 {
 	size_t done = 0;
@@ -211,7 +184,15 @@ void sampler_drain(struct sampler *s, uint64_t until, const struct sampler_sink 
 		sampler_read(s, n, sink);
 	if (s->count)
 		qsort(s->records, s->count, sizeof(*s->records), compare_records);
-	while (done < s->count && s->records[done].time <= until)
-		pass_record(s, &s->records[done++], sink);
-	keep_rest(s, done);
+	for (; done < s->count && s->records[done].order <= until; done++) {
+		struct record *r = &s->records[done];
+
+		pass_record(s, r, sink);
+		if (r->in_ring)
+			perf_ring_release(ring_of(s, r->cpu, r->event), r->end);
+		free(r->copy);
+	}
+	s->count -= done;
+	if (done)
+		memmove(s->records, s->records + done, s->count * sizeof(*s->records));
 }

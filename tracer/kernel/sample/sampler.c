@@ -186,8 +186,15 @@ static void find_time(struct sampler *s)
 struct reading {
 	struct sampler *s;
 	uint32_t cpu, event;
+	uint64_t latest;                /* order of the ring's last record */
 	const struct sampler_sink *sink;
 };
+
+/* Whether the records of an event stay in their rings until they are passed on. */
+static bool stays(const struct sampler *s, uint32_t event)
+{
+	return event < SAMPLE_KINDS && s->copies[event];
+}
 
 /* False: the record is too short. */
 static bool find_record_time(const struct perf_event_header *h, uint64_t *time)
@@ -214,14 +221,43 @@ static uint64_t convert_time(const struct sampler *s, uint64_t time)
 			    : time - s->ahead;
 }
 
-static void take_record(void *arg, const struct perf_event_header *h)
+static struct perf_event_header *copy_record(const struct perf_event_header *h)
 {
-	struct reading *r = arg;
+	struct perf_event_header *copy = malloc(h->size);
+
+	if (copy)
+		memcpy(copy, h, h->size);
+	return copy;
+}
+
+/* Takes a record over. False: there is no memory. */
+static bool add_record(struct reading *r, const struct perf_read *read, uint64_t time)
+{
 	struct sampler *s = r->s;
+	struct record new = { .time = convert_time(s, time), .number = s->number++, .cpu = r->cpu,
+			      .event = r->event, .end = read->end };
+
+	r->latest = new.order = new.time > r->latest ? new.time : r->latest;
+	if (!array_double(s->records, s->count))
+		return false;
+	if (read->in_ring && stays(s, r->event))
+		new.in_ring = read->header;
+	else
+		new.copy = copy_record(read->header);
+	if (!new.in_ring && !new.copy)
+		return false;
+	s->records[s->count++] = new;
+	return true;
+}
+
+static void take_record(void *arg, const struct perf_read *read)
+{
+	const struct perf_event_header *h = read->header;
+	struct reading *r = arg;
 	uint64_t lost, time;
 
 	if (h->type == PERF_RECORD_LOST && r->event == PROCESSES) {
-		process_doubt(&s->processes);
+		process_doubt(&r->s->processes);
 		return;
 	}
 	if (h->type == PERF_RECORD_LOST &&
@@ -235,25 +271,52 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	     h->type != PERF_RECORD_COMM) ||
 	    !find_record_time(h, &time))
 		return;
-	if (array_double(s->records, s->count)) {
-		s->records[s->count] = (struct record){ convert_time(s, time), r->cpu, r->event,
-							s->bytes.len };
-		md_buf_put(&s->bytes, h, h->size);
-		s->count += !s->bytes.failed;
-		if (!s->bytes.failed)
-			return;
-	}
-	if (h->type == PERF_RECORD_SAMPLE)
+	if (!add_record(r, read, time) && h->type == PERF_RECORD_SAMPLE)
 		r->sink->lost(r->sink->arg, r->cpu, 1);
+}
+
+/* The order of the last record of a ring that waits, or 0. */
+static uint64_t find_latest(const struct sampler *s, uint32_t cpu, uint32_t event)
+{
+	for (size_t i = s->count; i-- > 0;)
+		if (s->records[i].cpu == cpu && s->records[i].event == event)
+			return s->records[i].order;
+	return 0;
 }
 
 void sampler_read(struct sampler *s, uint32_t event, const struct sampler_sink *sink)
 {
 	struct reading r = { .s = s, .event = event, .sink = sink };
 
-	for (; r.cpu < s->cpus; r.cpu++)
-		if (ring_of(s, r.cpu, event)->page)
-			perf_ring_read(ring_of(s, r.cpu, event), take_record, &r);
+	for (; r.cpu < s->cpus; r.cpu++) {
+		struct perf_ring *ring = ring_of(s, r.cpu, event);
+
+		if (!ring->page)
+			continue;
+		r.latest = find_latest(s, r.cpu, event);
+		perf_ring_read(ring, take_record, &r);
+		if (!stays(s, event))
+			perf_ring_release(ring, ring->read);
+	}
+}
+
+void sampler_keep(struct sampler *s, uint32_t event, const struct sampler_sink *sink)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		struct record r = s->records[i];
+
+		if (r.event == event && r.in_ring) {
+			r.copy = copy_record(r.in_ring);
+			r.in_ring = NULL;
+		}
+		if (r.copy || r.in_ring)
+			s->records[kept++] = r;
+		else
+			sink->lost(sink->arg, r.cpu, 1);
+	}
+	s->count = kept;
 }
 
 /* ---- open and close ---- */
@@ -324,6 +387,7 @@ int sampler_change(struct sampler *s, const uint64_t rates[SAMPLE_KINDS],
 			if (ring_of(s, cpu, n)->page)
 				perf_ring_enable(ring_of(s, cpu, n), false);
 		sampler_read(s, n, sink);
+		sampler_keep(s, n, sink);
 		close_event(s, n);
 		s->rates[n] = 0;
 		s->copies[n] = copies_stack(n, rates[n]);
@@ -375,7 +439,8 @@ void sampler_close(struct sampler *s)
 		perf_ring_close(&s->rings[i]);
 	process_table_deinit(&s->processes);
 	unwinder_free(s->unwinder);
-	md_buf_deinit(&s->bytes);
+	for (size_t i = 0; i < s->count; i++)
+		free(s->records[i].copy);
 	free(s->records);
 	free(s);
 }
