@@ -123,9 +123,10 @@ static int open_channel(struct kchannel *kc, bool adopt, struct tr_err *err)
 		return 0;
 	ops->channel_close(kc->bc, !adopt);
 	kc->bc = NULL;
-	return *why.sentence ? tr_fail(err, ret, "%s", why.sentence)
-			     : tr_fail(err, ret, "the kernel cannot record the channel's contexts: %s",
-				       strerror(-ret));
+	if (*why.sentence)
+		return tr_fail(err, ret, "%s", why.sentence);
+	return tr_fail(err, ret, "the kernel cannot record the channel's contexts: %s",
+		       strerror(-ret));
 }
 
 /* Makes the channel in the kernel. Caller holds session.lock, not tracer.lock. */
