@@ -160,7 +160,13 @@ struct trail_ring {
 	/* head and last_ts: 16-byte aligned, because slow paths store them together */
 	trail_u64 last_ts;
 	struct trail_tally tally;       /* 16-byte aligned */
-	trail_u64 pad0[4];
+	/*
+	 * Rings that the daemon fills from a buffer whose records are gone once they are read: the
+	 * records that were read there and are here, plus 1. 0: not known. The writer stores it
+	 * after each commit, so the next daemon knows what this one had read and not stored.
+	 */
+	trail_u64 source_read;
+	trail_u64 pad0[3];
 	/* Losses; any thread may add to them atomically. */
 	trail_u64 lost;
 	/*

@@ -142,7 +142,8 @@ static int make_channel(struct channel *c, struct kchannel *kc, struct tr_err *e
 		return ret;
 	for (uint32_t i = 0; i < kc->region->geo.ring_count; i++)
 		region_ring(kc->region, i)->source_lost =
-			region_ring(kc->region, i)->source_discarded = 0;
+			region_ring(kc->region, i)->source_discarded =
+				region_ring(kc->region, i)->source_read = 0;
 	kc->functions = strdup("");
 	kernel_follow(kc->tracer, true);
 	return 0;
@@ -285,7 +286,7 @@ static void adopt_channel(struct channel *c, const char *name)
 	if (*err.sentence)
 		session_failed(c->session, "channel %s: %s", c->name, err.sentence);
 	kc->recording = c->session->active && c->enabled;
-	kc->adopted = true;
+	kc->adopted = kc->continues = true;
 	track_copy(&c->session->track[TRACK_PID], &kc->tracked[TRACK_PID]);
 	track_copy(&c->session->track[TRACK_KERNEL_CGROUP], &kc->tracked[TRACK_KERNEL_CGROUP]);
 	for (int i = TRACK_PID + 1; k->ops->track_by && i < TRACK_IDS; i++)

@@ -42,7 +42,7 @@ struct target {
 	const uint8_t *contexts;        /* context fields of the next record */
 	size_t contexts_len;
 	struct record_stack stacks[RECORD_STACKS];
-	struct backend_losses losses;   /* counted by the source when this drain began */
+	struct ring_source source;
 };
 
 static void coder_free(struct coder *c)
@@ -341,63 +341,14 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
 }
 
-/* Events that the source counts as overwritten and the ring does not count yet. */
-static uint64_t find_new_overwritten(const struct target *to)
-{
-	uint64_t counted = to->ring->source_lost - to->ring->source_discarded;
-
-	return to->losses.overwritten > counted ? to->losses.overwritten - counted : 0;
-}
-
-/*
- * Counts events that the source lost. If the kernel does not have all filters, some of them would
- * have been rejected.
- */
-static void count_source_losses(struct target *to, uint64_t events)
-{
-	to->ring->source_lost += events;
-	if (__atomic_load_n(&to->kc->unfiltered, __ATOMIC_RELAXED))
-		__atomic_fetch_add(&to->ring->source_unfiltered, events, __ATOMIC_RELAXED);
-}
-
-/*
- * Counts events that the source overwrote at this place. In a ring in overwrite mode they are
- * simply older than its contents. If the ring holds nothing older, the trace begins after them;
- * else they are a gap, and the next packet's events_discarded counts them.
- */
 static void count_missed(void *arg, uint64_t events)
 {
-	struct target *to = arg;
-	uint64_t head = region_head(to->kc->region, to->cpu);
-	bool overwrites = to->writer.mode == TRAIL_MODE_OVERWRITE;
-
-	if (!events)
-		events = find_new_overwritten(to);
-	events += !events;      /* the number is unknown: at least one */
-	count_source_losses(to, events);
-	if (overwrites &&
-	    (!head || head == __atomic_load_n(&to->ring->cleared, __ATOMIC_ACQUIRE))) {
-		__atomic_fetch_add(&to->ring->source_overwritten, events, __ATOMIC_RELAXED);
-		return;
-	}
-	if (overwrites)
-		__atomic_fetch_add(&to->ring->source_gaps, events, __ATOMIC_RELAXED);
-	ring_lost(to->ring, events);
+	source_missed(&((const struct target *)arg)->source, events);
 }
 
-/* Counts losses of the source that its buffers do not mention at their place. */
-static void count_other_losses(struct target *to)
+static void note_taken(void *arg, uint64_t records)
 {
-	uint64_t counted = to->ring->source_discarded, rest = find_new_overwritten(to);
-
-	if (rest)
-		count_missed(to, rest);
-	if (to->losses.discarded <= counted)
-		return;
-	rest = to->losses.discarded - counted;
-	count_source_losses(to, rest);
-	to->ring->source_discarded += rest;
-	ring_lost(to->ring, rest);
+	source_taken(&((const struct target *)arg)->source, records);
 }
 
 /* ---- a channel ---- */
@@ -408,11 +359,15 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	const struct backend_ops *ops = kernel_of(kc->tracer)->ops;
 	struct target to = {
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
+		.source = { .region = kc->region, .ring = cpu,
+			    .overwrites = geo->mode == TRAIL_MODE_OVERWRITE,
+			    .unfiltered = &kc->unfiltered },
 	};
 	struct backend_sink sink = { .record = write_record,
 				     .contexts = keep_contexts,
 				     .stacks = keep_stacks,
 				     .missed = count_missed,
+				     .taken = note_taken,
 				     .arg = &to };
 	int ret, counted;
 
@@ -430,10 +385,12 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	 * Read the counters before the drain: else losses that the buffers mention were counted
 	 * twice.
 	 */
-	counted = ops->lost(kc->bc, cpu, &to.losses);
+	counted = ops->lost(kc->bc, cpu, &to.source.counts);
+	if (!counted)
+		source_begin(&to.source, kc->continues);
 	ret = ops->drain(kc->bc, cpu, &sink);
 	if (!counted)
-		count_other_losses(&to);
+		source_end(&to.source);
 	return ret;
 }
 
@@ -468,6 +425,7 @@ int kchannel_drain(struct kchannel *kc, int unused)
 		one = drain_cpu(kc, cpu);
 		ret = ret ? ret : one;
 	}
+	kc->continues = false;
 	ksampling_drain(kc);
 	if (was_recording && kc->bc && kernel_of(kc->tracer)->ops->recording)
 		recording = kernel_of(kc->tracer)->ops->recording(kc->bc);

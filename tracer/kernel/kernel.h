@@ -200,6 +200,8 @@ struct kchannel {
 	/* Held during a drain. Guards the rest, and keeps bc open. */
 	pthread_mutex_t lock;
 	struct backend_channel *bc;     /* closed when the channel is removed */
+	/* An earlier daemon, which may have been killed, was the last to drain. */
+	bool continues;
 	/*
 	 * NULL: no samples are taken. Only a holder of session.lock changes it, who then need not
 	 * hold this lock to read it.

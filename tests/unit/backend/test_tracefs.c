@@ -182,7 +182,7 @@ static void miss(void *arg, uint64_t events)
 static void buffers(void)
 {
 	const struct backend_sink sink = { .record = take, .missed = miss };
-	struct backend_losses lost;
+	struct source_counts lost;
 	uint8_t page[4096] = { 0 };
 	uint64_t ts = 1000, used = 12;
 	uint32_t word = 5u << 5 | 2;

@@ -143,7 +143,7 @@ static void records_text(void)
 /* More than the ring holds: the rest is counted. */
 static void counts_what_is_lost(void)
 {
-	struct backend_losses lost = { 0 };
+	struct source_counts lost = { 0 };
 	uint64_t discarded = 0, got;
 	struct bpf_channel *c;
 

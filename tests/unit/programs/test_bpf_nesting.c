@@ -211,7 +211,7 @@ static void check_counts(struct bpf_channel *c)
 {
 	uint64_t events = 0, nested = 0, lost = bpf_channel_missed(c), made = 0, seen = 0;
 	uint64_t overwritten = 0;
-	struct backend_losses losses;
+	struct source_counts losses;
 
 	for (uint32_t cpu = 0; cpu < c->ring.cpus; cpu++) {
 		for (int level = 0; level < BPF_LEVELS; level++) {

@@ -13,6 +13,7 @@
  *   reader.h        a consistent view of a ring that writers are filling
  *   packetizer.h    cuts a ring into CTF packets
  *   losses.h        what a reader of a stream misses
+ *   source.h        what is lost in buffers from which the daemon fills rings
  *   stream.h        traces and their streams
  *   stream_files.h  the files of a stream
  *   input.h         a stream of an imported trace, which has no ring

@@ -37,6 +37,7 @@
 #include "metadata/buf.h"
 #include "tracer/base/err.h"
 #include "tracer/base/facts.h"
+#include "tracer/base/ring/source.h"
 #include "tracer/kernel/kevent/record_stack.h"
 
 struct backend;                 /* an opened backend */
@@ -58,16 +59,6 @@ struct backend_geometry {
 	bool boot;              /* of struct backend_boot: records are as boot_format says */
 };
 
-/* Events of one CPU that no reader gets, since the channel was made. */
-struct backend_losses {
-	/*
-	 * recorded, then overwritten before they were read; includes those that `missed` reported
-	 */
-	uint64_t overwritten;
-	/* not recorded because the buffer was full, or emptied with the buffer */
-	uint64_t discarded;
-};
-
 /* Receives what a drain reads, in the order of the buffer. */
 struct backend_sink {
 	void (*record)(void *arg, uint64_t time, const uint8_t *record, size_t len);
@@ -77,6 +68,11 @@ struct backend_sink {
 	void (*stacks)(void *arg, const struct record_stack stacks[RECORD_STACKS]);
 	/* Events were overwritten at this place. 0: their number is unknown; `lost` counts them. */
 	void (*missed)(void *arg, uint64_t events);
+	/*
+	 * So many more of the records that source_counts.read counts were passed on. NULL: not
+	 * wanted.
+	 */
+	void (*taken)(void *arg, uint64_t records);
 	void *arg;
 };
 
@@ -215,7 +211,8 @@ struct backend_ops {
 	int (*track_by)(struct backend_channel *c, int attr, const struct track *set);
 	/* Passes on what the buffer of a CPU holds now, at most its size once. */
 	int (*drain)(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
-	int (*lost)(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
+	/* What the buffer of a CPU has counted: losses, and records that were read. */
+	int (*lost)(struct backend_channel *c, uint32_t cpu, struct source_counts *losses);
 	/* What the channel's status says of it. NULL: nothing. */
 	void (*note)(struct backend_channel *c, struct facts *out);
 	/*

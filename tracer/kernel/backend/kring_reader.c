@@ -140,7 +140,7 @@ int kring_drain(const struct kring_shape *g, struct kring_reader *p, uint64_t he
 }
 
 void kring_lost(const struct kring_shape *g, const struct kring_reader *p,
-		struct backend_losses *losses)
+		struct source_counts *losses)
 {
 	struct kring_reader now = *p;
 	struct krec_begin first;

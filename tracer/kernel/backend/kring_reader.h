@@ -37,6 +37,6 @@ int kring_drain(const struct kring_shape *g, struct kring_reader *p, uint64_t he
 		int (*release)(void *arg, const struct kring_reader *p), void *arg);
 /* What was lost so far, with what the next drain will not find any more. */
 void kring_lost(const struct kring_shape *g, const struct kring_reader *p,
-		struct backend_losses *losses);
+		struct source_counts *losses);
 
 #endif

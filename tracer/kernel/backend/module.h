@@ -23,6 +23,6 @@ int module_enabled(struct backend_channel *c, struct md_buf *out);
 int module_track(struct backend_channel *c, const uint32_t *tids, size_t count);
 int module_track_by(struct backend_channel *c, int attr, const struct track *set);
 int module_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
-int module_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
+int module_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses);
 
 #endif

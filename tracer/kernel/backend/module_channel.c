@@ -264,9 +264,9 @@ int module_drain(struct backend_channel *c, uint32_t cpu, const struct backend_s
 			   release_space, c);
 }
 
-int module_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
+int module_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses)
 {
-	*losses = (struct backend_losses){ 0 };
+	*losses = (struct source_counts){ 0 };
 	if (cpu < c->cpus && c->readers[cpu].ring)
 		kring_lost(&c->geo, &c->readers[cpu], losses);
 	return 0;

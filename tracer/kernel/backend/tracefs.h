@@ -141,7 +141,7 @@ int tracefs_stacks(struct backend_channel *c, bool kernel, bool user);
 int tracefs_track(struct backend_channel *c, const uint32_t *tids, size_t count);
 int tracefs_track_more(struct backend_channel *c, const uint32_t *tids, size_t count);
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
-int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses);
+int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses);
 int tracefs_watch(struct backend_channel *c, int epoll);
 
 #endif

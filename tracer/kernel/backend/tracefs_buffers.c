@@ -87,13 +87,13 @@ static uint64_t parse_stat(const char *text, const char *key)
 }
 
 /* Reads a CPU's loss counters. held: events in the buffer count as discarded, too. */
-static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, struct backend_losses *l)
+static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, struct source_counts *l)
 {
 	struct md_buf text = MD_BUF_INIT;
 	char path[64];
 	ssize_t n;
 
-	*l = (struct backend_losses){ 0 };
+	*l = (struct source_counts){ 0 };
 	snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", cpu);
 	n = tracefs_read(c->dir, path, 4096, &text);
 	if (n > 0) {
@@ -103,12 +103,13 @@ static int read_lost(struct backend_channel *c, uint32_t cpu, bool held, struct 
 		l->discarded =
 			parse_stat(p, "\ncommit overrun: ") + parse_stat(p, "\ndropped events: ");
 		l->discarded += held && !strncmp(p, "entries: ", 9) ? strtoull(p + 9, NULL, 10) : 0;
+		l->read = parse_stat(p, "\nread events: ");
 	}
 	md_buf_deinit(&text);
 	return n < 0 ? (int)n : 0;
 }
 
-static void add_losses(struct backend_losses *sum, const struct backend_losses *l)
+static void add_losses(struct source_counts *sum, const struct source_counts *l)
 {
 	sum->overwritten += l->overwritten;
 	sum->discarded += l->discarded;
@@ -116,7 +117,7 @@ static void add_losses(struct backend_losses *sum, const struct backend_losses *
 
 void tracefs_keep_losses(struct backend_channel *c)
 {
-	struct backend_losses lost;
+	struct source_counts lost;
 
 	for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
 		read_lost(c, cpu, true, &lost);
@@ -142,7 +143,7 @@ void tracefs_before_reset(struct backend *b)
 void tracefs_after_reset(struct backend *b)
 {
 	struct backend_channel *c;
-	struct backend_losses now, *then;
+	struct source_counts now, *then;
 
 	cds_list_for_each_entry(c, &b->channels, node) {
 		for (uint32_t cpu = 0; cpu < c->cpus; cpu++) {
@@ -225,7 +226,15 @@ struct drain {
 	struct backend_channel *c;
 	const struct backend_sink *sink;
 	struct record_stacks stacks;
+	uint64_t read;                  /* records that are not said to be taken */
 };
+
+static void say_taken(struct drain *d)
+{
+	if (d->sink->taken && d->read)
+		d->sink->taken(d->sink->arg, d->read);
+	d->read = 0;
+}
 
 static void pass_record(void *arg, uint64_t time, const uint8_t *record, size_t len,
 			const struct record_stack stacks[RECORD_STACKS])
@@ -259,6 +268,9 @@ static void process_page(struct drain *d, size_t size)
 			/* part of c->page */
 			memcpy((uint8_t *)(uintptr_t)record, &as, sizeof(as));
 		record_stacks_add(&d->stacks, ts, record, len);
+		d->read++;
+		if (!record_stacks_wait(&d->stacks))
+			say_taken(d);
 	}
 }
 
@@ -305,11 +317,12 @@ int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_
 	pthread_mutex_unlock(&c->lock);
 	ret = read_pages(&d, cpu);
 	record_stacks_flush(&d.stacks);
+	say_taken(&d);
 	record_stacks_deinit(&d.stacks);
 	return ret;
 }
 
-int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
+int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses)
 {
 	int ret;
 

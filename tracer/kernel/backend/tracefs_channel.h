@@ -30,12 +30,12 @@ struct backend_channel {
 		/* trace_pipe_raw; -1: no such CPU */
 		int raw;
 		/* losses counted before the kernel's counters were reset */
-		struct backend_losses before;
+		struct source_counts before;
 		/*
 		 * losses before an operation that may reset the counters; `discarded` includes the
 		 * events in the buffer
 		 */
-		struct backend_losses counted;
+		struct source_counts counted;
 	} per_cpu[];
 };
 

@@ -368,11 +368,20 @@ static void merge_missed(void *arg, uint64_t events)
 	m->to->missed(m->to->arg, events);
 }
 
+static void merge_taken(void *arg, uint64_t records)
+{
+	const struct merging *m = arg;
+
+	if (m->to->taken)
+		m->to->taken(m->to->arg, records);
+}
+
 static int drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
 {
 	struct merging m = { .c = c, .cpu = cpu, .to = sink };
 	const struct backend_sink own = { .record = merge_record, .stacks = merge_stacks,
-					  .missed = merge_missed, .arg = &m };
+					  .missed = merge_missed, .taken = merge_taken,
+					  .arg = &m };
 	int ret;
 
 	/*
@@ -385,10 +394,10 @@ static int drain(struct backend_channel *c, uint32_t cpu, const struct backend_s
 	return ret ? ret : m.error;
 }
 
-static int count_lost(struct backend_channel *c, uint32_t cpu, struct backend_losses *losses)
+static int count_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses)
 {
 	int ret = tracefs_lost(c, cpu, losses);
-	struct backend_losses own;
+	struct source_counts own;
 	struct bpf_ring *r = &c->bpf->ring;
 
 	pthread_mutex_lock(&c->bpf->lock);

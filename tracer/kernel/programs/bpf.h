@@ -170,7 +170,7 @@ struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu);
  */
 int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu);
 /* What a CPU's rings have lost so far. */
-void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct backend_losses *losses);
+void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct source_counts *losses);
 
 /* ---- bpf_channel.c ---- */
 

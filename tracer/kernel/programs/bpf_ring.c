@@ -365,11 +365,11 @@ int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu)
 	return ret ? ret : r->records.failed ? -ENOMEM : 0;
 }
 
-void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct backend_losses *losses)
+void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct source_counts *losses)
 {
-	struct backend_losses own;
+	struct source_counts own;
 
-	*losses = (struct backend_losses){
+	*losses = (struct source_counts){
 		.discarded = __atomic_load_n(&bpf_ring_control(r, cpu)->deep, __ATOMIC_RELAXED) +
 			     bpf_ring_control(r, cpu)->dropped,
 	};
