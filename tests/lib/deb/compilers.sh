@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# In the root that built the packages: its gcc and its newest clang find nothing to warn of.
+# With what the packages are built with: gcc and the newest clang find nothing to warn of in /source.
 set -e
 export DEBIAN_FRONTEND=noninteractive
 clang=$(apt-cache pkgnames clang- | grep -x 'clang-[0-9]*' | sort -t - -k 2 -n | tail -n 1)

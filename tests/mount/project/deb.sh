@@ -91,6 +91,7 @@ build() {
 	mkdir "$root/source"
 	(cd "$top" && cp -a fs tracer kmod ustlib metadata tools tests docs data Makefile README \
 		README.md LICENSE "$root/source/") || fail "copy"
+	in_root "$root" depends.sh
 	if stage build; then
 		in_root "$root" build.sh
 		is "$release: packages" 7 "$(ls "$root"/source/build/deb/*.deb | wc -l)"
