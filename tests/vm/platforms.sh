@@ -138,6 +138,8 @@ stacks() { # SUFFIX of the rows
 		records sched:sched_process_exec 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
 	try "… of system calls$1" with callstack-kernel \
 		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
+	[ -n "$1" ] || try "… of system calls by the backend tracefs" by tracefs with callstack-kernel \
+		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
 	try "callstack-user$1" with callstack-user \
 		records syscall:entry:openat 'callstack_user = \[ \[0\] = 0x' $cat /etc/hosts
 }
