@@ -184,7 +184,9 @@ if [ -n "${KERNEL_BACKEND-}" ]; then
 			case $made in
 			"${S-/}"/*/* | -*) ;;
 			"${S-/}"/*)
-				command mkdir "$made/kernel/channels/channel0" 2>/dev/null &&
+				[ -d "$made/kernel/channels/channel0" ] ||
+					command mkdir "$made/kernel/channels/channel0" 2>/dev/null
+				[ ! -d "$made/kernel/channels/channel0" ] ||
 					echo "$KERNEL_BACKEND" >"$made/kernel/channels/channel0/backend"
 				;;
 			esac
@@ -250,6 +252,13 @@ kernel_channels() {
 # session with events of the kernel says how the daemon marks them
 kernel_probes() {
 	ls $T/instances | sed -n "s/^trailfs-$1-.*-\(........\)\$/^[a-z0-9]*:trailfs_\1\//p" | head -n 1
+}
+
+# counts_all CHANNEL: before its rules are set; each event of this channel is recorded, or discarded
+# where its buffer is full. (Linux 7.0 may preempt a BPF program, and misses then the events of that
+# thread: they count as discarded, and no buffer counts them.)
+counts_all() {
+	! programs_record || ! kernel_since 7.0 || put tracefs "$1/backend"
 }
 
 # kernel_counted NAME: events of the channels trailfs-NAME-*, fetched and lost, as the kernel counts

@@ -164,6 +164,7 @@ rmdir "$s"
 # --- everything at once, under load, with loss
 s=$S/e$mark
 mkdir "$s" "$s/kernel/channels/channel0"
+counts_all "$s/kernel/channels/channel0"
 echo 64k >"$s/kernel/channels/channel0/subbuf_size"
 # (babeltrace2 2.0.4 now and then shows an empty string as the one before: these two are given
 # such.)

@@ -177,6 +177,7 @@ counted() {
 everything() {
 	s=$S/e$mark
 	mkdir "$s" "$s/kernel/channels/channel0"
+	counts_all "$s/kernel/channels/channel0"
 	echo 8M >"$s/kernel/channels/channel0/subbuf_size"
 	echo 4 >"$s/kernel/channels/channel0/subbuf_count"
 	echo discard >"$s/kernel/channels/channel0/loss_mode"
@@ -215,8 +216,8 @@ fi
 is "all, as the kernel counts" "$(kernel_counted e$mark)" "$(key events_recorded "$s/status")"
 is "nothing is lost, every record decodes" 0 "$(key events_discarded "$s/status")"
 same_text "$s"
-is "babeltrace2 reads them all" "$(key events_recorded "$s/status")" "$(wc -l <"$work/bt")"
-grep "{ tid = $number }" "$work/bt" | awk '{ sub(/:$/, "", $4); print $4 }' | sort |
+is "the text has them all" "$(key events_recorded "$s/status")" "$(wc -l <"$work/text")"
+grep "{ tid = $number }" "$work/text" | awk '{ sub(/:$/, "", $4); print $4 }' | sort |
 	uniq -c >"$work/counts"
 while read -r name number; do
 	is "$name" "$number" "$(awk -v e="$name" \
@@ -227,13 +228,13 @@ for name in syscall_entry_getpid syscall_exit_getpid syscall_entry_openat syscal
 	is "$name in the loop" "$n" "$(awk -v e=$name '$2 == e { print $1 }' "$work/counts")"
 done
 # The session counts by itself, each event and each rule.
-awk '{ sub(/:$/, "", $4); n[$4]++ } END { for (e in n) print e, n[e] }' "$work/bt" |
+awk '{ sub(/:$/, "", $4); n[$4]++ } END { for (e in n) print e, n[e] }' "$work/text" |
 	sort >"$work/sums"
 awk '$3 != "*" && !/^#/ { print $3, $4 }' "$s/counts" | sort >"$work/counted"
 cmp -s "$work/sums" "$work/counted" ||
 	fail "counts: $(diff "$work/sums" "$work/counted" | head -n 5)"
-is "counts, the sum" "kernel channel0 * $(wc -l <"$work/bt") 0 0 0" "$(tail -n 1 "$s/counts")"
-is "rules, the sum" "$(wc -l <"$work/bt")" \
+is "counts, the sum" "kernel channel0 * $(wc -l <"$work/text") 0 0 0" "$(tail -n 1 "$s/counts")"
+is "rules, the sum" "$(wc -l <"$work/text")" \
 	"$(awk '!/^#/ { s += $3 } END { print s }' "$s/kernel/rules")"
 is "rules, one kind" "$(awk '/^syscall_/ { s += $2 } END { print s }' "$work/sums")" \
 	"$(awk '$4 == "syscall:*" { print $3 }' "$s/kernel/rules")"
@@ -241,13 +242,14 @@ is "rules, one kind" "$(awk '/^syscall_/ { s += $2 } END { print s }' "$work/sum
 [ "$(awk '$4 == "syscall:*" { print $2 }' "$s/kernel/rules")" -ge $((2 * $(wc -l <"$MNT/available/kernel/syscalls"))) ] ||
 	fail "rules: $(cat "$s/kernel/rules")"
 kinds=$(wc -l <"$work/counts")
-total=$(wc -l <"$work/bt")
+total=$(wc -l <"$work/text")
 rmdir "$s"
 
 # --- with loss, either way: what is held, overwritten and lost is what happened
 for mode in discard overwrite; do
 	s=$S/l$mark
 	mkdir "$s" "$s/kernel/channels/channel0"
+	counts_all "$s/kernel/channels/channel0"
 	echo 16k >"$s/kernel/channels/channel0/subbuf_size"
 	echo 4 >"$s/kernel/channels/channel0/subbuf_count"
 	echo $mode >"$s/kernel/channels/channel0/loss_mode"
