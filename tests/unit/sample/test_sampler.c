@@ -345,6 +345,32 @@ static void kept_for_stacks(void)
 	sampler_close(s);
 }
 
+/* A child that has ended has its parent's space, with what that mapped after its last sample. */
+static void space_of_child(void)
+{
+	static const int32_t maker = 99999998, child = 99999999;
+	struct {
+		uint64_t registers[5], room, stack, used;
+	} rest = { { PERF_SAMPLE_REGS_ABI_64, 0, 0, 0, 4096 }, sizeof(rest.stack), 0,
+		   sizeof(rest.stack) };
+	struct cpu_sample out = { .pid = child };
+	struct sampled_process *p, *parent;
+
+	open_rings();
+	s->unwinder = unwinder_create();
+	write_exec(1, (uint32_t)maker);
+	write_mmap(2, (uint32_t)maker, "/a");
+	write_fork(0, 3, (uint32_t)child, (uint32_t)maker);
+	write_sample(0, 4, (uint32_t)child, 6);
+	drain(UINT64_MAX);
+	p = process_known(&s->processes, child);
+	parent = process_known(&s->processes, maker);
+	CHECK(p && !p->space && parent && parent->space && parent->maps.len && !parent->spaced);
+	sampler_unwind(s, p, (const uint8_t *)&rest, sizeof(rest), &out);
+	CHECK(p->space && parent->spaced == parent->maps.len);
+	sampler_close(s);
+}
+
 static void damaged(void)
 {
 	struct perf_event_header h = { PERF_RECORD_SAMPLE, 0, 0 };
@@ -386,6 +412,7 @@ int main(void)
 		CASE(gap);
 		CASE(mappings);
 		CASE(kept_for_stacks);
+		CASE(space_of_child);
 		CASE(damaged);
 	}
 	CASE(waiting);

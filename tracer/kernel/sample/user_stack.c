@@ -44,29 +44,6 @@ static bool find_copy(const uint8_t *rest, size_t size, struct unwind_input *out
 	return true;
 }
 
-/* What a process maps that is not of a new program: as its parent, or as the system says. */
-static struct unwind_space *find_space(struct sampler *s, int32_t pid, int32_t parent)
-{
-	struct sampled_process *maker = parent ? process_known(&s->processes, parent) : NULL;
-	struct unwind_space *space;
-	int dir;
-
-	/* What the maker's space lacks yet, the child's would lack for good. */
-	if (maker && maker->space && maker->spaced >= maker->maps.len)
-		return unwind_space_copy(maker->space);
-	dir = code_map_process(pid);
-	if (dir < 0 && maker && maker->space)
-		return unwind_space_copy(maker->space);
-	if (dir < 0)
-		dir = code_map_process(parent);
-	space = unwind_space_create();
-	if (space && dir >= 0)
-		unwind_space_read(s->unwinder, space, dir);
-	if (dir >= 0)
-		close(dir);
-	return space;
-}
-
 /* Adds what was mapped since the last sample. */
 static void add_mappings(struct sampler *s, struct sampled_process *p)
 {
@@ -77,6 +54,30 @@ static void add_mappings(struct sampler *s, struct sampled_process *p)
 		unwind_space_add(s->unwinder, p->space, dir, &m);
 	if (dir >= 0)
 		close(dir);
+}
+
+/* What a process maps that is not of a new program: as its parent, or as the system says. */
+static struct unwind_space *find_space(struct sampler *s, int32_t pid, int32_t parent)
+{
+	struct sampled_process *maker = parent ? process_known(&s->processes, parent) : NULL;
+	struct unwind_space *space;
+	int dir;
+
+	if (maker && maker->space) {
+		/* What the maker's space lacks yet, the child's would lack for good. */
+		if (maker->spaced < maker->maps.len)
+			add_mappings(s, maker);
+		return unwind_space_copy(maker->space);
+	}
+	dir = code_map_process(pid);
+	if (dir < 0)
+		dir = code_map_process(parent);
+	space = unwind_space_create();
+	if (space && dir >= 0)
+		unwind_space_read(s->unwinder, space, dir);
+	if (dir >= 0)
+		close(dir);
+	return space;
 }
 
 static uint64_t cpu_time(void)
