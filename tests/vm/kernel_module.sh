@@ -43,7 +43,8 @@ clean
 
 # --- the tests
 for t in ${SOAK:+mount/kernel/kernel_who mount/kernel/kernel_filter mount/output/relay_kernel vm/probes \
-	mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts mount/kernel/kernel_triggers}; do
+	mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts mount/kernel/kernel_triggers \
+	mount/kernel/cgroup_id}; do
 	echo "$t"
 	"$top/tests/$t.sh" || fail "$t.sh"
 	clean
