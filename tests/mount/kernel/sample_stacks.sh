@@ -105,9 +105,9 @@ ${CC:-cc} $flags -rdynamic -o "$work/deep" "$work/deep.c" -ldl || fail "cannot l
 s=$S/stacks
 mkdir "$s"
 echo 'sample:cpu 499hz if $ctx.procname == "deep"' >"$s/kernel/events"
-# stacks_of WORD…: folded stacks of the program, with their numbers, in $work/folded. (On a busy
-# machine samples may be lost: then it runs again. It exists until all samples are read, as the
-# daemon reads rules from what it maps.)
+# stacks_of WORD…: the stacks of the program, each a line `PID FUNCTION;…`, in order, in $work/stacks;
+# folded, in $work/folded. (On a busy machine samples may be lost: then it runs again. It exists
+# until all samples are read, as the daemon reads rules from what it maps.)
 stacks_of() {
 	runs=0
 	echo start >"$s/control"
@@ -123,20 +123,45 @@ stacks_of() {
 	done
 	echo stop >"$s/control"
 	grep '^deep;' "$s/export/flame.folded" >"$work/folded"
+	cp "$s/text.symbols" "$work/symbols" || fail "no text.symbols"
+	sed -n 's/.*trail:sample: .* pid = \([0-9]*\), .*callstack_user = \[ \(\[0\] = ".*"\) \].*/\1 \2/p' \
+		"$work/symbols" | awk '{
+		pid = $1
+		sub(/^[0-9]* /, "")
+		chain = ""
+		for (i = split($0, frame, /, /); i > 0; i--) {
+			sub(/^[^"]*"/, "", frame[i])
+			sub(/(\+0x|").*/, "", frame[i])
+			chain = chain ";" frame[i]
+		}
+		print pid " " chain
+	}' >"$work/stacks"
 	echo clear >"$s/control"
 }
-# most WHAT CHAIN: nearly all samples in spin() have this chain of functions from main on. (The
-# first ones can come before the program's files are known.)
+# most WHAT CHAIN: nearly all samples in spin() have this chain of functions from main on, between
+# the first and the last one of a process that has. (On a slow machine many samples come before the
+# daemon has read the program's files.)
 most() {
 	checks=$((checks + 1))
-	all=$(awk '/;spin/ { n += $NF } END { print n + 0 }' "$work/folded")
-	these=$(grep ";main;$2;spin[; ]" "$work/folded" | awk '{ n += $NF } END { print n + 0 }')
-	[ "$all" -ge 50 ] || fail "$1: only $all samples: $(cat "$work/folded")"
-	[ $((these * 100)) -ge $((all * 95)) ] ||
-		fail "$1: $these of $all have $2: $(grep ';spin' "$work/folded" | sort -k 2 | tail -n 4)"
+	set -- "$1" "$2" $(awk -v chain=";main;$2;spin\$" '
+		!/;spin$/ { next }
+		{ n[$1]++ }
+		$0 ~ chain {
+			these++
+			if (!($1 in from))
+				from[$1] = n[$1]
+			to[$1] = n[$1]
+		}
+		END {
+			for (pid in from)
+				all += to[pid] - from[pid] + 1
+			print these + 0, all + 0
+		}' "$work/stacks")
+	[ "$3" -ge 50 ] && [ $(($3 * 100)) -ge $(($4 * 95)) ] ||
+		fail "$1: $3 of $4 have $2: $(cut -d ' ' -f 2 "$work/stacks" | sort | uniq -c)"
 }
 stacks_of sort
-most sort 'first;second;second;second;third;sort;\(qsort\|qsort_r\);\(msort_with_tmp[^;]*;\)*compare;leaf'
+most sort 'first;second;second;second;third;sort;(qsort|qsort_r);(msort_with_tmp[^;]*;)*compare;leaf'
 cp "$work/folded" "$work/sorted"
 stacks_of child
 most child 'first;second;second;second;third;sort;qsort[^ ]*;compare;leaf'
@@ -145,11 +170,7 @@ most "a signal's handler" 'raiser;[^ ]*on_user;leaf'
 stacks_of plain
 most "code without rules" 'unruled;plain;leaf'
 stacks_of late "$work/late.so"
-grep -v ';late;' "$work/folded" >"$work/before"
-grep ';late;\|main [0-9]' "$work/folded" >"$work/after"
-mv "$work/before" "$work/folded"
 most "before a library is loaded" leaf
-mv "$work/after" "$work/folded"
 most "in a library that is loaded later" 'late;leaf'
 
 # --- as gdb has it
@@ -157,7 +178,7 @@ if command -v gdb >/dev/null && gdb -nx -batch -ex 'break spin' -ex run -ex bt -
 	--args "$work/deep" sort >"$work/gdb" 2>&1 </dev/null && grep -q '^#1 .*leaf' "$work/gdb"; then
 	theirs=$(awk '/^#[0-9]/ { n = $0; sub(/^#[0-9]+ +/, "", n); sub(/^0x[0-9a-f]+ in /, "", n)
 		sub(/ .*/, "", n); gsub(/^__GI_*/, "", n); if (n !~ /^_*libc_start|^_start/) line = n (line == "" ? "" : ";" line) } END { print line }' "$work/gdb")
-	ours=$(sort -k 2 "$work/sorted" | awk '/;spin / && $NF > best { best = $NF; line = $1 } END { print line }' | sed 's/.*;main;/main;/')
+	ours=$(sort -k 2 "$work/sorted" | awk '/;main;.*;spin / && $NF > best { best = $NF; line = $1 } END { print line }' | sed 's/.*;main;/main;/')
 	same() { echo "$1" | sed 's/\(__\)*qsort_r/qsort/; s/;msort_with_tmp[^;]*//g; s/__qsort/qsort/; s/;qsort;qsort/;qsort/'; }
 	is "gdb's stack" "$(same "$theirs")" "$(same "$ours")"
 else
