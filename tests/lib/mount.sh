@@ -95,7 +95,7 @@ clean_up() {
 	while mounted; do
 		fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT" 2>/dev/null ||
 			umount -l "$MNT" 2>/dev/null ||
-			fusermount3 -u -z "$MNT" || break
+			fusermount3 -u -z "$MNT" 2>/dev/null || break
 	done
 	# The daemon ends by itself when its mount goes; the keeper when the daemon says so.
 	within 40 daemon_ended || { echo "FAILED: the daemon does not end"; status=1; }

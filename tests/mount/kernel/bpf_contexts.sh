@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
+by_programs
 [ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
 grep -qx callstack-kernel "$MNT/available/kernel/contexts" ||
 	skip "nothing records stacks here: $(grep '^kernel' "$MNT/version")"

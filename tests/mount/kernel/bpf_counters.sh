@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
+by_programs
 [ "$(kernel_pid $$)" = $$ ] || skip "in a PID namespace the numbers of new processes are not known"
 programs_record || skip "another backend records contexts"
 grep -qx perf:cpu:page-faults "$MNT/available/kernel/contexts" ||

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
+by_programs
 grep -qx cgroup_id "$MNT/available/kernel/contexts" ||
 	skip "nothing records control groups here: $(grep '^kernel' "$MNT/version")"
 groups=$work/groups
