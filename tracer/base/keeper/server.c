@@ -305,6 +305,11 @@ static void serve_mount(struct state *s, bool asked)
 
 	if (connection < 0 || s->mounter >= 0)
 		return;
+	/* It was unmounted, and no daemon may be started to end its sessions: they stay. */
+	if (item_fd(s, KEEPER_START) < 0 && mounted_ended(connection)) {
+		end_mount(s);
+		return;
+	}
 	if (asked && !mounted_refuse(&s->mounted, connection))
 		mounted_left(&s->mounted);
 	if (!mounted_work(&s->mounted, connection, item_fd(s, KEEPER_START)))
