@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,14 +134,6 @@ char *stale_path(const char *path)
 
 /* ---- a mount that the keeper has ---- */
 
-/* The kernel has ended the connection: the mount was taken away. */
-static bool has_ended(int connection)
-{
-	struct pollfd p = { .fd = connection };
-
-	return connection >= 0 && poll(&p, 1, 0) > 0 && p.revents & POLLERR;
-}
-
 /*
  * Does no daemon use the state directory? One that was killed needs some time to end, and so does
  * one whose mount was taken away. Another one that lives for a while does not end.
@@ -158,7 +149,7 @@ static bool is_unused(const char *state_dir, int connection)
 	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	for (int ms = 0; fd >= 0 && !locked && lives < 10 && ms < PATIENCE_MS; ms += 20) {
 		locked = !flock(fd, LOCK_EX | LOCK_NB);
-		lives = !has_ended(connection) &&
+		lives = !keeper_mount_ended(connection) &&
 					keeper_find_daemon(state_dir) == KEEPER_DAEMON_LIVES
 				? lives + 1
 				: 0;
@@ -181,7 +172,7 @@ static bool wait_for_end(struct keeper *k)
 	for (int ms = 0; ends && ms < PATIENCE_MS; ms += 20) {
 		int connection = keeper_find(k, HELD_CONNECTION);
 
-		ends = has_ended(connection);
+		ends = keeper_mount_ended(connection);
 		if (connection >= 0)
 			close(connection);
 		if (ends)
@@ -197,7 +188,7 @@ static bool wait_for_end(struct keeper *k)
  */
 static enum stale look(int connection, int table, const char *path, bool started, const char **why)
 {
-	bool here, ended = has_ended(connection);
+	bool here, ended = keeper_mount_ended(connection);
 	char mounted[PATH_MAX] = "", device[24];
 	struct mount_entry top;
 
@@ -231,7 +222,7 @@ enum stale stale_look(const char *state_dir, const char *path, bool started)
 	what = look(connection, table, path, started, &why);
 	stays = connection == -ETIMEDOUT || table == -ETIMEDOUT;
 	/* The keeper starts daemons until the sessions have ended; this may be one of them. */
-	if (has_ended(connection))
+	if (keeper_mount_ended(connection))
 		stays = started ? what == STALE_UNMOUNTED : wait_for_end(k);
 	/* Another mount, or one that cannot be taken over: nothing could end it but the keeper. */
 	if (what != STALE_ALIVE && !stays && (connection >= 0 || table >= 0) &&

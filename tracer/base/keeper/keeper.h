@@ -98,6 +98,8 @@ void keeper_close(struct keeper *k, int quit);
  * directory, and another thread of it waits in the kernel.
  */
 pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
+/* Whether the kernel has ended a FUSE connection: its mount was taken away. -1: no. */
+bool keeper_mount_ended(int connection);
 /*
  * The process that announced itself and holds the lock of the state directory. ENDS: a signal has
  * killed it, and the kernel frees what it had, which may take seconds. UNKNOWN: there is none, or

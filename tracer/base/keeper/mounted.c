@@ -36,11 +36,11 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-bool mounted_ended(int connection)
+bool keeper_mount_ended(int connection)
 {
 	struct pollfd p = { .fd = connection };
 
-	return poll(&p, 1, 0) > 0 && p.revents & POLLERR;
+	return connection >= 0 && poll(&p, 1, 0) > 0 && p.revents & POLLERR;
 }
 
 /* What was with the daemon comes again. An older kernel cannot: those wait until a signal comes. */
@@ -59,7 +59,7 @@ static void begin_refusing(struct mounted *m, int connection)
 static void plan(struct mounted *m, int connection)
 {
 	int64_t now = now_ms(), first;
-	bool ended = mounted_ended(connection);
+	bool ended = keeper_mount_ended(connection);
 
 	/* What killed those that served the mount need not kill those that end its sessions. */
 	if (ended && !m->ending)
@@ -93,7 +93,7 @@ void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid)
 {
 	m->started = false;
 	m->dead = pid;
-	m->why = mounted_ended(connection) ? "the daemon was killed while it ended"
+	m->why = keeper_mount_ended(connection) ? "the daemon was killed while it ended"
 					   : "the daemon was killed";
 	if (restart) {
 		plan(m, connection);
@@ -147,7 +147,7 @@ static void give_up(struct mounted *m, int connection, const char *why)
 void mounted_failed(struct mounted *m, int connection)
 {
 	if (m->started)
-		give_up(m, connection, mounted_ended(connection)
+		give_up(m, connection, keeper_mount_ended(connection)
 				? "the daemon died before it had ended the sessions"
 				: "the daemon ended before it had the mount");
 	else
@@ -253,7 +253,7 @@ void mounted_left(struct mounted *m)
 /* The daemon that was started ends the sessions of an unmounted mount, which has no limit. */
 static bool is_ending(const struct mounted *m, int connection)
 {
-	return m->started && m->process >= 0 && mounted_ended(connection);
+	return m->started && m->process >= 0 && keeper_mount_ended(connection);
 }
 
 bool mounted_work(struct mounted *m, int connection, int start)

@@ -61,7 +61,5 @@ int mounted_patience(const struct mounted *m);
 bool mounted_work(struct mounted *m, int connection, int start);
 /* Answers one request, while it is refusing. False: the connection has ended. */
 bool mounted_refuse(struct mounted *m, int connection);
-/* Whether the mount was taken away. */
-bool mounted_ended(int connection);
 
 #endif

@@ -258,7 +258,7 @@ static void close_peer(struct state *s, int sock)
 	/* An upgraded daemon ends the sessions of a mount that was taken away meanwhile. */
 	if (connection >= 0 && !drop_item(s, KEEPER_UPGRADE))
 		mounted_replaced(&s->mounted, item_fd(s, KEEPER_START) >= 0, pid);
-	else if (connection >= 0 && mounted_ended(connection) && item_fd(s, KEEPER_START) < 0)
+	else if (connection >= 0 && keeper_mount_ended(connection) && item_fd(s, KEEPER_START) < 0)
 		end_mount(s);
 	else if (connection >= 0)
 		mounted_died(&s->mounted, connection, item_fd(s, KEEPER_START) >= 0, pid);
@@ -306,7 +306,7 @@ static void serve_mount(struct state *s, bool asked)
 	if (connection < 0 || s->mounter >= 0)
 		return;
 	/* It was unmounted, and no daemon may be started to end its sessions: they stay. */
-	if (item_fd(s, KEEPER_START) < 0 && mounted_ended(connection)) {
+	if (item_fd(s, KEEPER_START) < 0 && keeper_mount_ended(connection)) {
 		end_mount(s);
 		return;
 	}
