@@ -27,7 +27,7 @@ standing() {
 
 all_standing() {
 	for pid in $writers; do
-		within standing "$pid" || fail "a writer does not stop"
+		within 90 standing "$pid" || fail "a writer does not stop"
 	done
 }
 
@@ -47,7 +47,7 @@ recorded() {
 more() { [ "$(recorded)" -gt "$was" ]; }
 events_again() {
 	was=$(recorded)
-	within more || fail "$1: nothing is recorded"
+	within 90 more || fail "$1: nothing is recorded"
 }
 
 # still WHAT: nothing is recorded while all run, and the text does not change
@@ -136,7 +136,7 @@ rmdir "$s" || fail "rmdir"
 each CONT
 # (A writer that was stopped at a tracepoint counts once more when it runs again.)
 nothing_counts() { one=$(cksum <"$slots") && sleep 0.2 && [ "$(cksum <"$slots")" = "$one" ]; }
-within nothing_counts || fail "rmdir: the tracepoints are still on"
+within 90 nothing_counts || fail "rmdir: the tracepoints are still on"
 make_session barrier overwrite 64k 4
 expect "a new session" "$(recorded)" = 0
 put start "$s/control"

@@ -34,14 +34,14 @@ one() { # name, events, pause
 	cpu=$(key cpu_us "$mnt/status")
 	"$bin/crowd" $count "$2" "$3" "$TMPDIR/go" "$TMPDIR/last" &
 	crowd=$!
-	within all_here || fail "$(registered) registered"
+	within 90 all_here || fail "$(registered) registered"
 	[ "$(ls "$mnt/apps" | wc -l)" = $((count + 1)) ] || fail "$(ls "$mnt/apps" | wc -l) in apps"
 	put 'crowd:*' "$s/user/events"
 	: >"$TMPDIR/go"
-	within all_but_last "$2" || fail "not all are counted: $(cat "$s/status")"
+	within 90 all_but_last "$2" || fail "not all are counted: $(cat "$s/status")"
 	: >"$TMPDIR/last"
 	wait $crowd || fail "crowd ended with status $?"
-	within all_gone ||
+	within 90 all_gone ||
 		fail "left: $(registered) registrations, files: $(ls "$TRAIL_RUNTIME_DIR/apps" |
 		wc -l)"
 	put stop "$s/control"
@@ -69,7 +69,7 @@ expect "discarded by the patient" "$discarded" = 0
 # As programs do: they wait 10 ms, then continue
 unset TRAIL_ATTACH_TIMEOUT
 one usual 80 100000
-within idle || fail "descriptors: $fds before, $(descriptors) after"
+within 90 idle || fail "descriptors: $fds before, $(descriptors) after"
 # A sanitizer keeps what was freed.
 [ "${SAN:-0}" != 0 ] || expect "kB" "$(resident)" -le $((rss + 20000))
 umount_tree

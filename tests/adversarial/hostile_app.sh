@@ -99,7 +99,7 @@ alive
 # Sanitizers keep what was freed.
 small() { [ "$(rss)" -le $((rss0 + 20000)) ]; }
 if [ -z "$SAN" ] || [ "$SAN" = 0 ]; then
-	within small || fail "memory of the daemon: $rss0 kB before, $(rss) kB after"
+	within 90 small || fail "memory of the daemon: $rss0 kB before, $(rss) kB after"
 	echo "memory: $rss0 kB before, $(rss) kB after"
 fi
 kill $herd
@@ -109,10 +109,10 @@ same_text "$s"
 tally
 nothing_lost "$s"
 few_descriptors() { [ "$(descriptors)" -le $((fds0 + 8)) ]; }
-within few_descriptors || fail "descriptors of the daemon: $fds0 before, $(descriptors) after"
+within 90 few_descriptors || fail "descriptors of the daemon: $fds0 before, $(descriptors) after"
 few_threads() { [ "$(threads)" -le $((threads0 + 12)) ]; }
-within few_threads || fail "threads of the daemon: $threads0 before, $(threads) after"
+within 90 few_threads || fail "threads of the daemon: $threads0 before, $(threads) after"
 few_apps() { [ "$(find "$mnt/apps" -mindepth 1 -maxdepth 1 | wc -l)" -le 1 ]; }
-within few_apps || { ls "$mnt/apps"; fail "dead applications are still registered"; }
+within 90 few_apps || { ls "$mnt/apps"; fail "dead applications are still registered"; }
 rmdir "$s" || fail "rmdir"
 umount_tree

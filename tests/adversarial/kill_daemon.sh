@@ -64,7 +64,7 @@ while [ $round -lt "$rounds" ]; do
 	esac
 	kill_daemon
 	before=$(sum)
-	within have_counted $((before + 100)) || fail "the applications do not continue"
+	within 90 have_counted $((before + 100)) || fail "the applications do not continue"
 	kill -0 $herd 2>/dev/null || fail "the applications died with the daemon"
 	mount_tree
 	have "$s/status" || fail "the session is gone"
@@ -84,7 +84,7 @@ sleep 0.3
 mount_tree
 # Its slot has a number when its tracepoint is on.
 late_counts() { [ "$(od -An -v -t u8 -j $((1000 * 64)) -N 8 "$slots" | tr -d ' ')" -gt 0 ]; }
-within late_counts || fail "a program that started without a daemon is not traced"
+within 90 late_counts || fail "a program that started without a daemon is not traced"
 kill $late
 wait $late || fail "the late writer"
 

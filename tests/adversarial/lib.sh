@@ -3,6 +3,7 @@
 # What the adversarial tests share. They need only the tree, and the programs beside them.
 
 cd "$(dirname "$0")/../.." || exit 2
+. tests/lib/within.sh
 BUILD=${BUILD:-$PWD/build}
 TMPDIR=${TMPDIR:-/tmp}
 bin=$BUILD/tests/adversarial
@@ -28,22 +29,9 @@ fail() {
 	exit 1
 }
 
-# within COMMAND…: waits until the command succeeds. The limit only ends a test that would wait for
-# ever: a machine may be slow.
-uptime_seconds() { read -r up rest </proc/uptime && echo "${up%.*}"; }
-within() {
-	deadline=$(($(uptime_seconds) + 90))
-	looks=0
-	until "$@"; do
-		[ "$(uptime_seconds)" -lt $deadline ] || return 1
-		looks=$((looks + 1))
-		[ $looks -gt 20 ] && sleep 0.2 || sleep 0.05
-	done
-}
-
 # have FILE: waits until a file exists (and answers)
 answers() { timeout 200 cat "$1" >/dev/null 2>&1; }
-have() { within answers "$1"; }
+have() { within 90 answers "$1"; }
 
 mounted() {
 	grep -qs " $mnt fuse" /proc/self/mounts
@@ -62,7 +50,7 @@ mount_tree() {
 	fi
 	"$BUILD/trailfs" "$mnt" -f -o tz=UTC,wait=100000 >>"$TMPDIR/daemon.log" 2>&1 &
 	daemon=$!
-	within up_or_dead
+	within 90 up_or_dead
 	answers "$mnt/version" && return
 	grep -qi 'permi\|not permitted' "$TMPDIR/daemon.log" &&
 		skip "may not mount here: $(tail -n 1 "$TMPDIR/daemon.log")"
@@ -77,7 +65,7 @@ umount_tree() {
 	cd / || exit 2
 	fusermount3 -u "$mnt" || fail "cannot unmount"
 	# (It waits for the disk, if there was an output.)
-	within daemon_ended || fail "the daemon does not end after an unmount"
+	within 90 daemon_ended || fail "the daemon does not end after an unmount"
 	wait "$daemon" || fail "the daemon ended with status $?"
 	! grep -q 'ERROR: .*Sanitizer\|runtime error:' "$TMPDIR/daemon.log" ||
 		fail "the sanitizer complained"
@@ -99,7 +87,7 @@ sum() {
 
 # have_counted NUMBER: more than that
 have_counted() { [ "$(sum)" -gt "$1" ]; }
-herd_writes() { within have_counted 1000 || fail "nothing is traced"; }
+herd_writes() { within 90 have_counted 1000 || fail "nothing is traced"; }
 
 alive() {
 	kill -0 "$daemon" 2>/dev/null || fail "the daemon is dead"

@@ -32,7 +32,7 @@ while [ $round -lt "$rounds" ]; do
 		rotating=$!
 		was=$(key archives "$s/status")
 		rotated() { [ "$(key archives "$s/status")" -gt "$was" ]; }
-		within rotated || fail "nothing is rotated"
+		within 90 rotated || fail "nothing is rotated"
 	fi
 	kill_daemon
 	[ -z "$rotating" ] || wait $rotating

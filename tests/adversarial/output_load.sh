@@ -52,7 +52,7 @@ for cpu in $(awk \
 done
 # A snapshot of nothing is not copied.
 some_recorded() { [ "$(key events_recorded "$s/status")" != 0 ]; }
-within some_recorded || fail "nothing is recorded"
+within 90 some_recorded || fail "nothing is recorded"
 i=0
 end=$(($(date +%s) + seconds))
 while [ "$(date +%s)" -le $end ]; do
@@ -68,13 +68,13 @@ while [ "$(date +%s)" -le $end ]; do
 	sleep 0.05
 done
 many_archives() { [ "$(key archives "$s/status")" -ge $((seconds * 2)) ]; }
-within many_archives || fail "only $(key archives "$s/status") archives"
+within 90 many_archives || fail "only $(key archives "$s/status") archives"
 kill $writers
 wait $writers || fail "a writer"
 put stop "$s/control"
 [ -z "$(cat "$s/error")" ] || fail "$(cat "$s/error")"
 all_copied() { [ "$(key snapshots_copied "$s/status")" = $i ]; }
-within all_copied || fail "$(key snapshots_copied "$s/status") of $i snapshots were copied"
+within 90 all_copied || fail "$(key snapshots_copied "$s/status") of $i snapshots were copied"
 lost=$(key events_discarded "$s/status")
 recorded=$(key events_recorded "$s/status")
 rmdir "$s" || fail rmdir

@@ -27,12 +27,12 @@ while [ $i -lt $((seconds * 10)) ]; do
 	sleep 0.1
 done
 many_archives() { [ "$(key archives "$s/status")" -ge "$seconds" ]; }
-within many_archives || fail "only $(key archives "$s/status") archives"
+within 90 many_archives || fail "only $(key archives "$s/status") archives"
 kill $writer
 wait $writer || fail "the writer"
 put stop "$s/control"
 no_rotation() { [ "$(key rotation "$s/status")" = idle ]; }
-within no_rotation || fail "a rotation has not ended: $(cat "$s/status")"
+within 90 no_rotation || fail "a rotation has not ended: $(cat "$s/status")"
 [ -z "$(cat "$s/error")" ] || fail "$(cat "$s/error")"
 lost=$(key events_discarded "$s/status")
 recorded=$(key events_recorded "$s/status")

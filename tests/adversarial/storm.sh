@@ -30,7 +30,7 @@ one() { # loss mode, subbuf_size, subbuf_count
 	# When each has recorded its first event, and so is attached, they all begin.
 	all_traced() { [ "$(head -c $((processes * 64)) "$slots" 2>/dev/null |
 		od -An -v -t u8 -w64 | awk '$1' | wc -l)" = $processes ]; }
-	within all_traced || fail "not all writers are traced"
+	within 90 all_traced || fail "not all writers are traced"
 	before=$(counted)
 	: >"$TMPDIR/go"
 	(while :; do

@@ -37,27 +37,27 @@ for i in $(seq 100); do
 	sh -c "exec <'$mnt/triggers/hot1/notifications'; exec sleep 600" &
 	pids="$pids $!"
 done
-within counted hot1 readers 100 || fail "readers"
+within 90 counted hot1 readers 100 || fail "readers"
 for how in ring bells; do
 	$as "$TMPDIR/bin/hostile" "$TRAIL_RUNTIME_DIR" $how 600 >"$TMPDIR/$how" 2>&1 &
 	pids="$pids $!"
-	within grep -qs attached "$TMPDIR/$how" || fail "$how: $(cat "$TMPDIR/$how")"
+	within 90 grep -qs attached "$TMPDIR/$how" || fail "$how: $(cat "$TMPDIR/$how")"
 done
 $as "$TMPDIR/bin/ticker" 0 0 >/dev/null &
 pids="$pids $!"
-within hit_some hot1 || fail "the loop"
+within 90 hit_some hot1 || fail "the loop"
 rss0=$(key RssAnon: "/proc/$daemon/status")
 
 timeout 600 cat "$mnt/triggers/good/notifications" >"$TMPDIR/good" &
 pids="$pids $!"
-within counted good readers 1 || fail "no reader"
+within 90 counted good readers 1 || fail "no reader"
 "$BUILD/tests/mount/triggers/waker" "$hits" 2000 >/dev/null
-within counted good hits "$hits" || fail "good: $(cat "$mnt/triggers/good/status")"
+within 90 counted good hits "$hits" || fail "good: $(cat "$mnt/triggers/good/status")"
 told() {
 	lines=$(awk '/^\[/ { n++ } /^# / { n += $3 } END { print n + 0 }' "$TMPDIR/good")
 	[ "$lines" = "$hits" ]
 }
-within told || fail "notified of $lines of $hits hits"
+within 90 told || fail "notified of $lines of $hits hits"
 
 rss=$(key RssAnon: "/proc/$daemon/status")
 [ -n "${SAN-}" ] && [ "$SAN" != 0 ] || [ $((rss - rss0)) -lt 100000 ] ||
