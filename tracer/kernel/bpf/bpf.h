@@ -90,6 +90,8 @@ int bpf_missed(int program, uint64_t *events);
  * sentence with what is missing: -EOPNOTSUPP: the kernel lacks it; -EACCES: the daemon's rights do.
  */
 int bpf_supported(struct tr_err *err);
+/* Whether the running kernel has this version or a later one. True if it does not say. */
+bool bpf_kernel_since(unsigned int major, unsigned int minor);
 /*
  * Whether programs at system calls get stacks of the kernel; they do not on older kernels, which
  * give such a program the registers of the process. Makes a call of getppid, whose entry is the

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define LOCKDOWN "/sys/kernel/security/lockdown"
@@ -22,6 +24,16 @@ static bool is_locked_down(void)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	return strstr(text, "[confidentiality]") != NULL;
+}
+
+bool bpf_kernel_since(unsigned int major, unsigned int minor)
+{
+	unsigned int is[2];
+	struct utsname u;
+
+	if (uname(&u) || sscanf(u.release, "%u.%u", &is[0], &is[1]) != 2)
+		return true;
+	return is[0] > major || (is[0] == major && is[1] >= minor);
 }
 
 static int refuse(int ret, const char *what, struct tr_err *err)

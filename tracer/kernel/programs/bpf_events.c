@@ -3,9 +3,7 @@
 #include "tracer/kernel/programs/bpf.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "tracer/base/array.h"
 
@@ -35,19 +33,6 @@ static bool is_shown(const struct bpf_event *e)
 	return e->slot < BPF_SLOTS;
 }
 
-/*
- * Linux 6.7 and later count the events that a program of a tracepoint's record misses, because
- * another such program runs on the CPU.
- */
-static bool counts_misses(void)
-{
-	unsigned int major, minor;
-	struct utsname u;
-
-	return uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2 || major > 6 ||
-	       (major == 6 && minor >= 7);
-}
-
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 {
 	bool some = c->geometry.by != BACKEND_TRACEFS;
@@ -65,7 +50,11 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 			typed++;
 	if (typed)
 		fact_number(out, "programs_by_arguments", typed);
-	if (plain && !counts_misses())
+	/*
+	 * Later ones count the events that a program of a tracepoint's record misses, because
+	 * another such program runs on the CPU.
+	 */
+	if (plain && !bpf_kernel_since(6, 7))
 		fact_text(out, "program_misses",
 			  "not counted: events in interrupts of programs that record records are "
 			  "missing, and Linux before 6.7 does not count them");

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "tracer/kernel/kevent/ring_page.h"
 
@@ -30,13 +29,6 @@ struct bpf_types {
 
 /* ---- the kernel's types ---- */
 
-static bool may_preempt(void)
-{
-	struct utsname u;
-
-	return uname(&u) || strtoul(u.release, NULL, 10) >= PREEMPTIBLE;
-}
-
 /*
  * 0; -ENOENT: the kernel has no types, or preempts programs and lacks the functions against that.
  */
@@ -47,7 +39,7 @@ static int load_types(struct bpf_types *t)
 
 	if (ret)
 		return ret == -ENOMEM ? ret : -ENOENT;
-	for (int i = 0; i < 2 && may_preempt(); i++) {
+	for (int i = 0; i < 2 && bpf_kernel_since(PREEMPTIBLE, 0); i++) {
 		t->preempt[i] = btf_function_type(t->btf, functions[i], strlen(functions[i]));
 		if (!t->preempt[i])
 			return -ENOENT;
