@@ -239,7 +239,10 @@ int kprobe_prepare(struct kernel *k, struct kprobe_plan *plan, const struct owne
 		ret = krule_is_function(p->key.place)
 			      ? check_function(k, p->key.place, &why)
 			      : resolve_events(k, p, owner, &types, &why);
-		if ((p->optional && ret != -ENOMEM) || (p->waits && ret == -ENOENT)) {
+		if ((p->optional && ret != -ENOMEM) || (p->waits && ret == -ENOENT) ||
+		    rule_fails_alone(p->line, ret)) {
+			if (ret != -ENOENT && !p->optional)
+				tr_fail(err, ret, "%.120s: %s", p->text, why.sentence);
 			p->refused = ret;
 			ret = 0;
 		}

@@ -395,11 +395,20 @@ static int check_data(struct kernel *k, const struct rule *r, struct tr_err *err
 			  k->ops->programs ? trail_ko : this_kernel);
 }
 
+/* Whether the kernel has the system call of the rule, with data or without. */
+static bool has_call(struct kernel *k, const struct rule *r)
+{
+	const char *word = krule_syscall_name(r->pattern);
+	const char *near = suggest_event(k, "syscalls", "sys_enter_", word);
+
+	return near && !strcmp(near, word);
+}
+
 static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	int ret = check_types(k, r, err);
 
-	if (!ret && r->data)
+	if (r->data && (!ret || (ret == -ENOENT && has_call(k, r))))
 		ret = check_data(k, r, err);
 	return ret || !r->filter ? ret : check_fields(k, r, err);
 }
@@ -446,7 +455,8 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 		one = check_tracepoint(k, &l->rules[i], err);
 		if (!one)
 			one = kprobe_make(k, plan, &l->rules[i], err);
-		if (one == -ENOENT && l->rules[i].optional)
+		if ((one == -ENOENT && l->rules[i].optional) ||
+		    rule_fails_alone(l->rules[i].line, one))
 			one = 0;        /* pending.c does it again */
 		ret = one ? one : ret;
 	}
@@ -471,9 +481,12 @@ int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprob
 		return tr_fail(err, ret, "the kernel's events cannot be listed: %s",
 			       strerror(-ret));
 	pthread_mutex_lock(&k->lock);
-	for (size_t i = 0; i < l->count && !ret; i++)
+	for (size_t i = 0; i < l->count && !ret; i++) {
 		if (l->rules[i].line)
 			ret = check_rule(k, &l->rules[i], err);
+		if (rule_fails_alone(l->rules[i].line, ret))
+			ret = 0;
+	}
 	pthread_mutex_unlock(&k->lock);
 	return ret ? ret : sampler_check_rules(l, err);
 }

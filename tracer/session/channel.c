@@ -293,7 +293,7 @@ static int take_again(const struct rule_list *now, enum domain domain, struct ru
 	int ret = rule_list_apply(now, domain, "", false, out, err);
 
 	for (size_t i = 0; !ret && i < out->count; i++)
-		out->rules[i].line = out->rules[i].optional;
+		out->rules[i].line = out->rules[i].optional ? RULE_AGAIN : 0;
 	return ret;
 }
 
@@ -349,8 +349,12 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 int events_again(struct session *s, enum domain domain, const char *channel)
 {
 	struct tr_err err = TR_ERR_INIT;
+	int ret = events_store(s, domain, channel, NULL, false, &err);
 
-	return events_store(s, domain, channel, NULL, false, &err);
+	if (*err.sentence)
+		session_failed(s, "channel %s: a rule that waits for its event: %s", channel,
+			       err.sentence);
+	return ret;
 }
 
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text,

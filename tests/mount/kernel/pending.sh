@@ -33,4 +33,23 @@ tool open "$s/user/events" w write '?a:b\n' >"$work/ret"
 is "programs" EINVAL "$(cat "$work/ret")"
 has "$(cat "$s/error")" "leave '?' out"
 is "nothing changed" 3 "$(wc -l <"$s/kernel/events")"
+
+# --- a file that is no library keeps no other rule from its event
+rmdir "$s"
+if ${CC:-cc} --version >/dev/null 2>&1 && [ -e "$T/uprobe_events" ] && ! by_module; then
+	mkdir "$s" "$work/lib"
+	echo 'int f(int x) { return x; }' >"$work/f.c"
+	printf '%s\n' "?uprobe:$work/lib/bad.so:f as bad" "?uprobe:$work/lib/good.so:f as good" \
+		>"$s/kernel/events" || fail "uprobes: $(cat "$s/error")"
+	echo start >"$s/control"
+	echo hello >"$work/lib/bad.so"
+	${CC:-cc} -shared -fPIC -o "$work/good.so" "$work/f.c" && mv "$work/good.so" "$work/lib/good.so"
+	there() { grep -q "^channel0 1 .*$1.so" "$s/kernel/rules"; }
+	within 20 there good || fail "pending: $(cat "$s/kernel/rules")"
+	has "$(cat "$s/kernel/rules")" '^channel0 0 pending .*bad.so'
+	has "$(cat "$s/error")" "bad.so:f as bad: the file is no program"
+	cp "$work/lib/good.so" "$work/good.so" && mv "$work/good.so" "$work/lib/bad.so"
+	within 20 there bad || fail "still pending: $(cat "$s/kernel/rules")"
+	rmdir "$s"
+fi
 echo "$checks checks"

@@ -27,6 +27,7 @@
 #ifndef TRACER_RULE_RULE_H
 #define TRACER_RULE_RULE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,12 @@ enum rule_kind {
 	RULE_SAMPLES,           /* sample.h */
 };
 
+/*
+ * The line of a rule that waits for its event and is tried again: an error of such a rule must not
+ * keep others from their events.
+ */
+#define RULE_AGAIN (-1)
+
 struct rule {
 	char *source;           /* as the user wrote it, without blanks around it and `~` */
 	char *text;             /* normalized: single blanks, without `~`, with `?` */
@@ -72,13 +79,19 @@ struct rule {
 	bool kernel;            /* of the kernel domain: rule/kernel_pattern.h */
 	struct filter *filter;  /* NULL: none */
 	uint64_t filter_digest; /* of its normalized text */
-	int line;               /* of the write that added it; 0: an earlier write */
+	int line;               /* of the write that added it; 0: an earlier write; RULE_AGAIN */
 };
 
 struct rule_list {
 	struct rule *rules;
 	size_t count;
 };
+
+/* Whether an error of a rule with this line is of this rule alone: -errno, but for no memory. */
+static inline bool rule_fails_alone(int line, int error)
+{
+	return line == RULE_AGAIN && error && error != -EAGAIN && error != -ENOMEM;
+}
 
 /*
  * True if an enabled rule of the list matches the event, whatever its filter. An event of the user
