@@ -65,7 +65,7 @@ static const char readme_head[] =
 	"    available/kernel/     what the kernel offers: events/SYSTEM/EVENT (fields),\n"
 	"                          tracepoints, syscalls, contexts, groups (hooks for\n"
 	"                          rules @NAME, and what records each); with trail.ko\n"
-	"                          also `probes`: module or fallback for each\n"
+	"                          also `probes`: who records each of them\n"
 	"                          tracepoint\n"
 	"    apps/PID/             programs: comm, uid, tracepoints, fields, status; you\n"
 	"                          see your own, root sees all\n"

@@ -10,7 +10,8 @@ page() {
 	echo
 	echo "tests/vm/platforms.sh wrote this table: it tried each thing on Debian's kernels,"
 	echo "by rules and the text of what they recorded. \`yes\`: it worked; \`-\`: it did not."
-	echo "\`backports\` and \`sid\` are Debian's newest kernels at that time."
+	echo "\`backports\` and \`sid\` are Debian's newest kernels at that time. A kernel"
+	echo "with other build options may lack some of it: \`version\` on a mount says what."
 	echo
 	python3 "$here/platforms.py" "$@"
 }
