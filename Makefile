@@ -217,9 +217,6 @@ bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 .PHONY: bench-built bench-programs coverage-built demo-built FORCE
 # Lines for a debugger, and no types: programs of tests are not shipped, and there are hundreds.
 $B/tests/%.o: CFLAGS := $(patsubst -g,-g1,$(CFLAGS))
-# -O1 saves more time of the compiler than the tests lose. Benchmarks have -O2.
-TEST_ROOMS = unit mount adversarial lib vm
-$(TEST_ROOMS:%=$B/tests/%/%.o): CFLAGS := $(patsubst -O2,-O1,$(patsubst -g,-g1,$(CFLAGS)))
 # LTTng-UST's macros, ours
 $B/tests/bench/bench_compat.o: CPPFLAGS += -Iustlib/lttng
 
