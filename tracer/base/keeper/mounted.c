@@ -92,6 +92,7 @@ static void plan(struct mounted *m, int connection)
 void mounted_died(struct mounted *m, int connection, bool restart, pid_t pid)
 {
 	m->started = false;
+	m->abandoned = !restart;
 	m->dead = pid;
 	m->why = keeper_mount_ended(connection) ? "the daemon was killed while it ended"
 					   : "the daemon was killed";
@@ -128,6 +129,7 @@ static void expect(struct mounted *m, pid_t pid)
 
 void mounted_replaced(struct mounted *m, bool restart, pid_t pid)
 {
+	m->abandoned = false;
 	if (restart)
 		expect(m, pid);
 	else
@@ -160,7 +162,7 @@ void mounted_served(struct mounted *m)
 	/* Someone has started one by hand. */
 	if (m->refusing || m->hopeless)
 		memset(m->deaths, 0, sizeof(m->deaths));
-	m->started = m->refusing = m->hopeless = false;
+	m->started = m->refusing = m->abandoned = m->hopeless = false;
 	m->due = 0;
 	free(m->buf);
 	m->buf = NULL;

@@ -29,6 +29,7 @@ struct mounted {
 	bool started;           /* a daemon was started, and did not come yet */
 	int process;            /* pidfd of that daemon; -1: not known */
 	bool refusing;          /* answers requests with EIO */
+	bool abandoned;         /* a daemon died, and none may be started in its place */
 	bool hopeless;          /* no daemon is started, and there is no memory for an answer */
 	pid_t expected;         /* its pid; 0: not known */
 	pid_t dead;             /* the daemon that died last, or did not come; 0: not known */

@@ -306,7 +306,7 @@ static void serve_mount(struct state *s, bool asked)
 	if (connection < 0 || s->mounter >= 0)
 		return;
 	/* It was unmounted, and no daemon may be started to end its sessions: they stay. */
-	if (item_fd(s, KEEPER_START) < 0 && keeper_mount_ended(connection)) {
+	if (s->mounted.abandoned && keeper_mount_ended(connection)) {
 		end_mount(s);
 		return;
 	}
