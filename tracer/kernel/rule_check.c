@@ -445,6 +445,7 @@ static int check_tracepoint(struct kernel *k, const struct rule *r, struct tr_er
 static int make_probes(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err)
 {
+	struct tr_err why;
 	int ret = 0, one;
 
 	for (size_t i = 0; i < l->count && (!ret || ret == -EAGAIN); i++) {
@@ -452,12 +453,16 @@ static int make_probes(struct kernel *k, const struct rule_list *l, struct kprob
 			continue;
 		if (l->rules[i].kind != RULE_HOOK && !kprobe_is_rule(&l->rules[i]))
 			continue;
-		one = check_tracepoint(k, &l->rules[i], err);
+		why = (struct tr_err)TR_ERR_INIT;
+		one = check_tracepoint(k, &l->rules[i], &why);
 		if (!one)
-			one = kprobe_make(k, plan, &l->rules[i], err);
-		if ((one == -ENOENT && l->rules[i].optional) ||
-		    rule_fails_alone(l->rules[i].line, one))
-			one = 0;        /* pending.c does it again */
+			one = kprobe_make(k, plan, &l->rules[i], &why);
+		if (one == -ENOENT && l->rules[i].optional)
+			continue;       /* pending.c does it again */
+		if (*why.sentence && err)
+			*err = why;
+		if (rule_fails_alone(l->rules[i].line, one))
+			one = 0;
 		ret = one ? one : ret;
 	}
 	return ret;

@@ -351,7 +351,8 @@ int events_again(struct session *s, enum domain domain, const char *channel)
 	struct tr_err err = TR_ERR_INIT;
 	int ret = events_store(s, domain, channel, NULL, false, &err);
 
-	if (*err.sentence)
+	/* The rules are in force, but for one. */
+	if (!ret && *err.sentence)
 		session_failed(s, "channel %s: a rule that waits for its event: %s", channel,
 			       err.sentence);
 	return ret;

@@ -30,7 +30,10 @@ void source_begin(const struct ring_source *s, bool continues)
 
 void source_taken(const struct ring_source *s, uint64_t records)
 {
-	ring_of(s)->source_read += records;
+	struct trail_ring *ring = ring_of(s);
+
+	/* Release: a daemon that is killed has stored all records that it has noted. */
+	__atomic_store_n(&ring->source_read, ring->source_read + records, __ATOMIC_RELEASE);
 }
 
 /* Events that the source counts as overwritten and the ring does not count yet. */

@@ -36,10 +36,11 @@ struct ring_source {
 
 /*
  * Before the source is drained. continues: an earlier daemon, which may have been killed, was the
- * last to drain; what it had read and not stored is counted as discarded.
+ * last to drain; what it had read and not stored is counted as discarded. That may be one record
+ * too many: a daemon stores a record before it notes that.
  */
 void source_begin(const struct ring_source *s, bool continues);
-/* So many more of the records that source_counts.read counts are stored. */
+/* The caller has stored this many more of the records that the source counts as read. */
 void source_taken(const struct ring_source *s, uint64_t records);
 /*
  * Events were overwritten at this place; 0: their number is unknown. In a ring in overwrite mode

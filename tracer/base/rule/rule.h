@@ -87,7 +87,10 @@ struct rule_list {
 	size_t count;
 };
 
-/* Whether an error of a rule with this line is of this rule alone: -errno, but for no memory. */
+/*
+ * Whether an error (-errno) of a rule with this line is of this rule alone: of one that is tried
+ * again, but for -ENOMEM, and for -EAGAIN, which is no error.
+ */
 static inline bool rule_fails_alone(int line, int error)
 {
 	return line == RULE_AGAIN && error && error != -EAGAIN && error != -ENOMEM;

@@ -69,8 +69,8 @@ struct backend_sink {
 	/* Events were overwritten at this place. 0: their number is unknown; `lost` counts them. */
 	void (*missed)(void *arg, uint64_t events);
 	/*
-	 * So many more of the records that source_counts.read counts were passed on. NULL: not
-	 * wanted.
+	 * The drain has passed on this many more of the records that the buffer counts as read
+	 * (source_counts.read). NULL: the receiver does not count them.
 	 */
 	void (*taken)(void *arg, uint64_t records);
 	void *arg;

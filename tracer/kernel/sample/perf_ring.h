@@ -43,6 +43,7 @@ struct perf_ring {
 	const uint8_t *data;
 	size_t size, mapped;            /* of the data; with the page before them */
 	uint64_t read;                  /* the records below this position were read */
+	uint64_t latest;                /* for the caller: the greatest time of a record so far */
 };
 
 /*

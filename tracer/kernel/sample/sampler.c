@@ -186,7 +186,6 @@ static void find_time(struct sampler *s)
 struct reading {
 	struct sampler *s;
 	uint32_t cpu, event;
-	uint64_t latest;                /* order of the ring's last record */
 	const struct sampler_sink *sink;
 };
 
@@ -234,10 +233,13 @@ static struct perf_event_header *copy_record(const struct perf_event_header *h)
 static bool add_record(struct reading *r, const struct perf_read *read, uint64_t time)
 {
 	struct sampler *s = r->s;
+	struct perf_ring *ring = ring_of(s, r->cpu, r->event);
 	struct record new = { .time = convert_time(s, time), .number = s->number++, .cpu = r->cpu,
 			      .event = r->event, .end = read->end };
 
-	r->latest = new.order = new.time > r->latest ? new.time : r->latest;
+	if (ring->latest < new.time)
+		ring->latest = new.time;
+	new.order = ring->latest;
 	if (!array_double(s->records, s->count))
 		return false;
 	if (read->in_ring && stays(s, r->event))
@@ -275,15 +277,6 @@ static void take_record(void *arg, const struct perf_read *read)
 		r->sink->lost(r->sink->arg, r->cpu, 1);
 }
 
-/* The order of the last record of a ring that waits, or 0. */
-static uint64_t find_latest(const struct sampler *s, uint32_t cpu, uint32_t event)
-{
-	for (size_t i = s->count; i-- > 0;)
-		if (s->records[i].cpu == cpu && s->records[i].event == event)
-			return s->records[i].order;
-	return 0;
-}
-
 void sampler_read(struct sampler *s, uint32_t event, const struct sampler_sink *sink)
 {
 	struct reading r = { .s = s, .event = event, .sink = sink };
@@ -293,7 +286,6 @@ void sampler_read(struct sampler *s, uint32_t event, const struct sampler_sink *
 
 		if (!ring->page)
 			continue;
-		r.latest = find_latest(s, r.cpu, event);
 		perf_ring_read(ring, take_record, &r);
 		if (!stays(s, event))
 			perf_ring_release(ring, ring->read);
