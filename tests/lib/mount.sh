@@ -26,7 +26,10 @@ XDG_CONFIG_HOME=$work/config
 # busy.
 TRAIL_ATTACH_TIMEOUT=60000
 export TRAIL_ATTACH_TIMEOUT
-export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME TRAILFS MNT S
+# The port for agents: a daemon of root would write it where agents of all tests read it, who would
+# then record for two daemons.
+LTTNG_HOME=$work
+export TRAIL_RUNTIME_DIR XDG_CONFIG_HOME LTTNG_HOME TRAILFS MNT S
 unset XDG_RUNTIME_DIR
 # (A cancelled thread leaves its marks on its stack, which the next thread gets: no signal stacks,
 # which are looked for there at the end.)

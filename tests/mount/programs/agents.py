@@ -10,6 +10,7 @@ agents.py listen FILE      listens on a port and writes it to FILE, until its in
 agents.py agent PORT NUMBER   an agent for a domain by its number in the protocol: prints each
                            command that it gets, by its number, until the daemon closes
 """
+import io
 import logging
 import os
 import socket
@@ -17,7 +18,15 @@ import struct
 import sys
 
 
+def without_system(path, *args, really_open=io.open, **kwargs):
+    """The agent would connect to the daemon of the system too, and record each line twice."""
+    if path == "/var/run/lttng/agent.port":
+        raise FileNotFoundError
+    return really_open(path, *args, **kwargs)
+
+
 def log(acks):
+    io.open = without_system
     import lttngust  # noqa: F401: connects to the daemon
 
     with open(acks, "a", buffering=1) as out:

@@ -8,8 +8,6 @@
 # application contexts an agent is told to enable; triggers on loggers.
 . "$(dirname "$0")/../../lib/mount.sh"
 python=/usr/bin/python3
-LTTNG_HOME=$work
-export LTTNG_HOME
 port_file=$work/.lttng/agent.port
 $python -c 'import lttngust' 2>/dev/null || skip "python3-lttngust is not installed"
 LTTNG_UST_PYTHON_REGISTER_RETRY_DELAY=50

@@ -14,8 +14,6 @@ for f in $(echo "$classes" | tr : ' ') "$jni/liblttng-ust-jul-jni.so"; do
 done
 command -v javac >/dev/null || skip "there is no Java compiler"
 timeout 200 javac -cp "$classes" -d "$work" "$here/java/Logs.java" || fail "javac"
-LTTNG_HOME=$work
-export LTTNG_HOME
 mount_tree
 
 # session NAME DOMAIN RULE: started

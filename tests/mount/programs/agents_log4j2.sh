@@ -19,8 +19,6 @@ can_mount
 	[ -e "$BUILD/java/trail-log4j2.jar" ] || fail "make java: $(cat "$work/make.out")"
 classes=$classes:$BUILD/java/trail-log4j2.jar
 timeout 200 javac -proc:none -cp "$classes" -d "$work" "$here/java/Chat.java" || fail "javac"
-LTTNG_HOME=$work
-export LTTNG_HOME
 
 # chat: the program; it logs the lines of its standard input
 chat() {

@@ -6,8 +6,6 @@
 # loggers that it needs, as a rule of the domain does, and no other, also if the rule only counts.
 . "$(dirname "$0")/../../lib/mount.sh"
 python=/usr/bin/python3
-LTTNG_HOME=$work
-export LTTNG_HOME
 $python -c 'import lttngust' 2>/dev/null || skip "python3-lttngust is not installed"
 LTTNG_UST_PYTHON_REGISTER_TIMEOUT=100000
 export LTTNG_UST_PYTHON_REGISTER_TIMEOUT

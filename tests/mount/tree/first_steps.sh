@@ -5,8 +5,6 @@
 # session of agents without agents, a user without /run/user/UID; README of the mount lists the
 # exports that this build has.
 . "$(dirname "$0")/../../lib/mount.sh"
-LTTNG_HOME=$work
-export LTTNG_HOME
 mount_tree
 
 # --- rm -r: everything stays, and one line of `error` says what removes it
