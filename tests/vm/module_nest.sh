@@ -49,8 +49,8 @@ kernels_in_soak="6.1 6.12 backports"
 beside=nest
 . "$(dirname "$0")/modlib.sh"
 run=/sys/module/nest/parameters/run
-seconds=1
-[ -z "${SOAK-}" ] || seconds=60
+seconds=1 size=128k
+[ -z "${SOAK-}" ] || seconds=60 size=256k
 
 load
 busybox insmod "${modules%/kmod}/nest/nest.ko" || fail "nest.ko cannot be loaded"
@@ -104,7 +104,7 @@ by() {
 	has "$(cat "$MNT/version")" "^clock $1"
 }
 
-# keep MODE LOST RECORDED: what check() is to look at; awk is slow here
+# keep MODE LOST RECORDED: keeps what check() needs outside, as awk is slow here
 keep() {
 	kept=$(mktemp -d "$OUT/nest.$VM.XXXXXX") && cp "$work/text" "$kept/text" &&
 		cat $run >"$kept/made" && echo "$*" >"$kept/facts" || fail "$1 cannot be copied"
@@ -114,13 +114,12 @@ keep() {
 # in_mode NAME: no process reads meanwhile
 in_mode() {
 	mode=$1
-	session $mode $mode 256k
+	session $mode $mode $size
 	nest
-	cat "$s/text" >"$work/text"
+	same_text "$s"
 	over=$(of_channel channel0 events_overwritten)
 	keep $mode $(($(of_channel channel0 events_discarded) + over)) \
 		$(($(of_channel channel0 events_recorded) - over))
-	same_text "$s"
 	rmdir "$s"
 	clean
 }

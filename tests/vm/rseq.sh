@@ -11,7 +11,7 @@
 kernel_in_check=backports
 . "$(dirname "$0")/lib.sh"
 [ -x "$BUILD/tests/vm/rseq_load_own" ] || skip "there is no $BUILD/tests/vm/rseq_load_own"
-threads=3 count=${VM_RSEQ_COUNT:-$([ -n "${SOAK-}" ] && echo 2000 || echo 400)}
+threads=3 count=${VM_RSEQ_COUNT:-$([ -n "${SOAK-}" ] && echo 2000 || echo 200)}
 flood=${VM_RSEQ_FLOOD:-${SOAK:+2100000}}        # events of a thread: 3 threads, 4 owners, 4 kernels
 
 # round NAME VARIABLE=VALUE… PROGRAM: all that it emits is recorded
