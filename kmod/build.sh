@@ -50,13 +50,17 @@ kbuild || {
 release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"/\1/p' "$KDIR/include/generated/utsrelease.h")
 MODULES=${MODULES:-/lib/modules/$release}
 HINTS=$HERE/hints/$(echo "$release" | sed 's/^\([0-9]*\.[0-9]*\).*/\1/')
-# How many headers a trial begins with
-TOGETHER=$SOURCE_HEADERS
+# Headers whose trial with others would fail
+: >"$GEN/alone"
+KNOWN=1
 [ -e "$HINTS" ] || {
-	# Hints of another series say which types may be wanted, but not what cannot be compiled.
-	TOGETHER=1
+	# Hints of another series say which types may be wanted, but not what cannot be compiled: where
+	# something could not, much may be otherwise now.
+	KNOWN=
+	other=$HERE/hints/$(ls "$HERE/hints" | sort -V | tail -n 1)
+	sed -n 's/ \(class\|header\) .*//p' "$other" >"$GEN/alone"
 	HINTS=$GEN/hints
-	grep ' want ' "$HERE/hints/$(ls "$HERE/hints" | sort -V | tail -n 1)" >"$HINTS" || :
+	grep ' want ' "$other" >"$HINTS" || :
 }
 CC=$(sed -n '1s/^[^=]*:= \(.*\) -c -o [^ ]* [^ ]* *\(;.*\)\{0,1\}$/\1/p' "$OUT/kmod/.main.o.cmd" |
 	sed 's/^ *//; s/ -Wp,-MMD,[^ ]*//; s/KBUILD_MODFILE=[^ ]*/KBUILD_MODFILE=0/')
@@ -66,7 +70,7 @@ TRIAL_CC="$(echo "$CC" | sed 's/ -include [^ ]*//g' | tr ' ' '\n' |
 	awk '!/^-(g|W)/ || /^-Wno-/ || /^-Werror=/' | tr '\n' ' ') -I$EMPTY"
 COMMON=$(dirname "$(sed -n 's/^include \(.*Makefile\)$/\1/p' "$KDIR/Makefile" | head -n 1)")
 [ -d "$COMMON/include/trace" ] || COMMON=$KDIR
-export MODULES HINTS TOGETHER TRIAL_CC
+export MODULES HINTS KNOWN TRIAL_CC
 
 report() {
 	find "$OUT/kmod" -name '*.ko' -exec strip -d {} +
@@ -213,7 +217,12 @@ trials() {
 	(cd "$KDIR" && eval "$TRIAL_CC" -x c-header "$GEN/trial.h" -o "$GEN/trial.h.gch") \
 		>/dev/null 2>&1 || rm -f "$GEN/trial.h.gch"
 	list_headers | wanted "$@" >"$GEN/headers"
-	cut -d ' ' -f 1 "$GEN/headers" | xargs -P "$JOBS" -n "$TOGETHER" "$HERE/probe/trial.sh"
+	# Without BTF, what wants a type cannot be compiled as it is.
+	[ -n "$BTF" ] || sed -n 's/ want .*//p' "$HINTS" >>"$GEN/alone"
+	cut -d ' ' -f 1 "$GEN/headers" >"$GEN/names"
+	grep -xFf "$GEN/alone" "$GEN/names" | xargs -r -P "$JOBS" -n 1 "$HERE/probe/trial.sh"
+	grep -vxFf "$GEN/alone" "$GEN/names" |
+		xargs -r -P "$JOBS" -n $SOURCE_HEADERS "$HERE/probe/trial.sh"
 }
 
 if [ -d "$COMMON/include/trace/stages" ]; then

@@ -268,7 +268,7 @@ fi
 # ---- one header ----
 
 begin "$1" || exit 0
-if [ -n "$BTF" ] && [ "$TOGETHER" = 1 ] && incomplete \
+if [ -n "$BTF" ] && [ -z "$KNOWN" ] && incomplete \
 	'\<enum [A-Za-z_][A-Za-z_0-9]*\|\<[a-z][a-z_0-9]*_t\>' | want; then
 	types
 fi
