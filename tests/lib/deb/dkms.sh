@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The headers of this release's kernel come: dkms builds trail.ko and its probes for it.
-export DEBIAN_FRONTEND=noninteractive
+# This release's kernel comes, and its headers: dkms builds trail.ko and its probes for it. The
+# image of the kernel has the private types that probes need. No initramfs is made: nothing boots.
+export DEBIAN_FRONTEND=noninteractive INITRD=No
+apt-get install -y -q --no-install-recommends linux-image-amd64 || exit 1
 apt-get install -y -q --no-install-recommends /later/trail-dkms_*.deb linux-headers-amd64 || {
 	tail -n 60 /var/lib/dkms/trailfs/*/build/make.log
 	exit 1

@@ -134,6 +134,7 @@ dkms() {
 	in_guest dkms.sh
 	has "$(cat "$work/out")" '^module .*/trail\.ko'
 	has "$(cat "$work/out")" '^module .*/trail_events\.ko'
+	has "$(cat "$work/out")" '^covers .* ([1-9][0-9]* types from BTF of '
 	sed -n "s/^covers /$release: /p" "$work/out"
 }
 
