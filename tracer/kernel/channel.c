@@ -286,7 +286,7 @@ static void adopt_channel(struct channel *c, const char *name)
 	if (*err.sentence)
 		session_failed(c->session, "channel %s: %s", c->name, err.sentence);
 	kc->recording = c->session->active && c->enabled;
-	kc->adopted = kc->continues = true;
+	kc->adopted = kc->continues = kc->track_unknown = true;
 	track_copy(&c->session->track[TRACK_PID], &kc->tracked[TRACK_PID]);
 	track_copy(&c->session->track[TRACK_KERNEL_CGROUP], &kc->tracked[TRACK_KERNEL_CGROUP]);
 	for (int i = TRACK_PID + 1; k->ops->track_by && i < TRACK_IDS; i++)

@@ -46,6 +46,17 @@ static int tracks_threads(const struct kchannel *kc)
 	return t->some ? -1 : 0;
 }
 
+/* Whether the kernel tracks threads although none are to be tracked, or the other way round. */
+static bool tracks_others(struct kchannel *kc, struct kernel *k)
+{
+	struct md_buf what = MD_BUF_INIT;
+	bool threads;
+
+	k->ops->changed(kc->bc, tracks_threads(kc), &what, &threads);
+	md_buf_deinit(&what);
+	return threads;
+}
+
 static void check_events(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
 {
 	uint8_t *now = calloc(kc->on_count + 1, 1);
@@ -120,7 +131,11 @@ void kchannel_check(struct kchannel *kc, bool repair)
 
 	if (!kc->recording || !kc->bc || !k->ops->changed || !kc->channel)
 		return;
-	k->ops->changed(kc->bc, tracks_threads(kc), &what, &threads);
+	k->ops->changed(kc->bc, kc->track_unknown ? -1 : tracks_threads(kc), &what, &threads);
+	if (repair && kc->track_unknown) {
+		threads = tracks_others(kc, k);
+		kc->track_unknown = false;
+	}
 	kc->track_again |= threads;
 	check_events(kc, k, repair, &what);
 	kc->filters_changed = check_filters(kc, k, repair, &what);

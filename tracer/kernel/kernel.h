@@ -187,6 +187,8 @@ struct kchannel {
 	size_t member_count;
 	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
 	bool track_again;               /* another program changed the set of threads */
+	/* Adopted: the daemon before may have ended while it replaced the set of threads. */
+	bool track_unknown;
 	bool filters_changed;           /* the last check says: filters, too */
 	uint32_t need;  /* parts of a status (thread_status.h) that the daemon needs of threads */
 	size_t next_filter;             /* index of the event whose filter is checked next */
