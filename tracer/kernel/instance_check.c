@@ -46,17 +46,6 @@ static int tracks_threads(const struct kchannel *kc)
 	return t->some ? -1 : 0;
 }
 
-/* Whether the kernel tracks threads although none are to be tracked, or the other way round. */
-static bool tracks_others(struct kchannel *kc, struct kernel *k)
-{
-	struct md_buf what = MD_BUF_INIT;
-	bool threads;
-
-	k->ops->changed(kc->bc, tracks_threads(kc), &what, &threads);
-	md_buf_deinit(&what);
-	return threads;
-}
-
 static void check_events(struct kchannel *kc, struct kernel *k, bool repair, struct md_buf *out)
 {
 	uint8_t *now = calloc(kc->on_count + 1, 1);
@@ -125,17 +114,15 @@ static bool check_filters(struct kchannel *kc, struct kernel *k, bool repair, st
 void kchannel_check(struct kchannel *kc, bool repair)
 {
 	struct kernel *k = kernel_of(kc->tracer);
-	struct md_buf what = MD_BUF_INIT;
+	struct md_buf what = MD_BUF_INIT, left = MD_BUF_INIT;
 	char said[sizeof(kc->changed)];
 	bool threads;
 
 	if (!kc->recording || !kc->bc || !k->ops->changed || !kc->channel)
 		return;
-	k->ops->changed(kc->bc, kc->track_unknown ? -1 : tracks_threads(kc), &what, &threads);
-	if (repair && kc->track_unknown) {
-		threads = tracks_others(kc, k);
-		kc->track_unknown = false;
-	}
+	/* What a daemon left is no change by another program. The next check says such a change. */
+	k->ops->changed(kc->bc, tracks_threads(kc), kc->track_unknown ? &left : &what, &threads);
+	kc->track_unknown = kc->track_unknown && !repair;
 	kc->track_again |= threads;
 	check_events(kc, k, repair, &what);
 	kc->filters_changed = check_filters(kc, k, repair, &what);
@@ -150,6 +137,7 @@ void kchannel_check(struct kchannel *kc, bool repair)
 		session_report(kc->channel->session, "channel %s: %s", kc->channel->name,
 			       kc->changed);
 	pthread_mutex_unlock(&kc->tracer->lock);
+	md_buf_deinit(&left);
 	md_buf_deinit(&what);
 }
 
