@@ -52,7 +52,11 @@ struct kring {
  * KREC_CONTEXTS is an event that begins with a __u32, the number of bytes of its contexts; the
  * contexts follow, then padding to 8 bytes, then the event.
  */
-enum krec_kind { KREC_EVENT = 1, KREC_BEGIN = 2, KREC_PAD = 3, KREC_CONTEXTS = 4 };
+enum krec_kind {
+	KREC_EVENT = 1, KREC_BEGIN = 2, KREC_PAD = 3, KREC_CONTEXTS = 4,
+	/* No event: what the record of an event before it lacks. Only BPF programs write it. */
+	KREC_LATE = 5,
+};
 
 struct krec {                           /* before each record */
 	__u64 ts;

@@ -269,8 +269,12 @@ static void outlives_the_daemon(void)
 	pthread_mutex_lock(&c->lock);
 	c->on = true;
 	CHECK(!bpf_channel_enable(c, KEY, &call, NULL));
-	/* The ring, bodies, a program and its link; of a call its body as well */
+	/*
+	 * The ring, bodies, a program and its link; of a call its body as well; for texts that are
+	 * read at its end two maps, a body, the map of exits, a program and its link
+	 */
 	number = 4 + (bpf_channel_find(c, KEY)->kind == BPF_KIND_CALL);
+	number += bpf_bodies_find_late(c, KEY) ? 6 : 0;
 	CHECK(kept() == number);
 	pthread_mutex_unlock(&c->lock);
 	bpf_channel_keep(c);

@@ -66,6 +66,8 @@ struct backend_sink {
 	void (*contexts)(void *arg, const uint8_t *bytes, size_t len);
 	/* The stacks of the next record; an empty one may be missing. NULL: not wanted. */
 	void (*stacks)(void *arg, const struct record_stack stacks[RECORD_STACKS]);
+	/* What the record of an earlier event lacks (KREC_LATE). NULL: the backend writes none. */
+	void (*late)(void *arg, const uint8_t *record, size_t len);
 	/* Events were overwritten at this place. 0: their number is unknown; `lost` counts them. */
 	void (*missed)(void *arg, uint64_t events);
 	/*
@@ -142,6 +144,12 @@ struct backend_ops {
 	 */
 	int (*channel_open)(struct backend *b, const char *name, const struct backend_geometry *g,
 			    bool adopt, struct backend_channel **out, struct tr_err *err);
+	/*
+	 * Whether the format has this field as a text, but records of a channel with this choice
+	 * have its address. NULL: never.
+	 */
+	bool (*lacks_text)(const struct backend *b, enum backend_choice by, const char *system,
+			   const char *event, const char *field);
 	int (*channel_remove)(struct backend *b, const char *name);     /* a dead daemon's */
 	void (*channel_close)(struct backend_channel *c, bool remove);
 	/*

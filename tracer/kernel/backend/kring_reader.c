@@ -109,6 +109,8 @@ static int process_records(const struct kring_shape *g, struct kring_reader *p, 
 		} else if (r.rec.kind == KREC_CONTEXTS &&
 			   !process_contexts(&r.rec, g->copy + at + sizeof(r.rec), sink)) {
 			p->events++;
+		} else if (r.rec.kind == KREC_LATE && sink->late && r.rec.len >= KRECORD_HEADER) {
+			sink->late(sink->arg, g->copy + at + sizeof(r.rec), r.rec.len);
 		} else if (r.rec.kind != KREC_PAD) {
 			return -EBADMSG;
 		}

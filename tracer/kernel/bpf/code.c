@@ -94,6 +94,11 @@ void bpf_set_map(struct bpf_code *c, int to, int map)
 	add_wide(c, to, BPF_PSEUDO_MAP_FD, (uint32_t)map);
 }
 
+void bpf_set_map_value(struct bpf_code *c, int to, int map, uint32_t offset)
+{
+	add_wide(c, to, BPF_PSEUDO_MAP_VALUE, (uint32_t)map | (uint64_t)offset << 32);
+}
+
 void bpf_set_stack(struct bpf_code *c, int to, int32_t offset)
 {
 	bpf_move(c, to, BPF_REG_10);
@@ -179,16 +184,23 @@ void bpf_call_kernel(struct bpf_code *c, uint32_t type)
 	add(c, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, (int32_t)type);
 }
 
+void bpf_at_most(struct bpf_code *c, int32_t most)
+{
+	int bounded = bpf_label(c);
+
+	bpf_jump_if(c, BPF_JLE, BPF_REG_0, most, bounded);
+	bpf_set(c, BPF_REG_0, most);
+	bpf_here(c, bounded);
+}
+
 void bpf_bound(struct bpf_code *c, int32_t most)
 {
-	int some = bpf_label(c), bounded = bpf_label(c);
+	int some = bpf_label(c);
 
 	bpf_jump_if(c, BPF_JSGT, BPF_REG_0, 0, some);
 	bpf_set(c, BPF_REG_0, 0);
 	bpf_here(c, some);
-	bpf_jump_if(c, BPF_JLE, BPF_REG_0, most, bounded);
-	bpf_set(c, BPF_REG_0, most);
-	bpf_here(c, bounded);
+	bpf_at_most(c, most);
 }
 
 void bpf_exit(struct bpf_code *c)

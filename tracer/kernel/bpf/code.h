@@ -38,6 +38,8 @@ void bpf_set(struct bpf_code *c, int to, int32_t value);
 void bpf_set_wide(struct bpf_code *c, int to, uint64_t value);
 /* The address of a map, by its descriptor, for calls. */
 void bpf_set_map(struct bpf_code *c, int to, int map);
+/* The address of this byte of the value of an array with one value. */
+void bpf_set_map_value(struct bpf_code *c, int to, int map, uint32_t offset);
 /* The address of a place on the stack, below its end: offset is negative. */
 void bpf_set_stack(struct bpf_code *c, int to, int32_t offset);
 
@@ -67,6 +69,8 @@ void bpf_call(struct bpf_code *c, int32_t function);
 void bpf_call_kernel(struct bpf_code *c, uint32_t type);
 /* R0: 0 if it is negative, as after an error, and never more than `most`, which the kernel sees. */
 void bpf_bound(struct bpf_code *c, int32_t most);
+/* The same for a number that is not negative. */
+void bpf_at_most(struct bpf_code *c, int32_t most);
 /* Ends the program, with the value of register 0. */
 void bpf_exit(struct bpf_code *c);
 /*

@@ -289,110 +289,7 @@ static int track_more(struct backend_channel *c, const uint32_t *tids, size_t co
 	return ret;
 }
 
-/* ---- read ---- */
-
-struct merging {                        /* of the instance's buffer and of the ring of a CPU */
-	struct backend_channel *c;
-	uint32_t cpu;
-	const struct backend_sink *to;
-	uint64_t until;                 /* all of the ring's records up to this time were read */
-	const struct record_stack *stacks;      /* of the instance's next record */
-	int error;
-};
-
-/* Reads the ring, if it may have more records up to this time. */
-static void read_ring(struct merging *m, uint64_t time)
-{
-	struct bpf_ring *r = &m->c->bpf->ring;
-
-	if (time <= m->until || m->error)
-		return;
-	/* (No lock is held while records are passed on: that takes others.) */
-	pthread_mutex_lock(&m->c->bpf->lock);
-	if (m->cpu < r->cpus) {
-		m->error = bpf_ring_collect(r, m->cpu);
-		m->until = r->until;
-	} else {
-		m->until = UINT64_MAX;  /* there is no ring */
-	}
-	pthread_mutex_unlock(&m->c->bpf->lock);
-}
-
-/* Passes on the programs' records up to this time. */
-static void pass_until(struct merging *m, uint64_t time)
-{
-	struct bpf_ring *r = &m->c->bpf->ring;
-	struct bpf_entry e;
-
-	while (r->next < r->records.len) {
-		const uint8_t *at = (const uint8_t *)r->records.data + r->next;
-
-		memcpy(&e, at, sizeof(e));
-		if (e.time > time)
-			return;
-		at += sizeof(e);
-		if (e.contexts && m->to->contexts)
-			m->to->contexts(m->to->arg, at, e.contexts);
-		m->to->record(m->to->arg, e.time, at + ((e.contexts + 7) & ~(size_t)7), e.len);
-		bpf_ring_control(r, m->cpu)->passed++;
-		r->next += bpf_entry_size(&e);
-	}
-	md_buf_reset(&r->records);
-	r->next = 0;
-}
-
-static void merge_record(void *arg, uint64_t time, const uint8_t *record, size_t len)
-{
-	struct merging *m = arg;
-
-	read_ring(m, time);
-	pass_until(m, time);
-	record = bpf_plain_record(m->c->bpf, record, &len);
-	if (m->stacks && m->to->stacks)
-		m->to->stacks(m->to->arg, m->stacks);
-	m->stacks = NULL;
-	m->to->record(m->to->arg, time, record, len);
-}
-
-static void merge_stacks(void *arg, const struct record_stack stacks[RECORD_STACKS])
-{
-	struct merging *m = arg;
-
-	m->stacks = stacks;
-}
-
-static void merge_missed(void *arg, uint64_t events)
-{
-	const struct merging *m = arg;
-
-	m->to->missed(m->to->arg, events);
-}
-
-static void merge_taken(void *arg, uint64_t records)
-{
-	const struct merging *m = arg;
-
-	if (m->to->taken)
-		m->to->taken(m->to->arg, records);
-}
-
-static int drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink)
-{
-	struct merging m = { .c = c, .cpu = cpu, .to = sink };
-	const struct backend_sink own = { .record = merge_record, .stacks = merge_stacks,
-					  .missed = merge_missed, .taken = merge_taken,
-					  .arg = &m };
-	int ret;
-
-	/*
-	 * The ring is read before the instance's buffer, so no record that is read later is older
-	 * than those which the ring has now.
-	 */
-	read_ring(&m, UINT64_MAX);
-	ret = tracefs_drain(c, cpu, &own);
-	pass_until(&m, UINT64_MAX);
-	return ret ? ret : m.error;
-}
+/* ---- losses, lists ---- */
 
 static int count_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses)
 {
@@ -471,6 +368,7 @@ const struct backend_ops bpf_backend = {
 	.function_check = tracefs_function_check,
 	.channels = tracefs_channels,
 	.channel_open = open_channel,
+	.lacks_text = bpf_plain_lacks,
 	.channel_remove = remove_channel,
 	.channel_close = close_channel,
 	.contexts = set_contexts,
@@ -487,7 +385,7 @@ const struct backend_ops bpf_backend = {
 	.functions = tracefs_functions,
 	.track = track,
 	.track_more = track_more,
-	.drain = drain,
+	.drain = bpf_drain,
 	.lost = count_lost,
 	.note = show_note,
 	.watch = watch,

@@ -13,7 +13,8 @@
  * struct backend and struct backend_channel are those of tracefs; the channel has a struct
  * bpf_channel besides. It makes its ring when the first of these events is enabled.
  *
- *	bpf.c           the table of functions; drains the instance and the ring in order of time
+ *	bpf.c           the table of functions
+ *	bpf_drain.c     … reads the instance and the ring in order of time
  *	bpf_channel.c   … the events of a channel
  *	bpf_events.c    … their list
  *	bpf_bodies.c    … their programs
@@ -23,7 +24,9 @@
  *	bpf_plain.c     … calls that the instance records after all
  *	bpf_track.c     … its set of threads
  *	bpf_counters.c  … its performance counters
+ *	bpf_lates.c     … texts that were read at the end of a call
  *	bpf_program.c   the program of an event
+ *	bpf_late.c      … which reads texts at the end of a call
  *	bpf_writer.h    … where it writes its record (bpf_claim.c), and what (bpf_record.c)
  *	bpf_source.c    which events programs record, and their formats
  *
@@ -73,6 +76,11 @@ struct bpf_source {                     /* an event that programs record */
 };
 
 #define BPF_CALL_FIXED 16               /* offset in the record of the arguments, of the result */
+/*
+ * Of a call that has texts. MARK: not 0 in the record of an entry that lacks a text, and the same
+ * in the KREC_LATE with the texts, where PLACES is bpf_source_places. The trace has neither.
+ */
+enum { BPF_CALL_PLACES = 8, BPF_CALL_MARK = 12 };
 static inline uint32_t bpf_source_places(const struct bpf_source *c) /* offset of the __data_loc */
 {
 	return BPF_CALL_FIXED + 8 * c->count;
@@ -147,6 +155,7 @@ struct bpf_ring {
 	uint64_t until;                 /* a later record may not be in it */
 	const uint8_t *front;           /* the contexts of the record that follows */
 	uint32_t front_len;
+	struct bpf_lates *lates;        /* of bpf_lates.c; NULL: there was none yet */
 };
 
 struct bpf_entry {                      /* the contexts and the record follow, padded to 8 bytes */
@@ -171,6 +180,33 @@ struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu);
 int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu);
 /* What a CPU's rings have lost so far. */
 void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct source_counts *losses);
+
+/* The reader of a ring: how far it was read. */
+static inline struct kring_reader *bpf_ring_reader(const struct bpf_ring *r, uint32_t cpu,
+						   uint32_t level)
+{
+	return &r->readers[cpu * BPF_LEVELS + level];
+}
+
+/* ---- bpf_lates.c: KREC_LATE; caller drains the channel ---- */
+
+/* A drain begins: forgets what is too old or too much. */
+void bpf_lates_begin(struct bpf_ring *r);
+/* Keeps one, unless it is kept already. */
+void bpf_lates_add(struct bpf_ring *r, const uint8_t *record, size_t len);
+/*
+ * Completes the record of an entry: the result is valid until the next call. NULL: its KREC_LATE
+ * was not found.
+ */
+const uint8_t *bpf_lates_complete(struct bpf_ring *r, const uint8_t *record, size_t *len);
+/* Looks for further ones in what no drain has read of any CPU. Caller also holds the lock. */
+void bpf_lates_search(struct bpf_ring *r);
+void bpf_lates_free(struct bpf_ring *r);
+
+/* ---- bpf_drain.c ---- */
+
+/* As backend_ops.drain. */
+int bpf_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 
 /* ---- bpf_channel.c ---- */
 
@@ -237,6 +273,11 @@ struct bpf_channel {
 	int bodies;                     /* map of what records, by token; -1: none yet */
 	/* Of entries and exits: map of what records a call, by its number; -1: none yet */
 	int calls[2];
+	/* The map of bpf_late_table; of what reads texts at the end of a call; -1: none yet */
+	int late_table, late_bodies;
+	/* Bits of the ids of entries with texts: set by holders of the lock, read by drains. */
+	uint8_t with_text[(UINT16_MAX + 1) / 8];
+	uint64_t unread;                /* entries without a text; written by drains */
 	bool has_types;                 /* it uses b->types (bpf_typed.c) */
 	struct bpf_event *events;
 	size_t count;
@@ -296,6 +337,15 @@ struct bpf_place {                      /* of a body */
  * of the two. Attaches the event's program if it is missing. code is overwritten. 0 or -errno.
  */
 int bpf_bodies_set(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code);
+/*
+ * Makes what reads the texts of a call at its end, if it is missing, and attaches #exit. event: the
+ * entry. 0 or -errno.
+ */
+int bpf_bodies_set_late(struct bpf_channel *c, const char *event, const struct bpf_source *source);
+/* NULL: there is none. */
+struct bpf_event *bpf_bodies_find_late(struct bpf_channel *c, const char *event);
+/* Whether the event is one of these. */
+bool bpf_bodies_is_late(const struct bpf_event *e);
 /* From now on the event has no body. */
 void bpf_bodies_remove(struct bpf_channel *c, struct bpf_event *e);
 
@@ -318,6 +368,8 @@ int bpf_kept_take(struct bpf_channel *c);
 #define BPF_KEPT_BODIES "bodies"
 #define BPF_KEPT_ENTRIES "entries"
 #define BPF_KEPT_EXITS "exits"
+#define BPF_KEPT_LATE_TABLE "late"
+#define BPF_KEPT_LATE_BODIES "late-bodies"
 /* Drops what the keeper has of a channel of this name. */
 void bpf_channel_forget(struct backend *b, const char *name);
 
@@ -336,12 +388,16 @@ struct bpf_typed {
 /* 0; -ENOENT: they cannot; -ENOMEM. The caller frees out->tracepoint. */
 int bpf_typed_find(struct bpf_channel *c, const char *event, const struct bpf_source *source,
 		   struct bpf_typed *out);
+/* What reads the texts of the call at its end: its fields are the texts. The same results. */
+int bpf_typed_late(struct bpf_channel *c, const char *event, const struct bpf_source *source,
+		   struct bpf_typed *out);
 /* The channel needs the kernel's types no longer; they are freed if no other one does. */
 void bpf_typed_done(struct bpf_channel *c);
 struct bpf_calls_code {                 /* of a program at sys_enter or sys_exit */
 	struct bpf_expression foreign;  /* not 0: of a call of 32 bits, which has no event */
 	struct bpf_expression number;
 	uint32_t first;                 /* the call that is found with one comparison */
+	int late_table, late_bodies;    /* maps of the channel; -1: not at sys_exit */
 };
 /*
  * What is attached to sys_enter or sys_exit, and to which type. 0; -ENOENT: this kernel has no such
@@ -360,6 +416,9 @@ int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_sou
 /* Adds the events of calls with text that an adopted instance records. */
 void bpf_plain_adopt(struct bpf_channel *c, const char *enabled);
 void bpf_plain_free(struct bpf_channel *c);
+/* As backend_ops.lacks_text. */
+bool bpf_plain_lacks(const struct backend *b, enum backend_choice by, const char *system,
+		     const char *event, const char *field);
 /* The record in the form that programs give it, valid until the next call. */
 const uint8_t *bpf_plain_record(struct bpf_channel *c, const uint8_t *record, size_t *len);
 
@@ -383,6 +442,26 @@ void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry);
 /* What is attached to sys_enter or sys_exit: jumps to the body of the call's number. */
 void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s);
 
+/* The threads in calls whose entries lack a text, by the lowest bits of their ids. */
+enum { BPF_LATE_SLOTS = 1024, BPF_LATE_SHIFT = 4 };
+
+struct bpf_late_slot {
+	uint32_t thread;                /* 0: not used */
+	uint32_t event;                 /* id of the entry */
+	uint32_t mark, unused;
+};
+
+struct bpf_late_table {
+	uint64_t used;                  /* number of slots; may be too high */
+	uint64_t unused;
+	struct bpf_late_slot slots[BPF_LATE_SLOTS];
+};
+
+struct bpf_late {                       /* of what reads the texts of a call at its end */
+	uint32_t number;                /* of the call */
+	int exits;                      /* map of what records exits */
+};
+
 struct bpf_recording {
 	const struct bpf_source *source;
 	const struct bpf_typed *typed;  /* NULL: by the tracepoint's record */
@@ -391,6 +470,8 @@ struct bpf_recording {
 	const struct bpf_contexts *contexts;    /* NULL: none */
 	uint32_t slot, token;
 	int threads;                    /* map; -1: no thread is left out */
+	int late_table;                 /* map; -1: what cannot be read stays empty */
+	const struct bpf_late *late;    /* NULL: of the event itself */
 };
 
 /*
@@ -398,5 +479,13 @@ struct bpf_recording {
  * is decided when the record is written, above head, which then stays where it is; all else before.
  */
 void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r);
+
+/* The body that reads the texts of a call at its end, and then jumps to the exit's. */
+void bpf_program_late(struct bpf_code *code, const struct bpf_recording *r);
+
+/* ---- bpf_late.c ---- */
+
+/* At sys_exit, register 0 being the number: jumps to that body if the table has the thread. */
+void bpf_program_check_late(struct bpf_code *code, int table, int bodies);
 
 #endif

@@ -8,6 +8,7 @@
 #include "tracer/kernel/programs/bpf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -132,6 +133,20 @@ static int set_typed(struct bpf_channel *c, const struct bpf_place *p, struct bp
 	return ret;
 }
 
+/* Makes the maps of texts that are read at the end of calls, if they are missing. */
+static int open_late(struct bpf_channel *c)
+{
+	if (c->late_table < 0) {
+		c->late_table = bpf_map_create(&(struct bpf_map_spec){
+			.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .entries = 1,
+			.value_size = sizeof(struct bpf_late_table), .name = "trailfs_late" });
+		bpf_channel_keep_one(c, BPF_KEPT_LATE_TABLE, c->late_table);
+	}
+	if (c->late_table < 0)
+		return c->late_table;
+	return open_map(c, &c->late_bodies, BPF_CALLS_MAX, BPF_KEPT_LATE_BODIES);
+}
+
 /* Attaches #enter or #exit, if it is missing. first: the call that is wanted. */
 static int attach_calls(struct bpf_channel *c, bool exit, uint32_t first)
 {
@@ -146,6 +161,11 @@ static int attach_calls(struct bpf_channel *c, bool exit, uint32_t first)
 	if (ret)
 		return ret;
 	calls.first = first;
+	calls.late_table = calls.late_bodies = -1;
+	if (exit && !open_late(c)) {
+		calls.late_table = c->late_table;
+		calls.late_bodies = c->late_bodies;
+	}
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return -ENOMEM;
@@ -188,6 +208,79 @@ static int set_call(struct bpf_channel *c, const struct bpf_place *p, struct bpf
 	return ret;
 }
 
+/* ---- texts that are read at the end of calls ---- */
+
+#define LATE "#late"                    /* then a colon and the entry */
+
+static void print_late(const char *event, char name[BPF_EVENT_NAME])
+{
+	snprintf(name, BPF_EVENT_NAME, LATE "%s", strchrnul(event, ':'));
+}
+
+bool bpf_bodies_is_late(const struct bpf_event *e)
+{
+	return !strncmp(e->name, LATE ":", strlen(LATE ":"));
+}
+
+struct bpf_event *bpf_bodies_find_late(struct bpf_channel *c, const char *event)
+{
+	char name[BPF_EVENT_NAME];
+
+	print_late(event, name);
+	return bpf_channel_find(c, name);
+}
+
+/* Puts a program into the maps and the list. */
+static int add_late(struct bpf_channel *c, const char *event, uint32_t number, int program)
+{
+	const struct bpf_event new = { .kind = BPF_KIND_CALL, .program = program, .link = -1,
+				       .own = -1 };
+	int ret = bpf_map_set(c->late_bodies, &number, &program);
+	char name[BPF_EVENT_NAME];
+
+	print_late(event, name);
+	if (!ret && !add_event(c, name, BPF_SLOTS, &new))
+		ret = -ENOMEM;
+	if (!ret)
+		ret = attach_calls(c, true, number);
+	return ret;
+}
+
+int bpf_bodies_set_late(struct bpf_channel *c, const char *event, const struct bpf_source *source)
+{
+	struct bpf_late late;
+	struct bpf_typed typed = { 0 };
+	struct bpf_recording r = { .source = source, .typed = &typed, .ring = &c->ring,
+				   .threads = -1, .late = &late };
+	struct bpf_code *code;
+	int ret, program;
+
+	if (bpf_bodies_find_late(c, event))
+		return 0;
+	ret = bpf_typed_late(c, event, source, &typed);
+	if (!ret)
+		ret = open_late(c);
+	if (!ret)
+		ret = open_map(c, &c->calls[1], BPF_CALLS_MAX, BPF_KEPT_EXITS);
+	code = ret ? NULL : calloc(1, sizeof(*code));
+	if (!ret && !code)
+		ret = -ENOMEM;
+	if (!ret) {
+		late = (struct bpf_late){ typed.number, c->calls[1] };
+		r.late_table = c->late_table;
+		bpf_program_late(code, &r);
+		program = bpf_load_typed(typed.tracepoint->type, code, &c->why);
+		ret = program < 0 ? program : add_late(c, event, typed.number, program);
+		if (ret && program >= 0 && !bpf_bodies_find_late(c, event))
+			close(program);
+	}
+	free(code);
+	free(typed.tracepoint);
+	return ret;
+}
+
+/* ---- all ---- */
+
 int bpf_bodies_set(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code)
 {
 	if (!p->typed)
@@ -200,7 +293,14 @@ void bpf_bodies_remove(struct bpf_channel *c, struct bpf_event *e)
 	uint32_t at;
 	bool exit;
 
-	if (e->kind == BPF_KIND_CALL) {
+	if (bpf_bodies_is_late(e)) {
+		char event[BPF_EVENT_NAME];
+
+		snprintf(event, sizeof(event), "syscalls%.*s", BPF_EVENT_NAME - 9,
+			 e->name + strlen(LATE));
+		if (c->late_bodies >= 0 && bpf_typed_number(event, &exit, &at))
+			bpf_map_remove(c->late_bodies, &at);
+	} else if (e->kind == BPF_KIND_CALL) {
 		if (bpf_typed_number(e->name, &exit, &at) && c->calls[exit] >= 0)
 			bpf_map_remove(c->calls[exit], &at);
 	} else if (e->kind == BPF_KIND_PLAIN && e->slot < BPF_SLOTS && c->bodies >= 0 &&

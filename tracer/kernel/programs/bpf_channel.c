@@ -29,6 +29,7 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 	c->geometry = *g;
 	c->ring = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
 	c->threads = c->bodies = c->calls[0] = c->calls[1] = c->call_stacks = -1;
+	c->late_table = c->late_bodies = -1;
 	*out = c;
 	return 0;
 }
@@ -83,8 +84,11 @@ static bool has_calls(const struct bpf_channel *c, bool exit)
 	bool side;
 
 	for (size_t i = 0; i < c->count; i++)
-		if (c->events[i].kind == BPF_KIND_CALL &&
-		    bpf_typed_number(c->events[i].name, &side, &number) && side == exit)
+		if (bpf_bodies_is_late(&c->events[i])
+			    ? exit
+			    : c->events[i].kind == BPF_KIND_CALL &&
+				      bpf_typed_number(c->events[i].name, &side, &number) &&
+				      side == exit)
 			return true;
 	return false;
 }
@@ -107,9 +111,22 @@ static void detach_calls(struct bpf_channel *c)
 	}
 }
 
+/* Drops what reads the texts of the event's call at its end. */
+static void drop_late(struct bpf_channel *c, const char *event)
+{
+	struct bpf_event *late = bpf_bodies_find_late(c, event);
+
+	if (late)
+		drop_event(c, late);
+}
+
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 {
+	char name[BPF_EVENT_NAME];
+
+	strcpy(name, e->name);
 	drop_event(c, e);
+	drop_late(c, name);
 	detach_calls(c);
 }
 
@@ -130,6 +147,8 @@ static void close_maps(struct bpf_channel *c, bool remove)
 	const struct { const char *kept; int *fd; } maps[] = {
 		{ BPF_KEPT_THREADS, &c->threads }, { BPF_KEPT_BODIES, &c->bodies },
 		{ BPF_KEPT_ENTRIES, &c->calls[0] }, { BPF_KEPT_EXITS, &c->calls[1] },
+		{ BPF_KEPT_LATE_TABLE, &c->late_table },
+		{ BPF_KEPT_LATE_BODIES, &c->late_bodies },
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
@@ -140,6 +159,21 @@ static void close_maps(struct bpf_channel *c, bool remove)
 		*maps[i].fd = -1;
 	}
 	bpf_counters_close(c, remove);
+}
+
+/* Entries with this id have texts. */
+static void mark_id(struct bpf_channel *c, uint32_t id)
+{
+	if (id <= UINT16_MAX)
+		__atomic_fetch_or(&c->with_text[id / 8], (uint8_t)(1 << id % 8), __ATOMIC_RELAXED);
+}
+
+static void mark_adopted(struct bpf_channel *c, const struct bpf_event *late)
+{
+	int id = tracefs_event_id(c->b, "syscalls", strchr(late->name, ':') + 1);
+
+	if (id > 0)
+		mark_id(c, (uint32_t)id);
 }
 
 void bpf_channel_adopt(struct bpf_channel *c)
@@ -158,6 +192,9 @@ void bpf_channel_adopt(struct bpf_channel *c)
 	for (size_t i = c->count; i-- > 0;)
 		if (i < c->count && (ring < 0 || !is_whole(c, &c->events[i])))
 			bpf_channel_drop(c, &c->events[i]);
+	for (size_t i = 0; i < c->count; i++)
+		if (bpf_bodies_is_late(&c->events[i]))
+			mark_adopted(c, &c->events[i]);
 	if (ring >= 0)
 		return;
 	/* Its programs may run for a while: the next ones must not share its maps. */
@@ -246,7 +283,6 @@ static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char 
 	/* (What is attached takes only bodies of its own kind.) */
 	if (ret && ret != -ENOMEM && (!e || e->kind == BPF_KIND_PLAIN))
 		ret = set_body(c, r, event, NULL, code);
-	detach_calls(c);
 	return ret;
 }
 
@@ -255,7 +291,8 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 {
 	struct bpf_event *e = bpf_channel_find(c, event);
 	struct bpf_recording r = { .source = source, .ring = &c->ring, .filters = filters,
-				   .contexts = c->contexts, .threads = c->threads };
+				   .contexts = c->contexts, .threads = c->threads,
+				   .late_table = -1 };
 	struct bpf_code *code;
 	int ret = open_ring(c);
 
@@ -267,9 +304,16 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 		return r.slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
 	r.token = e ? bpf_ring_control(&c->ring, 0)->tokens[r.slot]
 		    : ++bpf_ring_control(&c->ring, 0)->last_token;
-	ret = make_body(c, &r, event, e, code);
+	if (source->texts && !bpf_bodies_set_late(c, event, source))
+		r.late_table = c->late_table;
+	if (source->texts)
+		mark_id(c, source->id);
+	ret = make_body(c, &r, event, bpf_channel_find(c, event), code);
 	if (!ret)
 		set_token(c, r.slot, r.token);
+	else if (!bpf_channel_find(c, event))
+		drop_late(c, event);
+	detach_calls(c);
 	free(code);
 	return ret;
 }

@@ -212,15 +212,17 @@ void bpf_commit(struct bpf_writer *w)
 		bpf_load_from(c, BPF_DW, BPF_REG_8, BPF_REG_10, BPF_AT_START);
 		bpf_store(c, BPF_W, BPF_REG_8, BPF_DATA, BPF_REG_1);
 	}
-	put_header(w, contexts ? KREC_CONTEXTS : KREC_EVENT);
+	put_header(w, w->r->late ? KREC_LATE : contexts ? KREC_CONTEXTS : KREC_EVENT);
 	put_length(w, BPF_REG_9);
 	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, BPF_AT_POSITION);
 	bpf_alu(c, BPF_ADD, BPF_REG_9, (int32_t)sizeof(struct krec) + 7);
 	bpf_alu(c, BPF_AND, BPF_REG_9, -8);
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_1, BPF_REG_9);
 	bpf_load_from(c, BPF_DW, BPF_REG_2, BPF_REG_7, RING(events));
-	bpf_alu(c, BPF_ADD, BPF_REG_2, 1);
-	bpf_store(c, BPF_DW, BPF_REG_7, RING(events), BPF_REG_2);
+	if (!w->r->late) {
+		bpf_alu(c, BPF_ADD, BPF_REG_2, 1);
+		bpf_store(c, BPF_DW, BPF_REG_7, RING(events), BPF_REG_2);
+	}
 	put_reserve(w);
 	bpf_publish(c, BPF_REG_7, RING(head), BPF_REG_1);
 }
@@ -236,10 +238,16 @@ void bpf_leave(const struct bpf_writer *w)
 	bpf_store(c, BPF_W, BPF_REG_1, RING(nest), BPF_REG_2);
 	change_preemption(w, true);
 	bpf_here(c, w->end);
+	if (w->r->late)
+		bpf_late_end(c, w->r->late);
 	bpf_pass(c);
 	if (!w->loses)
 		return;
 	bpf_here(c, w->lost);
+	if (w->r->late) {               /* no event is lost */
+		bpf_jump(c, w->leave);
+		return;
+	}
 	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_7, RING(lost));
 	bpf_alu(c, BPF_ADD, BPF_REG_1, 1);
 	bpf_store(c, BPF_DW, BPF_REG_7, RING(lost), BPF_REG_1);

@@ -37,6 +37,7 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 {
 	bool some = c->geometry.by != BACKEND_TRACEFS;
 	size_t typed = 0, plain = 0;
+	uint64_t unread;
 
 	fact_text(out, "backend", c->whole ? "bpf" : some ? "tracefs and bpf" : "tracefs");
 	if (!c->call_stacks && some)
@@ -58,6 +59,9 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 		fact_text(out, "program_misses",
 			  "not counted: events in interrupts of programs that record records are "
 			  "missing, and Linux before 6.7 does not count them");
+	unread = __atomic_load_n(&c->unread, __ATOMIC_RELAXED);
+	if (unread)
+		fact_number(out, "texts_unread", unread);
 	if (c->refused)
 		fact_text(out, "programs_refused", "%" PRIu32 " %s: %s", c->refused,
 			  c->refused_name, *c->why.sentence ? c->why.sentence : "unknown");

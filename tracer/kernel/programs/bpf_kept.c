@@ -114,6 +114,8 @@ void bpf_channel_keep(struct bpf_channel *c)
 	bpf_channel_keep_one(c, BPF_KEPT_BODIES, c->bodies);
 	bpf_channel_keep_one(c, BPF_KEPT_ENTRIES, c->calls[0]);
 	bpf_channel_keep_one(c, BPF_KEPT_EXITS, c->calls[1]);
+	bpf_channel_keep_one(c, BPF_KEPT_LATE_TABLE, c->late_table);
+	bpf_channel_keep_one(c, BPF_KEPT_LATE_BODIES, c->late_bodies);
 	for (size_t i = 0; i < c->counter_count; i++)
 		bpf_kept_counter(c, &c->counters[i]);
 	for (size_t i = 0; i < c->count; i++)
@@ -187,6 +189,8 @@ static void take_kept(void *arg, const char *name, int fd)
 			{ BPF_KEPT_RING, &f->ring }, { BPF_KEPT_THREADS, &f->c->threads },
 			{ BPF_KEPT_BODIES, &f->c->bodies }, { BPF_KEPT_ENTRIES, &f->c->calls[0] },
 			{ BPF_KEPT_EXITS, &f->c->calls[1] },
+			{ BPF_KEPT_LATE_TABLE, &f->c->late_table },
+			{ BPF_KEPT_LATE_BODIES, &f->c->late_bodies },
 		};
 
 		for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !taken; i++)

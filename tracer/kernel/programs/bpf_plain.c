@@ -66,6 +66,41 @@ static int find_arguments(struct bpf_plain *p, const struct backend *b)
 	return ret;
 }
 
+/* Which of the call's arguments has this name. -ENOENT: none. */
+static int find_name(const struct backend *b, const char *event, const char *name)
+{
+	struct md_buf format = MD_BUF_INIT;
+	int ret = tracefs_read_format(b, SYSTEM, event, &format), i = 0;
+	struct event_field f;
+	bool found = false;
+
+	for (const char *t = md_buf_str(&format); !ret && !found && (t = event_field_next(t, &f));)
+		if (f.offset >= BPF_CALL_FIXED && !event_probe_is_read(&f)) {
+			found = !strcmp(f.name, name);
+			i += !found;
+		}
+	md_buf_deinit(&format);
+	return ret ? ret : found && i < BPF_ARGUMENTS ? i : -ENOENT;
+}
+
+bool bpf_plain_lacks(const struct backend *b, enum backend_choice by, const char *system,
+		     const char *event, const char *field)
+{
+	struct bpf_plain p = { .name = "" };
+	bool is_text = false;
+	int at;
+
+	if (by != BACKEND_TRACEFS || strcmp(system, SYSTEM) ||
+	    strlen(event) >= sizeof(p.name) ||
+	    bpf_source_find(b, system, event, false, &p.call, NULL))
+		return false;
+	strcpy(p.name, event);
+	at = p.call.exit ? -ENOENT : find_name(b, event, field);
+	for (uint32_t i = 0; i < p.call.texts && at >= 0; i++)
+		is_text |= p.call.text[i] == at;
+	return is_text && !find_arguments(&p, b) && !p.from[at].is_text;
+}
+
 int bpf_plain_add(struct bpf_channel *c, const char *event, const struct bpf_source *call)
 {
 	struct bpf_plain *p;

@@ -14,6 +14,20 @@ static void look_up(struct bpf_code *c, int map, int key)
 	bpf_call(c, BPF_FUNC_map_lookup_elem);
 }
 
+/* Register 7: the CPU's control; ends the program if the channel does not record. */
+static void find_control(const struct bpf_writer *w)
+{
+	struct bpf_code *c = w->code;
+
+	bpf_call(c, BPF_FUNC_get_smp_processor_id);
+	bpf_store(c, BPF_W, BPF_REG_10, BPF_AT_CPU, BPF_REG_0);
+	look_up(c, w->r->ring->map, BPF_AT_CPU);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, w->end);
+	bpf_move(c, BPF_REG_7, BPF_REG_0);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(on));
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, w->end);
+}
+
 /* ---- integers of the event, by its arguments ---- */
 
 /* As bpf_load_integer, which has them from the record. */
@@ -96,17 +110,25 @@ static void begin(const struct bpf_writer *w)
 	/* Most events that are left out need no more than this. */
 	if (w->r->filters)
 		put_filters(w, w->r->filters, 0, w->end);
-	bpf_call(c, BPF_FUNC_get_smp_processor_id);
-	bpf_store(c, BPF_W, BPF_REG_10, BPF_AT_CPU, BPF_REG_0);
-	look_up(c, w->r->ring->map, BPF_AT_CPU);
-	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, w->end);
-	bpf_move(c, BPF_REG_7, BPF_REG_0);
-	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(on));
-	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, w->end);
+	find_control(w);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tokens) + 4 * (int)w->r->slot);
 	bpf_jump_if(c, BPF_JNE, BPF_REG_1, (int32_t)w->r->token, w->end);
 	if (w->r->threads >= 0)
 		check_thread(w);
+}
+
+/* The daemon decides about a text that is read at the end of the call. */
+static void put_text_filters(const struct bpf_writer *w)
+{
+	struct bpf_code *c = w->code;
+	int late = bpf_label(c);
+
+	if (w->r->source->texts) {
+		bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_8, w->data + BPF_CALL_MARK);
+		bpf_jump_if(c, BPF_JNE, BPF_REG_1, 0, late);
+	}
+	put_filters(w, w->r->filters, w->data, w->leave);
+	bpf_here(c, late);
 }
 
 void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r)
@@ -128,7 +150,29 @@ void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r)
 		bpf_contexts_put(code, r->contexts, BPF_DATA + (int)sizeof(uint32_t));
 	bpf_record_put(&w);
 	if (r->filters && !is_decided_early(r->filters))
-		put_filters(&w, r->filters, w.data, w.leave);
+		put_text_filters(&w);
+	bpf_commit(&w);
+	bpf_leave(&w);
+}
+
+void bpf_program_late(struct bpf_code *c, const struct bpf_recording *r)
+{
+	struct bpf_writer w = { .code = c, .r = r, .data = BPF_DATA };
+
+	bpf_code_begin(c);
+	w.most = bpf_record_most(&w);
+	w.end = bpf_label(c);
+	w.leave = bpf_label(c);
+	w.lost = bpf_label(c);
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	bpf_late_take(&w);
+	find_control(&w);
+	bpf_claim(&w);
+	bpf_record_put(&w);
+	bpf_store_number(c, BPF_W, BPF_REG_8, w.data + BPF_CALL_PLACES,
+			 (int32_t)bpf_source_places(r->source));
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, BPF_AT_OTHER);
+	bpf_store(c, BPF_W, BPF_REG_8, w.data + BPF_CALL_MARK, BPF_REG_1);
 	bpf_commit(&w);
 	bpf_leave(&w);
 }
@@ -185,6 +229,10 @@ void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_
 	bpf_expression_put(code, &s->foreign);
 	bpf_jump_if(code, BPF_JNE, BPF_REG_0, 0, end);
 	bpf_expression_put(code, &s->number);
+	/* Of the register with the number, the kernel takes the lower half. */
+	bpf_low_half(code, BPF_REG_0);
+	if (s->late_table >= 0)
+		bpf_program_check_late(code, s->late_table, s->late_bodies);
 	bpf_move(code, BPF_REG_1, BPF_REG_6);
 	bpf_set_map(code, BPF_REG_2, calls);
 	bpf_jump_if(code, BPF_JNE, BPF_REG_0, (int32_t)s->first, others);

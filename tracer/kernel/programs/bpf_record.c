@@ -17,11 +17,8 @@ static void put_common(const struct bpf_writer *w, uint32_t id)
 	bpf_store(c, BPF_W, BPF_REG_8, w->data + 4, BPF_REG_1);
 }
 
-/*
- * Copies the string at the address in register 3 to the end of the record, and notes at this offset
- * where it is. If it cannot be read, as from a page that is not in memory, it is empty.
- */
-static void put_string(const struct bpf_writer *w, int32_t reader, int32_t most, int offset)
+/* Copies the string at the address in register 3 to the record's end. Register 0: its bytes. */
+static void copy_string(const struct bpf_writer *w, int32_t reader, int32_t most)
 {
 	struct bpf_code *c = w->code;
 
@@ -30,12 +27,59 @@ static void put_string(const struct bpf_writer *w, int32_t reader, int32_t most,
 	bpf_alu(c, BPF_ADD, BPF_REG_1, w->data);
 	bpf_set(c, BPF_REG_2, most);
 	bpf_call(c, reader);
-	bpf_bound(c, most);
+}
+
+/* Notes at this offset where the string of register 0 bytes is, which ends the record now. */
+static void put_place(const struct bpf_writer *w, int offset)
+{
+	struct bpf_code *c = w->code;
+
 	bpf_move(c, BPF_REG_1, BPF_REG_0);
 	bpf_alu(c, BPF_LSH, BPF_REG_1, 16);
 	bpf_alu_reg(c, BPF_OR, BPF_REG_1, BPF_REG_9);
 	bpf_store(c, BPF_W, BPF_REG_8, w->data + offset, BPF_REG_1);
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_9, BPF_REG_0);
+}
+
+struct user_string {                    /* a field; typed NULL: of the record at register 6 */
+	const struct bpf_expression *typed;
+	int argument;                   /* offset there of the address */
+	int offset;
+};
+
+static void load_address(const struct bpf_writer *w, const struct user_string *s)
+{
+	if (s->typed)
+		bpf_expression_put(w->code, s->typed);
+	else
+		bpf_load_from(w->code, BPF_DW, BPF_REG_0, BPF_REG_6, s->argument);
+}
+
+/*
+ * Puts a string in memory of the process. If its page is not in memory, the program cannot wait for
+ * it: the string is empty, and the program at the end of the call reads it. All that is in the path
+ * of a string that cannot be read.
+ */
+static void put_user_string(const struct bpf_writer *w, const struct user_string *s)
+{
+	int32_t most = (int32_t)w->r->ring->text_max;
+	struct bpf_code *c = w->code;
+	int some = bpf_label(c), none = bpf_label(c);
+
+	load_address(w, s);
+	bpf_move(c, BPF_REG_3, BPF_REG_0);
+	copy_string(w, BPF_FUNC_probe_read_user_str, most);
+	bpf_jump_if(c, BPF_JSGT, BPF_REG_0, 0, some);
+	if (!w->r->late) {
+		load_address(w, s);
+		bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, none);
+		bpf_late_note(w);
+	}
+	bpf_here(c, none);
+	bpf_set(c, BPF_REG_0, 0);
+	bpf_here(c, some);
+	bpf_at_most(c, most);
+	put_place(w, s->offset);
 }
 
 /* ---- from a tracepoint's record ---- */
@@ -56,11 +100,10 @@ static void put_call(const struct bpf_writer *w, const struct bpf_source *call)
 	for (uint32_t i = 0; i < numbers; i++)
 		copy_number(w, BPF_DW, BPF_CALL_FIXED + 8 * (int)i);
 	bpf_set(c, BPF_REG_9, BPF_CALL_FIXED + 8 * (int32_t)numbers + 4 * (int32_t)call->texts);
-	for (uint32_t n = 0; n < call->texts; n++) {
-		bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, BPF_CALL_FIXED + 8 * call->text[n]);
-		put_string(w, BPF_FUNC_probe_read_user_str, (int32_t)w->r->ring->text_max,
-			   (int)(bpf_source_places(call) + 4 * n));
-	}
+	for (uint32_t n = 0; n < call->texts; n++)
+		put_user_string(w, &(struct user_string){
+			.argument = BPF_CALL_FIXED + 8 * call->text[n],
+			.offset = (int)(bpf_source_places(call) + 4 * n) });
 }
 
 /* Copies bytes of the tracepoint's record, as many as register 2 has. */
@@ -159,7 +202,9 @@ static void put_dynamic(void *arg, const char *text, uint32_t len)
 
 	if (!text) {
 		bpf_move(c, BPF_REG_3, BPF_REG_0);
-		put_string(w, BPF_FUNC_probe_read_kernel_str, BPF_STRING_BYTES, t->f->offset);
+		copy_string(w, BPF_FUNC_probe_read_kernel_str, BPF_STRING_BYTES);
+		bpf_bound(c, BPF_STRING_BYTES);
+		put_place(w, t->f->offset);
 		return;
 	}
 	bpf_move(c, BPF_REG_2, BPF_REG_8);
@@ -184,16 +229,13 @@ static void put_field(const struct bpf_writer *w, const struct bpf_field *f)
 		bpf_expression_texts(c, &f->value, put_text, &text);
 	} else if (f->kind == BPF_FIELD_STRING) {
 		bpf_expression_texts(c, &f->value, put_dynamic, &text);
+	} else if (f->kind == BPF_FIELD_USER_STRING) {
+		put_user_string(w, &(struct user_string){ .typed = &f->value,
+							  .offset = f->offset });
 	} else {
 		bpf_expression_put(c, &f->value);
-		if (f->kind != BPF_FIELD_USER_STRING) {
-			bpf_store(c, f->size < 8 ? sizes[f->size] : BPF_DW, BPF_REG_8,
-				  w->data + f->offset, BPF_REG_0);
-			return;
-		}
-		bpf_move(c, BPF_REG_3, BPF_REG_0);
-		put_string(w, BPF_FUNC_probe_read_user_str, (int32_t)w->r->ring->text_max,
-			   f->offset);
+		bpf_store(c, f->size < 8 ? sizes[f->size] : BPF_DW, BPF_REG_8, w->data + f->offset,
+			  BPF_REG_0);
 	}
 }
 

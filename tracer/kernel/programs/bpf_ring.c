@@ -41,11 +41,6 @@ struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu)
 	return (struct bpf_control *)(void *)(r->memory + cpu * r->stride);
 }
 
-static struct kring_reader *get_reader(const struct bpf_ring *r, uint32_t cpu, uint32_t level)
-{
-	return &r->readers[cpu * BPF_LEVELS + level];
-}
-
 static const struct kring_shape *get_shape(const struct bpf_ring *r, uint32_t level)
 {
 	return level ? &r->nested : &r->geo;
@@ -55,7 +50,7 @@ static const struct kring_shape *get_shape(const struct bpf_ring *r, uint32_t le
  * The map's name has the layout of what is in it, for the daemon that takes it over: count it up
  * when struct bpf_control, struct kring, or what programs do with them changes.
  */
-static const char ring_name[] = "trailfs_ring.3";
+static const char ring_name[] = "trailfs_ring.4";
 
 /* The bytes of each value; 0: not known, or of another layout. */
 static uint32_t find_value_size(int map)
@@ -114,7 +109,7 @@ static int map_memory(struct bpf_ring *r)
 		return -ENOMEM;
 	for (uint32_t cpu = 0; cpu < r->cpus; cpu++)
 		for (uint32_t level = 0; level < BPF_LEVELS; level++) {
-			struct kring_reader *p = get_reader(r, cpu, level);
+			struct kring_reader *p = bpf_ring_reader(r, cpu, level);
 
 			p->ring = &bpf_ring_control(r, cpu)->levels[level].ring;
 			p->data = r->memory + cpu * r->stride +
@@ -148,8 +143,8 @@ static void count_dropped(struct bpf_ring *r)
 		uint64_t read = 0;
 
 		for (uint32_t level = 0; level < BPF_LEVELS; level++)
-			read += get_reader(r, cpu, level)->events -
-				get_reader(r, cpu, level)->overwritten;
+			read += bpf_ring_reader(r, cpu, level)->events -
+				bpf_ring_reader(r, cpu, level)->overwritten;
 		if (read > c->passed + c->dropped)
 			c->dropped = read - c->passed;
 	}
@@ -193,6 +188,7 @@ void bpf_ring_close(struct bpf_ring *r)
 		munmap(r->memory, r->cpus * r->stride);
 	if (r->map >= 0)
 		close(r->map);
+	bpf_lates_free(r);
 	free(r->readers);
 	free(r->geo.copy);
 	md_buf_deinit(&r->records);
@@ -224,6 +220,11 @@ static void add_contexts(void *arg, const uint8_t *bytes, size_t len)
 
 	r->front = bytes;
 	r->front_len = (uint32_t)len;
+}
+
+static void add_late(void *arg, const uint8_t *record, size_t len)
+{
+	bpf_lates_add(arg, record, len);
 }
 
 /* `lost` counts them. */
@@ -271,7 +272,7 @@ static bool read_heads(const struct bpf_ring *r, uint32_t cpu, uint64_t heads[BP
 
 	/* The first one first: what interrupts a program later is later than all below its head. */
 	for (uint32_t level = 0; level < BPF_LEVELS; level++) {
-		const struct kring_reader *p = get_reader(r, cpu, level);
+		const struct kring_reader *p = bpf_ring_reader(r, cpu, level);
 
 		heads[level] = __atomic_load_n(&p->ring->head, __ATOMIC_ACQUIRE);
 		nested |= level && heads[level] != p->pos;
@@ -288,7 +289,7 @@ static bool find_heads(const struct bpf_ring *r, uint32_t cpu, uint64_t heads[BP
 {
 	const struct timespec pause = { 0, 50000 };
 	uint64_t again[BPF_LEVELS];
-	const uint32_t *nest = &get_reader(r, cpu, 0)->ring->nest;
+	const uint32_t *nest = &bpf_ring_reader(r, cpu, 0)->ring->nest;
 
 	/* A program takes less than a microsecond; its CPU may be one that stands still. */
 	for (int tries = 0; tries < QUIET_TRIES; tries++) {
@@ -334,11 +335,11 @@ static int collect_level(struct bpf_ring *r, uint32_t cpu, uint32_t level, uint6
 			 struct md_buf *to)
 {
 	const struct backend_sink sink = { .record = add_record, .contexts = add_contexts,
-					   .missed = ignore_missed, .arg = r };
+					   .late = add_late, .missed = ignore_missed, .arg = r };
 	int ret;
 
 	r->filling = to;
-	ret = kring_drain(get_shape(r, level), get_reader(r, cpu, level), head, &sink,
+	ret = kring_drain(get_shape(r, level), bpf_ring_reader(r, cpu, level), head, &sink,
 			  release_space, r);
 	return ret ? ret : to->failed ? -ENOMEM : 0;
 }
@@ -374,7 +375,7 @@ void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct source_counts 
 			     bpf_ring_control(r, cpu)->dropped,
 	};
 	for (uint32_t level = 0; level < BPF_LEVELS; level++) {
-		kring_lost(get_shape(r, level), get_reader(r, cpu, level), &own);
+		kring_lost(get_shape(r, level), bpf_ring_reader(r, cpu, level), &own);
 		losses->overwritten += own.overwritten;
 		losses->discarded += own.discarded;
 	}

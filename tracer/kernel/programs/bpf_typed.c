@@ -143,10 +143,10 @@ static int describe_call(const struct btf *b, const struct bpf_source *s, struct
 
 	t->type = bpf_tracepoint_type(b, calls_event(s->exit), &proto);
 	ret = t->type ? 0 : -ENOENT;
+	/* The trace has neither the number nor the mark after it, which is 0 in an entry here. */
 	if (!ret)
-		ret = add_number(t, b, proto, 4, KRECORD_HEADER,
+		ret = add_number(t, b, proto, s->exit ? 4 : 8, KRECORD_HEADER,
 				 s->exit ? "+$1->orig_ax" : "+$2");
-	/* The bytes up to the first argument are no field, but the trace has them nowhere. */
 	if (!ret && s->exit)
 		return add_number(t, b, proto, 8, BPF_CALL_FIXED, "+$2");
 	for (uint32_t i = 0; i < s->count && !ret; i++)
@@ -154,6 +154,28 @@ static int describe_call(const struct btf *b, const struct bpf_source *s, struct
 	for (uint32_t i = 0; i < s->texts && !ret; i++) {
 		text.offset = (uint16_t)(bpf_source_places(s) + 4 * i);
 		ret = bpf_tracepoint_add(t, b, proto, &text, registers[s->text[i]]);
+	}
+	return ret;
+}
+
+/*
+ * The arguments are still in their registers, except after a successful execve. The new program's
+ * memory has a copy of its text, after the environment.
+ */
+static int describe_late(const struct btf *b, const struct bpf_source *s, bool execve,
+			 struct bpf_tracepoint *t)
+{
+	struct bpf_field text = { .kind = BPF_FIELD_USER_STRING, .size = 4 };
+	uint32_t proto;
+	int ret;
+
+	t->type = bpf_tracepoint_type(b, calls_event(true), &proto);
+	ret = t->type ? 0 : -ENOENT;
+	for (uint32_t i = 0; i < s->texts && !ret; i++) {
+		text.offset = (uint16_t)(bpf_source_places(s) + 4 * i);
+		ret = bpf_tracepoint_add(t, b, proto, &text,
+					 execve ? "+$2 == 0 ? current->mm->env_end : $1->di"
+						: registers[s->text[i]]);
 	}
 	return ret;
 }
@@ -169,15 +191,38 @@ int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf
 		return ret;
 	*type = bpf_tracepoint_type(t->btf, calls_event(exit), &proto);
 	/*
-	 * A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it. Of the
-	 * register with the number, the kernel takes the lower half.
+	 * A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it.
 	 */
 	if (!*type || bpf_expression_parse("current->thread_info.status & 2", t->btf, proto,
 					   &code->foreign) ||
-	    bpf_expression_parse(exit ? "$1->orig_ax & 0xffffffff" : "+$2", t->btf, proto,
+	    bpf_expression_parse(exit ? "$1->orig_ax" : "+$2", t->btf, proto,
 				 &code->number))
 		return -ENOENT;
 	return 0;
+}
+
+int bpf_typed_late(struct bpf_channel *c, const char *event, const struct bpf_source *source,
+		   struct bpf_typed *out)
+{
+	const struct bpf_types *t;
+	int ret;
+
+	*out = (struct bpf_typed){ .kind = BPF_KIND_CALL };
+	if (!bpf_typed_number(event, &out->exit, &out->number))
+		return -ENOENT;
+	t = get_types(c, &ret);
+	if (!t)
+		return ret;
+	memcpy(out->preempt, t->preempt, sizeof(out->preempt));
+	out->tracepoint = calloc(1, sizeof(*out->tracepoint));
+	ret = out->tracepoint ? describe_late(t->btf, source, !strcmp(event, ENTRY "execve"),
+					      out->tracepoint)
+			      : -ENOMEM;
+	if (ret) {
+		free(out->tracepoint);
+		out->tracepoint = NULL;
+	}
+	return ret;
 }
 
 /* ---- events ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Private to bpf_program.c, bpf_claim.c and bpf_record.c: the program that writes a record. It
- * writes above `head` of the ring of its level, where no reader looks, and then moves head.
+ * Private to bpf_program.c, bpf_late.c, bpf_claim.c and bpf_record.c: the program that writes a
+ * record. It writes above `head` of the ring of its level, where no reader looks, and then moves
+ * head.
  *
  * Registers: 6 the program's data or arguments, 7 the CPU's control, then the ring of the level; 8
  * the address of the record less the size of the control, and more by the addresses of stacks in
@@ -53,6 +54,15 @@ void bpf_commit(struct bpf_writer *w);
 void bpf_leave(const struct bpf_writer *w);
 /* Stores the thread's id. */
 void bpf_note_thread(struct bpf_code *c);
+
+/* ---- bpf_late.c ---- */
+
+/* Notes in the record, and for the end of the call, that a text could not be read. */
+void bpf_late_note(const struct bpf_writer *w);
+/* Takes the thread's slot; the mark is at BPF_AT_OTHER then. Ends the program if it has none. */
+void bpf_late_take(const struct bpf_writer *w);
+/* The program at the end of the call has read the texts: jumps to the body of the exit. */
+void bpf_late_end(struct bpf_code *c, const struct bpf_late *late);
 
 /* ---- bpf_record.c ---- */
 
