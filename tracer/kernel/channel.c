@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tracer/base/array.h"
+#include "tracer/kernel/filter_check.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/context/kernel_context.h"
 
@@ -181,6 +182,10 @@ int kchannel_start(struct channel *c, struct tr_err *err)
 		return 0;
 	pthread_mutex_unlock(lock);
 	ret = check_owner(c->session, err);
+	/* `backend` may have been set after the rules. */
+	if (!ret)
+		ret = kernel_check_texts(kernel_of(c->session->tracer), &c->rules, false,
+					 (enum backend_choice)c->backend, err);
 	pthread_mutex_lock(lock);
 	if (ret)
 		return ret;

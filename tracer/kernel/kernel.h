@@ -274,12 +274,6 @@ bool session_may_trace_kernel(const struct session *s);
 int kernel_check_rules(struct kernel *k, const struct rule_list *l, struct kprobe_plan *plan,
 		       struct tr_err *err);
 
-/*
- * As domain_ops.each_match; fn is called with kernel.lock held. Reads the formats of the events.
- */
-void kernel_each_match(struct kernel *k, const struct rule_list *rules,
-		       bool (*fn)(void *arg, const struct filter_event *fields), void *arg);
-
 /* ---- probes.c ---- */
 
 bool kprobe_is_rule(const struct rule *r);      /* the rule needs a probe or a traced function */

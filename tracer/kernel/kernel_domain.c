@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tracer/base/rule/hook.h"
+#include "tracer/kernel/filter_check.h"
 #include "tracer/kernel/kernel.h"
 
 struct rule_preparation {
@@ -28,6 +29,18 @@ static int check_rules(struct session *s, const struct rule_list *rules,
 	pthread_mutex_unlock(&s->tracer->lock);
 	ret = kernel_check_rules(kernel_of(s->tracer), rules, &(*prep)->plan, err);
 	pthread_mutex_lock(&s->tracer->lock);
+	return ret;
+}
+
+static int check_channel(const struct channel *c, const struct rule_list *rules,
+			 struct tr_err *err)
+{
+	struct tracer *t = c->session->tracer;
+	int ret;
+
+	pthread_mutex_unlock(&t->lock);
+	ret = kernel_check_texts(kernel_of(t), rules, true, (enum backend_choice)c->backend, err);
+	pthread_mutex_lock(&t->lock);
 	return ret;
 }
 
@@ -202,6 +215,7 @@ const struct domain_ops kernel_domain = {
 	.size = sizeof(struct kernel_data),
 	.name = "kernel",
 	.check_rules = check_rules,
+	.check_channel = check_channel,
 	.rule_contexts = rule_contexts,
 	.each_match = each_match,
 	.prepare_rules = prepare_rules,

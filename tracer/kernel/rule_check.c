@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Says who may trace the kernel, and checks new rules of kernel channels against the kernel's
- * events and their fields.
+ * events.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +10,14 @@
 #include <unistd.h>
 
 #include "tracer/base/base.h"
-#include "tracer/base/filter/tree.h"
 #include "tracer/kernel/available.h"
+#include "tracer/kernel/filter_check.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/base/rule/hook.h"
 #include "tracer/base/rule/kernel_pattern.h"
 #include "tracer/kernel/sample/sampler.h"
-#include "tracer/kernel/statedump/statedump.h"
 
 #define GROUP "tracing"         /* besides root, its members may trace the kernel */
-#define SUGGEST_EVENTS 64       /* their fields are suggested for a field that no event has */
 
 bool kernel_allowed(struct tracer *t, const struct owner *owner)
 {
@@ -208,166 +205,6 @@ static int explain_no_match(struct kernel *k, const struct rule *r, struct tr_er
 		       suggest_event(k, system, "", colon + 1), err);
 }
 
-/* ---- text that the records lack ---- */
-
-/* The function of the C library that makes the system call, by the call's name. */
-static const char *find_function(const char *call)
-{
-	return !strcmp(call, "open") || !strcmp(call, "openat") ? "open64" : call;
-}
-
-/*
- * Names a rule that records the text, if there is one: the argument has the same place in the
- * system call and in the function, but for open64, which has no descriptor.
- */
-static int explain_unread(struct kernel *k, const struct kevent *e, uint32_t index,
-			  const struct rule *r, const struct filter_node *field, struct tr_err *err)
-{
-	static const char enter[] = "sys_enter_";
-	const char *call = e->name + strlen(enter), *function;
-	char sentence[sizeof(err->sentence)];
-	Dl_info library = { 0 };
-	int n = snprintf(sentence, sizeof(sentence), "this kernel's records have the address of "
-			 "'%.40s' and not its text; ", field->text);
-
-	function = find_function(call);
-	if (function != call)
-		index = 0;
-	if (k->ops->has_uprobes(k->backend) && dynamic_event_register((int)index + 1) &&
-	    dlsym(RTLD_DEFAULT, function) &&
-	    dladdr(dlsym(RTLD_DEFAULT, function), &library) && library.dli_fname)
-		snprintf(sentence + n, sizeof(sentence) - (size_t)n,
-			 "a probe has the text: uprobe:%.80s:%s with $arg%u:string as %.31s",
-			 library.dli_fname, function, index + 1, field->text);
-	else
-		snprintf(sentence + n, sizeof(sentence) - (size_t)n,
-			 "kernels with event probes, and trail.ko, record the text");
-	return filter_fail_field(r->filter, field, -EOPNOTSUPP, sentence, err);
-}
-
-/* False: the fields are unknown. */
-static bool get_fields(struct kernel *k, struct kevent *e, struct kdump_fields *out)
-{
-	if (e->dump >= 0) {
-		kdump_filter_event((enum kdump_type)e->dump, out);
-		return true;
-	}
-	if (!e->format && !e->unreadable)
-		kevent_load_format(k, e);
-	if (e->format)
-		kformat_filter_event(e->format, &out->event);
-	return e->format;
-}
-
-/*
- * -EINVAL if the field is in none of the events that the rule matches; -EOPNOTSUPP if it is text
- * that no record of these has.
- */
-static int check_field(struct kernel *k, const struct rule *r, const struct filter_node *field,
-		       struct tr_err *err)
-{
-	struct md_buf names = MD_BUF_INIT;
-	const struct kevent *first = NULL, *unread = NULL;
-	struct kdump_fields fields;
-	uint32_t at, unread_at = 0;
-	bool found = false;
-	size_t events = 0;
-	int ret = 0;
-
-	for (size_t i = 0; i < k->event_count && !found; i++) {
-		struct kevent *e = k->events[i];
-
-		if (!e->present || !rule_match(r, e->key, 0))
-			continue;
-		/* An event whose format cannot be read may have any field. */
-		found = !get_fields(k, e, &fields) || filter_event_has(&fields.event, field, &at);
-		if (found && e->format && at < e->format->field_count &&
-		    e->format->fields[at].kind == KFORMAT_ADDRESS) {
-			unread = e;
-			unread_at = at;
-			found = false;
-		}
-		first = first ? first : e;
-		if (events++ < SUGGEST_EVENTS && !found)
-			filter_event_names(&fields.event, &names);
-	}
-	if (!found && unread)
-		ret = explain_unread(k, unread, unread_at, r, field, err);
-	else if (!found && first)
-		ret = filter_no_field(r->filter, field,
-				      events > 1 ? "any of the rule's events" : first->name,
-				      &names, err);
-	md_buf_deinit(&names);
-	return ret;
-}
-
-static int check_fields(struct kernel *k, const struct rule *r, struct tr_err *err)
-{
-	const struct filter_node *field;
-	int ret = 0;
-
-	for (size_t n = 0; !ret && (field = filter_named_field(r->filter, n)); n++)
-		ret = check_field(k, r, field, err);
-	if (ret && err)
-		err->line = r->line;
-	return ret;
-}
-
-/*
- * -EINVAL if the filter's types clash in all events that the rule matches, with the sentence for
- * the first one. -ENOENT: the rule matches no event.
- */
-static int check_types(struct kernel *k, const struct rule *r, struct tr_err *err)
-{
-	struct tr_err first = TR_ERR_INIT;
-	struct kdump_fields fields;
-	const struct kevent *clash = NULL;
-	bool any = false;
-
-	for (size_t i = 0; i < k->event_count; i++) {
-		struct kevent *e = k->events[i];
-
-		if (!e->present || !rule_match(r, e->key, 0))
-			continue;
-		any = true;
-		if (!r->filter)
-			return 0;
-		if (!get_fields(k, e, &fields))
-			continue;
-		if (filter_check(r->filter, &fields.event, clash ? NULL : &first) != -EINVAL)
-			return 0;
-		clash = clash ? clash : e;
-	}
-	if (!any)
-		return r->optional ? 0 : explain_no_match(k, r, err);
-	if (!clash)
-		return 0;
-	if (err) {
-		size_t n = strlen(first.sentence);
-
-		*err = first;
-		snprintf(err->sentence + n, sizeof(err->sentence) - n, " (in %.100s)", clash->name);
-		err->line = r->line;
-	}
-	return -EINVAL;
-}
-
-void kernel_each_match(struct kernel *k, const struct rule_list *rules,
-		       bool (*fn)(void *arg, const struct filter_event *fields), void *arg)
-{
-	struct kdump_fields fields;
-	bool done = false;
-
-	pthread_mutex_lock(&k->lock);
-	for (size_t i = 0; i < k->event_count && !done; i++) {
-		struct kevent *e = k->events[i];
-
-		if (e->present && rule_list_decide(rules, e->key, 0))
-			done = fn(arg, get_fields(k, e, &fields) ? &fields.event : NULL);
-	}
-	pthread_mutex_unlock(&k->lock);
-}
-
 /* -EOPNOTSUPP if the rule asks for bytes that the kernel does not record. */
 static int check_data(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
@@ -406,11 +243,15 @@ static bool has_call(struct kernel *k, const struct rule *r)
 
 static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
-	int ret = check_types(k, r, err);
+	int ret = kfilter_check_types(k, r, err);
+
+	/* The kernel gets no further system calls later. */
+	if (ret == -ENOENT)
+		ret = r->optional && r->kind != RULE_SYSCALLS ? 0 : explain_no_match(k, r, err);
 
 	if (r->data && (!ret || (ret == -ENOENT && has_call(k, r))))
 		ret = check_data(k, r, err);
-	return ret || !r->filter ? ret : check_fields(k, r, err);
+	return ret || !r->filter ? ret : kfilter_check_fields(k, r, BACKEND_AUTO, err);
 }
 
 /* Checks that a rule with extra data, but for those of probes, is for one tracepoint. */

@@ -319,6 +319,8 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 			   : take_again(c ? &c->rules : &none, domain, &rules, err);
 	if (!ret)
 		ret = SESSION_LOCKED(s, domain_ops(s, domain)->check_rules(s, &rules, prep, err));
+	if (!ret && c && channel_ops(c)->check_channel)
+		ret = SESSION_LOCKED(s, channel_ops(c)->check_channel(c, &rules, err));
 	if (!ret && !c) {
 		c = channel_new(s, domain, SHORTCUT, s->next_channel);
 		fresh = c != NULL;

@@ -50,6 +50,12 @@ struct domain_ops {
 	int (*check_rules)(struct session *s, const struct rule_list *rules,
 			   struct rule_preparation **prep, struct tr_err *err);
 	/*
+	 * Session locked; may release tracer.lock. Checks new rules against the settings of their
+	 * channel, which exists. 0, or -errno with a sentence.
+	 */
+	int (*check_channel)(const struct channel *c, const struct rule_list *rules,
+			     struct tr_err *err);
+	/*
 	 * Unlocked: opens the files that the rules name, with the owner's rights. 0 or -errno with
 	 * a sentence.
 	 */
