@@ -83,7 +83,7 @@ void holder_say(const char *state_dir)
 	struct holder h = { 0 };
 	struct mount_entry here;
 	int rc;
-	pid_t dead = keeper_abort_dead(state_dir, 0, &rc);
+	pid_t dead = keeper_abort_dead(state_dir, &rc);
 
 	if (dead)
 		say(SAY_ERROR,

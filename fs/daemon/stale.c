@@ -27,7 +27,7 @@ extern char **environ;
 bool stale_abort(const char *state_dir)
 {
 	int rc;
-	pid_t pid = keeper_abort_dead(state_dir, PATIENCE_MS, &rc);
+	pid_t pid = keeper_abort_dead(state_dir, &rc);
 
 	if (pid && rc && rc != -ENOTCONN)
 		say(SAY_ERROR,

@@ -20,6 +20,7 @@
 
 #define STATE_LOCK "lock"       /* tracer.c locks it and stores the announcement in it */
 #define ANNOUNCED_MAX 8192
+#define PATIENCE_MS 20000       /* a sync(2) may take many seconds on a loaded machine */
 #define PAUSE_MS 10
 
 struct daemon {
@@ -216,27 +217,29 @@ static int open_abort(unsigned int connection)
 	return fd;
 }
 
-/* Whether one is still there after that time. Most need some milliseconds to end. */
-static bool stays_dead(int dir, unsigned int patience_ms, struct daemon *out)
+/* Whether it is still there after that time. Most need some milliseconds to end. */
+static bool stays_dead(int dir, struct daemon *out)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
 	bool found = find_dead(dir, out);
+	const pid_t first = out->pid;
 
-	for (unsigned int ms = 0; found && ms < patience_ms; ms += PAUSE_MS) {
+	for (int ms = 0; found && ms < PATIENCE_MS; ms += PAUSE_MS) {
 		nanosleep(&pause, NULL);
-		found = find_dead(dir, out);
+		/* Another one may have been killed since, and have the time that it needs. */
+		found = find_dead(dir, out) && out->pid == first;
 	}
 	return found;
 }
 
-pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result)
+pid_t keeper_abort_dead(const char *state_dir, int *result)
 {
 	int dir = open(state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
 	struct daemon dead = { 0 }, still = { 0 };
 	pid_t pid = 0;
 
 	*result = 0;
-	if (dir >= 0 && stays_dead(dir, patience_ms, &dead)) {
+	if (dir >= 0 && stays_dead(dir, &dead)) {
 		fd = open_abort(dead.connection);
 		if (fd < 0)
 			*result = -errno;

@@ -89,7 +89,7 @@ void keeper_close(struct keeper *k, int quit);
  * that hangs or for a lock of a directory. Until then all who use the tree wait for its answers.
  * This function aborts the connection of such a daemon, so that they get ENOTCONN. It finds the
  * daemon by what it announced in the state directory: its pid and the device of its file system.
- * A daemon that ends within patience_ms is left alone, and so is a connection that is not mounted
+ * A daemon that ends within 20 seconds is left alone, and so is a connection that is not mounted
  * there any more.
  *
  * Returns the pid of the dead daemon, *result: 0, -ENOTCONN if its file system is not mounted any
@@ -97,7 +97,7 @@ void keeper_close(struct keeper *k, int quit);
  * daemon is dead if its main thread is a zombie, and it still holds the lock of the state
  * directory, and another thread of it waits in the kernel.
  */
-pid_t keeper_abort_dead(const char *state_dir, unsigned int patience_ms, int *result);
+pid_t keeper_abort_dead(const char *state_dir, int *result);
 /* Whether the kernel has ended a FUSE connection: its mount was taken away. -1: no. */
 bool keeper_mount_ended(int connection);
 /*

@@ -32,8 +32,6 @@ enum {
 	IDLE_MS = 10000,
 	/* between two looks whether the daemon is dead but cannot end */
 	LOOK_MS = 2000,
-	/* for which it is dead then; the kernel may need some time to end a large process */
-	DEAD_MS = 5000,
 };
 
 struct item {
@@ -278,7 +276,7 @@ static void look_around(struct state *s)
 		end_keeper(s);
 		return;
 	}
-	pid = keeper_abort_dead(s->dir_path, DEAD_MS, &ret);
+	pid = keeper_abort_dead(s->dir_path, &ret);
 	if (pid && pid != s->dead && ret != -ENOTCONN)
 		syslog(LOG_WARNING,
 		       ret ? "process %d was killed and cannot end; its FUSE connection cannot be "
