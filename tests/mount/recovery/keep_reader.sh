@@ -13,17 +13,17 @@ for options in nosuid keep; do
 	put 'tick:*' "$S/s/user/events"
 	put start "$S/s/control"
 	"$BUILD/tests/lib/ticker" 10 0 || fail ticker
-	cat "$S/s/pipe" >"$work/read" 2>"$work/said" &
+	cat "$S/s/pipe" >"$work/$options.read" 2>"$work/said" &
 	reader=$!
-	has_all() { [ "$(wc -l <"$work/read")" = 10 ]; }
-	within 20 has_all || fail "$options: the reader has $(wc -l <"$work/read") lines"
+	has_all() { [ "$(wc -l <"$work/$options.read" 2>/dev/null)" = 10 ]; }
+	within 20 has_all || fail "$options: the reader has $(wc -l <"$work/$options.read") lines"
 	kill "$(daemon_pids)"
 	wait $reader
 	status=$?
 	within 20 daemon_ended || fail "$options: the daemon stays"
 	[ $options = keep ] && wanted=1 || wanted=0
 	is "$options: status of the reader" $wanted $status
-	is "$options: lines" 10 "$(wc -l <"$work/read")"
+	is "$options: lines" 10 "$(wc -l <"$work/$options.read")"
 done
 mount_tree -o tz=UTC
 is "sessions" s "$(ls "$S")"
