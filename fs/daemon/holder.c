@@ -82,16 +82,17 @@ void holder_say(const char *state_dir)
 	struct md_buf text = MD_BUF_INIT;
 	struct holder h = { 0 };
 	struct mount_entry here;
-	int rc;
-	pid_t dead = keeper_abort_dead(state_dir, &rc);
+	bool announced = !tracer_announced(state_dir, &text) &&
+			 parse_holder((char *)md_buf_str(&text), &h);
 
-	if (dead)
+	/* (This daemon has waited for the lock as long as one that was killed may take.) */
+	if (announced && keeper_find_daemon(state_dir) == KEEPER_DAEMON_ENDS)
 		say(SAY_ERROR,
 		    "%s: the killed trailfs daemon %d uses this state directory and cannot end: "
 		    "one of its threads waits in the kernel, perhaps for a disk "
 		    "that hangs",
-		    state_dir, (int)dead);
-	else if (tracer_announced(state_dir, &text) || !parse_holder((char *)md_buf_str(&text), &h))
+		    state_dir, h.pid);
+	else if (!announced)
 		say(SAY_ERROR,
 		    "%s: another trailfs daemon uses this state directory, and has not mounted yet",
 		    state_dir);

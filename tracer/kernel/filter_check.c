@@ -260,14 +260,23 @@ void kernel_each_match(struct kernel *k, const struct rule_list *rules,
 int kernel_check_texts(struct kernel *k, const struct rule_list *l, bool added,
 		       enum backend_choice by, struct tr_err *err)
 {
-	int ret = by == BACKEND_AUTO || !k->ops->lacks_text ? 0 : kernel_refresh(k);
+	struct tr_err why = TR_ERR_INIT;
+	int ret;
 
-	if (by == BACKEND_AUTO || !k->ops->lacks_text || ret)
+	if (by == BACKEND_AUTO || !k->ops->lacks_text)
+		return 0;
+	ret = kernel_refresh(k);
+	if (ret)
 		return ret;
 	pthread_mutex_lock(&k->lock);
-	for (size_t i = 0; i < l->count && !ret; i++)
+	for (size_t i = 0; i < l->count && ret != -EOPNOTSUPP; i++)
 		if (l->rules[i].filter && (l->rules[i].line || !added) && !l->rules[i].disabled)
-			ret = kfilter_check_fields(k, &l->rules[i], by, err);
+			ret = kfilter_check_fields(k, &l->rules[i], by, &why);
 	pthread_mutex_unlock(&k->lock);
-	return ret == -EOPNOTSUPP ? ret : 0;
+	/* Other errors are said when a rule is written. */
+	if (ret != -EOPNOTSUPP)
+		return 0;
+	if (err)
+		*err = why;
+	return ret;
 }

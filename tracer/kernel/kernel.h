@@ -186,7 +186,7 @@ struct kchannel {
 	uint32_t *members;
 	size_t member_count;
 	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
-	bool track_again;               /* another program changed the set of threads */
+	bool track_again;               /* the kernel has another set of threads */
 	/* Adopted: the daemon before may have ended while it replaced the set of threads. */
 	bool track_unknown;
 	bool filters_changed;           /* the last check says: filters, too */

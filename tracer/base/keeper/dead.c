@@ -20,7 +20,7 @@
 
 #define STATE_LOCK "lock"       /* tracer.c locks it and stores the announcement in it */
 #define ANNOUNCED_MAX 8192
-#define PATIENCE_MS 20000       /* a sync(2) may take many seconds on a loaded machine */
+#define PATIENCE_MS 10000       /* a sync(2) may take many seconds on a loaded machine */
 #define PAUSE_MS 10
 
 struct daemon {

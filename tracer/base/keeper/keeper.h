@@ -89,7 +89,7 @@ void keeper_close(struct keeper *k, int quit);
  * that hangs or for a lock of a directory. Until then all who use the tree wait for its answers.
  * This function aborts the connection of such a daemon, so that they get ENOTCONN. It finds the
  * daemon by what it announced in the state directory: its pid and the device of its file system.
- * A daemon that ends within 20 seconds is left alone, and so is a connection that is not mounted
+ * A daemon that ends within 10 seconds is left alone, and so is a connection that is not mounted
  * there any more.
  *
  * Returns the pid of the dead daemon, *result: 0, -ENOTCONN if its file system is not mounted any

@@ -6,7 +6,8 @@
  * looks whether the table has the thread; if so, it reads the texts and writes them as a KREC_LATE,
  * with which the daemon completes the entry (bpf_lates.c).
  *
- * An exit costs three instructions more while the table is empty. A thread takes the place of
+ * While the table is empty, an exit costs three instructions more in a channel that records exits;
+ * one that records entries alone has a program at sys_exit for this. A thread takes the place of
  * another one in the table if both ids have the same lowest bits, as no program may wait here: then
  * the text of the other one stays empty.
  */

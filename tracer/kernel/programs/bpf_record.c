@@ -95,7 +95,7 @@ static void put_call(const struct bpf_writer *w, const struct bpf_source *call)
 	struct bpf_code *c = w->code;
 	uint32_t numbers = call->exit ? 1 : call->count;
 
-	bpf_store_number(c, BPF_W, BPF_REG_8, w->data + 12, 0);
+	bpf_store_number(c, BPF_W, BPF_REG_8, w->data + BPF_CALL_MARK, 0);
 	copy_number(w, BPF_W, KRECORD_HEADER);
 	for (uint32_t i = 0; i < numbers; i++)
 		copy_number(w, BPF_DW, BPF_CALL_FIXED + 8 * (int)i);
