@@ -288,25 +288,32 @@ static void plan_look(struct listener *l, const struct listened *t, struct watch
 	take_place(l, w, hits);
 	if (hits || !w->armed || !bell_is_armed(w->region)) {
 		bell_arm(w->region);
-		w->armed = now;
+		/* Not `now`: the actions of the hits may have taken longer than a PERIOD. */
+		w->armed = monotonic_now();
+		w->relied = false;
 		/* An event may have been committed between the look and the arming. */
-		w->due = has_hits(t, w) ? 0 : now + PERIOD;
+		w->due = has_hits(t, w) ? 0 : w->armed + PERIOD;
 	} else if (w->placed && !w->silent) {
-		w->due = now + BACKSTOP;
+		w->relied = now >= w->armed + PERIOD;
+		w->due = w->relied ? now + BACKSTOP : w->armed + PERIOD;
 	} else {
 		w->due = now + PERIOD * (1 + l->polled / POLLED_EACH);
 		l->polling++;
 	}
 }
 
-/* The events of a region with an armed bell came without it, or (rung) with it. */
-static void judge_bell(struct listener *l, struct watched *w, uint64_t now)
+/*
+ * A region whose armed bell was cleared rings, though an application that was interrupted between
+ * an event and the bell rings late, and without hits. A region whose hits come without the bell,
+ * which the thread relied on, is silent.
+ */
+static void judge_bell(struct listener *l, struct watched *w)
 {
 	if (!w->armed)
 		return;
 	if (!bell_is_armed(w->region)) {
 		w->silent = false;
-	} else if (now - w->armed > 2 * PERIOD && !w->silent) {
+	} else if (w->hits && w->relied && !w->silent) {
 		w->silent = true;
 		leave_place(l, w);
 	}
@@ -341,9 +348,10 @@ static void look_at_trigger(struct listener *l, struct listened *t, uint64_t now
 
 		w->looked = is_time(w, now);
 		w->hits = w->looked && collect_streams(l, t, w);
+		if (w->looked)
+			judge_bell(l, w);
 		if (!w->hits)
 			continue;
-		judge_bell(l, w, now);
 		w->last_hit = now;
 		with_hits++;
 	}

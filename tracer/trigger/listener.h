@@ -37,6 +37,7 @@ struct watched {
 	uint64_t due;                   /* CLOCK_MONOTONIC, ns: look then, if the bell is silent */
 	uint64_t last_hit;              /* CLOCK_MONOTONIC, ns; 0: none */
 	uint64_t armed;                 /* CLOCK_MONOTONIC, ns: when the bell was; 0: it is not */
+	bool relied;                    /* a look without hits, a PERIOD after `armed`, came last */
 	bool silent;                    /* events came, and the bell was not rung */
 	bool placed;                    /* the thread waits for its bell */
 	bool looked, hits;              /* of this round: it was looked at, and had hits */

@@ -36,11 +36,21 @@ woken() {
 within 20 woken || fail "no event woke the daemon"
 
 # --- nothing happens: the daemon sleeps, where one that looks each millisecond wakes 2,000 times
+idle() {
+	before=$(sleeps)
+	sleep 2
+	after=$(sleeps)
+	[ $((after - before)) -lt 600 ] || fail "$((after - before)) wake-ups of an idle daemon $1"
+}
 within 10 hits a "$(key hits "$T/a/status")"
-before=$(sleeps)
-sleep 2
-after=$(sleeps)
-[ $((after - before)) -lt 600 ] || fail "$((after - before)) wake-ups of an idle daemon"
+idle "after a program"
+
+# --- a bell that rings long after its event: the daemon had found the event, and looked for others
+# each millisecond, and sleeps again
+count=$(key hits "$T/a/status")
+"$waker" 1 0 400000 >/dev/null
+is "hits of an event whose bell is late" $((count + 1)) "$(key hits "$T/a/status")"
+idle "after a late bell"
 
 # --- a burst: far fewer wake-ups than events, and each hit is counted
 count=$(key hits "$T/a/status")

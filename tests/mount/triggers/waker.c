@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * waker COUNT MICROSECONDS: that many events wake:hit and as many wake:other, and prints how often
- * the library woke another process: the library calls the syscall() below.
+ * waker COUNT MICROSECONDS [LATE]: that many events wake:hit and as many wake:other, and prints how
+ * often the library woke another process: the library calls the syscall() below. LATE: the program
+ * clears the bell and wakes the daemon this many microseconds after the event, as a thread does
+ * that the kernel interrupts between both.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -14,7 +16,10 @@
 
 #include <trail/trail.h>
 
+#include "tracer/abi/ring.h"
+
 static long wakes;
+static useconds_t late;
 
 static long call_kernel(long number, const long a[6])
 {
@@ -33,6 +38,14 @@ static long call_kernel(long number, const long a[6])
 #endif
 }
 
+/* The library has cleared the bell: arms it again, and clears it later. */
+static void delay_bell(uint32_t *bell)
+{
+	__atomic_store_n(bell, TRAIL_BELL_ARMED, __ATOMIC_SEQ_CST);
+	usleep(late);
+	__atomic_store_n(bell, 0, __ATOMIC_SEQ_CST);
+}
+
 long syscall(long number, ...)
 {
 	va_list ap;
@@ -42,8 +55,11 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
-	if (number == SYS_futex && (int)a[1] == FUTEX_WAKE)
+	if (number == SYS_futex && (int)a[1] == FUTEX_WAKE) {
 		__atomic_fetch_add(&wakes, 1, __ATOMIC_RELAXED);
+		if (late)
+			delay_bell((uint32_t *)a[0]);
+	}
 	ret = call_kernel(number, a);
 	if (ret >= 0 || ret < -4095)
 		return ret;
@@ -58,6 +74,7 @@ int main(int argc, char **argv)
 #ifndef __x86_64__
 	return 77;
 #endif
+	late = argc > 3 ? (useconds_t)atol(argv[3]) : 0;
 	for (long i = 0; i < count; i++) {
 		TRAIL(wake, hit, i);
 		TRAIL(wake, other, i);
