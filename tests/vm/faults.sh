@@ -5,7 +5,7 @@
 # What may happen to a recording of the kernel: CPUs go and come, tracefs is unmounted, the daemon
 # is killed, its instance is removed. No event is lost that could be had, what is lost is said, and
 # the rest continues. SOAK: on each kernel.
-kernel_in_check=6.12
+kernel_in_check=backports
 . "$(dirname "$0")/lib.sh"
 
 calls=$BUILD/tests/lib/calls

@@ -5,7 +5,7 @@
 # trail.ko: it records what tracefs records, field by field; strings of system calls, losses,
 # tracking; a killed daemon; rings and device against a fuzzer; and it can be unloaded while all
 # this is going on. SOAK: on each kernel.
-kernel_in_check=6.12
+kernel_in_check=backports
 . "$(dirname "$0")/modlib.sh"
 
 cat >"$work/calls.c" <<'C'

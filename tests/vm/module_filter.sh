@@ -4,7 +4,7 @@
 #
 # Filters in trail.ko: what they let through is what tracefs and the daemon let through, and what
 # they do not has never been in the ring.
-kernel_in_check=6.12
+kernel_in_check=backports
 if [ -z "${VM-}${SOAK-}" ]; then
 	echo "a guest takes a minute for all operators: for SOAK=1"
 	exit 77

@@ -5,7 +5,7 @@
 # In a guest of 500 MB, sessions ask trail.ko for more memory than there is: it refuses those that
 # do not fit with the daemon's copies of them, the kernel kills no process when all rings are full,
 # and the memory comes back. SOAK: on each kernel.
-kernel_in_check=6.12
+kernel_in_check=backports
 VM_MEMORY=500M
 export VM_MEMORY
 if [ -z "${VM-}${SOAK-}" ]; then

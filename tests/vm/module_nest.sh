@@ -44,7 +44,7 @@ conclude() { # OUT KERNEL
 
 VM_APPEND="${VM_APPEND-} tsc=reliable preempt=full"
 export VM_APPEND
-kernel_in_check=6.12
+kernel_in_check=backports
 kernels_in_soak="6.1 6.12 backports"
 beside=nest
 . "$(dirname "$0")/modlib.sh"

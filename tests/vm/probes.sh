@@ -4,7 +4,7 @@
 #
 # Probes that rules make, and function tracing: what is recorded, who shares them, and that nothing
 # of them is left. SOAK: on each kernel.
-kernel_in_check=6.12
+kernel_in_check=backports
 VM_SECONDS=${VM_SECONDS:-2000}
 export VM_SECONDS
 prepare() {
