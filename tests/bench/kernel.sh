@@ -210,8 +210,14 @@ run_us() {
 	awk '{ printf "%.0f", $1 / 1000 }' "/proc/$1/schedstat"
 }
 
-# sampled_by WHO: adds the time of a piece of work to $work/sampled.WHO, and the CPU time of the
-# process that takes the samples, us per second, to $work/sampler.WHO
+# per_sample US: of the samples whose text is in $work/out, which begin with a time or a program
+per_sample() {
+	awk -v us="$1" '/^[^ \t]/ { n++ } END { printf "%.0f\n", n ? us * 1000 / n : 0 }' "$work/out"
+}
+
+# sampled_by WHO: adds the time of a piece of work to $work/sampled.WHO, the CPU time of the process
+# that takes the samples, us per second, to $work/sampler.WHO, and the CPU time of taking and
+# printing a sample with its stacks, ns, to $work/printed.WHO
 sampled_by() {
 	case $1 in
 	none) "$bin/kernel_calls" work >>"$work/sampled.none" ;;
@@ -222,6 +228,8 @@ sampled_by() {
 		echo stop >"$k/control"
 		after=$(cpu_us) b=$(now_ms)
 		per_second $((after - before)) "$a" "$b" >>"$work/sampler.trailfs"
+		"$bin/spent" "$work/spent" cat "$k/text" | grep trail:sample >"$work/out"
+		per_sample $(($(cpu_us) - before + $(cat "$work/spent"))) >>"$work/printed.trailfs"
 		rmdir "$k"
 		;;
 	perf*)
@@ -237,6 +245,9 @@ sampled_by() {
 		after=$(run_us $sampler) b=$(now_ms)
 		stop_recording
 		per_second $((after - before)) "$a" "$b" >>"$work/sampler.$1"
+		"$bin/spent" "$work/spent" perf script --no-inline -i "$work/data" \
+			>"$work/out" 2>/dev/null
+		per_sample $((after - before + $(cat "$work/spent"))) >>"$work/printed.$1"
 		rm -f "$work/data"
 		;;
 	esac
@@ -268,6 +279,10 @@ kernel_sampling() {
 		ours=$(sort -n "$work/sampler.trailfs" | head -n 1)
 		theirs=$(sort -n "$work/sampler.$who" | head -n 1)
 		row "  who takes them, us per s, $who" "$ours" "$theirs" "$(ratio "$ours" "$theirs")"
+		ours=$(sort -n "$work/printed.trailfs" | head -n 1)
+		theirs=$(sort -n "$work/printed.$who" | head -n 1)
+		row "  … and prints them, ns per sample, $who" "$ours" "$theirs" \
+			"$(ratio "$ours" "$theirs")"
 	done
 	stop_trailfs
 }
