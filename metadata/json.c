@@ -215,17 +215,7 @@ char *md_json_put_base64(char *o, const uint8_t *p, size_t n)
 
 static char *put_float(char *o, const struct md_step *s, const uint8_t *p)
 {
-	uint64_t bits = md_load_field(p, s->size, s->big_endian);
-	uint32_t low = (uint32_t)bits;
-	double d;
-	float f;
-
-	if (s->size == 4) {
-		memcpy(&f, &low, sizeof(f));
-		return md_json_put_double(o, (double)f, true);
-	}
-	memcpy(&d, &bits, sizeof(d));
-	return md_json_put_double(o, d, false);
+	return md_json_put_double(o, md_load_float(p, s->size, s->big_endian), s->size == 4);
 }
 
 static char *put_enum(char *o, const struct md_program *program, const struct md_step *s,

@@ -48,6 +48,23 @@ static inline uint64_t md_load_field(const uint8_t *p, unsigned int size, int bi
 	return md_load(p, size, MD_HOST_IS_BIG || big_endian);
 }
 
+/* A field of 4 or 8 bytes. A NaN keeps its sign, which RISC-V drops when it converts a float. */
+static inline double md_load_float(const uint8_t *p, unsigned int size, int big_endian)
+{
+	uint64_t bits = md_load_field(p, size, big_endian);
+	uint32_t low = (uint32_t)bits;
+	double d;
+	float f;
+
+	if (size == 4) {
+		memcpy(&f, &low, sizeof(f));
+		d = (double)f;
+		return __builtin_expect(d != d, 0) ? __builtin_copysign(d, low >> 31 ? -1 : 1) : d;
+	}
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
 /*
  * A bit field: md_type.bits and shift; p is the first byte that begins with or after it. Its sign
  * is extended if it is signed.

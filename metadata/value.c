@@ -191,18 +191,9 @@ static void put_integer(const struct md_type *t, uint64_t n, enum md_form form, 
 
 bool md_value_float(const struct md_value *v, double *d)
 {
-	uint64_t bits;
-	uint32_t low;
-	float f;
-
 	if (v->type->kind != MD_FLOAT)
 		return false;
-	bits = md_load_field(v->p, v->type->size, v->type->big_endian);
-	low = (uint32_t)bits;
-	memcpy(d, &bits, sizeof(*d));
-	memcpy(&f, &low, sizeof(f));
-	if (v->type->size == 4)
-		*d = (double)f;
+	*d = md_load_float(v->p, v->type->size, v->type->big_endian);
 	return true;
 }
 
