@@ -75,12 +75,16 @@ DEPFLAGS = -MD -MP
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(MAPFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(MAPFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
 
+# ATOMIC_LIBS, see below
+-include $B/libs.mk
+THREAD_LIBS = $(strip -lpthread $(ATOMIC_LIBS))
+
 PACKAGES = fuse3 liburcu uuid zlib liblzma
 pkg = $(shell $(PKG_CONFIG) $(1) 2>/dev/null)
 PKG_CFLAGS := $(call pkg,--cflags $(PACKAGES))
 # Optional: without it there is no export/trace.sqlite (tracer.h looks for its header, too).
 SQLITE_LIBS := $(or $(call pkg,--libs sqlite3),$(if $(wildcard /usr/include/sqlite3.h),-lsqlite3))
-CORE_LIBS := $(or $(call pkg,--libs liburcu uuid zlib liblzma),-lurcu -luuid -lz -llzma) $(SQLITE_LIBS) -ldl -lpthread
+CORE_LIBS := $(or $(call pkg,--libs liburcu uuid zlib liblzma),-lurcu -luuid -lz -llzma) $(SQLITE_LIBS) -ldl $(THREAD_LIBS)
 FS_LIBS := $(or $(call pkg,--libs fuse3),-lfuse3)
 LTTNG_LIBS := $(call pkg,--libs lttng-ust)
 LTTNG_CTL_LIBS := $(call pkg,--libs lttng-ctl)
@@ -105,7 +109,7 @@ CFLAGS := -Os -fno-pie -fno-asynchronous-unwind-tables -ffunction-sections -fdat
 CPPFLAGS += -include tools/static/musl.h -DWITHOUT_EXPORTS -DWITHOUT_COMPRESSION
 PKG_CFLAGS := -idirafter build-musl-libs/include -Ibuild-musl-libs/include/fuse3
 LIB_PATHS = -idirafter build-musl-libs/include
-CORE_LIBS := build-musl-libs/libuuid.a -lpthread
+CORE_LIBS := build-musl-libs/libuuid.a $(THREAD_LIBS)
 FS_LIBS := build-musl-libs/libfuse3.a -static -Wl,--gc-sections,-z,noseparate-code,-z,norelro -s
 # What the rows of export/ use; what gcc finds at -Os only, wrongly
 UNUSED := -Wno-unused-function -Wno-unused-const-variable -Wno-type-limits -Wno-maybe-uninitialized
@@ -247,6 +251,16 @@ static:					## build-musl-gcc/trailfs, static and small, and libtrail, with musl
 	@$(MAKE) CC=musl-gcc STATIC=1 SAN= B=$(STATIC_B) $(addprefix $(STATIC_B)/,trailfs libtrail.so libtrail.a)
 	@ls -l $(STATIC_B)/trailfs
 
+# ---- what else is linked: with some compilers, atomic operations on bytes are functions of libatomic ----
+
+$B/libs.mk:
+	@mkdir -p $(@D)
+	@echo 'char c, d; int main(void) { return __atomic_exchange_n(&c, 1, 5) + __atomic_fetch_or(&c, 1, 5) + \
+		__atomic_compare_exchange_n(&c, &d, 1, 0, 5, 5); }' > $@.c
+	@for l in '' -latomic; do ! $(CC) $(CFLAGS) $(LDFLAGS) -o $@.test $@.c $$l 2>/dev/null || \
+		{ echo "ATOMIC_LIBS := $$l" > $@; break; }; done
+	@rm -f $@.c $@.test
+
 # ---- the daemon ----
 
 $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
@@ -293,7 +307,7 @@ $(LIB_OBJ): $B/%.o: %.c
 
 $B/$(SONAME): $(LIB_OBJ)
 	$(made)
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,defs -o $@ $^ -lpthread
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,-z,nodelete -Wl,-z,defs -o $@ $^ $(THREAD_LIBS)
 
 $B/libtrail.so: $B/$(SONAME)
 	@ln -sf $(SONAME) $@
@@ -318,7 +332,7 @@ $B/libtrail-dl.so: $(addprefix $B/ustlib/preload/,dump.o loaded.o elf.o runpath.
 $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 	$(made)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
-		$(filter %.o,$^) -L$B -ltrail -ldl -lpthread
+		$(filter %.o,$^) -L$B -ltrail -ldl $(THREAD_LIBS)
 
 # ---- LTTng-UST's libraries for programs that were compiled against them: one object with three names, and those of the
 # helpers. Each directory with it has libtrail.so.0, too: the run path is that of the name it was found by. ----
@@ -346,7 +360,7 @@ $B/lttng/$(DROP_IN): $(DROP_IN_OBJ) $(DROP_IN_SHARED) $B/libtrail.so
 	$(made)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(DROP_IN) -Wl,-z,nodelete -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' -o $@ \
-		$(DROP_IN_OBJ) $(DROP_IN_SHARED) -L$B -ltrail -ldl -lpthread
+		$(DROP_IN_OBJ) $(DROP_IN_SHARED) -L$B -ltrail -ldl $(THREAD_LIBS)
 
 # ---- the appender of Log4j 2, for LTTng's classes of Java agents: only by `make java` ----
 
@@ -377,7 +391,8 @@ $B/lttng/libtrail-log4j2-jni.so: ustlib/java/log4j2.c $B/libtrail.so $B/lttng
 # Anew each time: PREFIX may have changed.
 $B/trail.pc $B/lttng-ust.pc: $B/%.pc: ustlib/%.pc.in FORCE
 	@mkdir -p $(@D)
-	@sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' $< > $@
+	@sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),; s,@LIBS@,$(THREAD_LIBS),' \
+		$< > $@
 
 # ---- test programs ----
 
@@ -391,7 +406,7 @@ $(basename $B/$(1)).o: $(1)
 $(call program,$(1)): $(basename $B/$(1)).o $(foreach w,$(2),$(call word_file,$(w)))
 	$(if $(filter %.cc,$(1)),$$(CXX),$$(CC)) $$(CFLAGS) $(if $(filter lib%,$(notdir $(1))),-shared) $(if \
 		$(filter core,$(2)),$$(SANFLAGS)) $$(LDFLAGS) -o $$@ $$< -Wl,-rpath,'$$$$ORIGIN/../..:$$$$ORIGIN/..:$$$$ORIGIN/../../..' \
-		-Wl,--as-needed $(foreach w,$(2),$(call word_libs,$(w))) -lm -lpthread
+		-Wl,--as-needed $(foreach w,$(2),$(call word_libs,$(w))) -lm $(THREAD_LIBS)
 endef
 $(foreach s,$(call buildable,$(PROGRAM_SRC)),$(eval $(call program_rule,$(s),$(call libs_of,$(s)))))
 

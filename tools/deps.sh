@@ -102,6 +102,8 @@ for group in "$@"; do
 			s390x-linux-gnu-gcc has s390x-linux-gnu-gcc
 		need libc6-dev-s390x-cross glibc-devel musl-dev glibc test -e \
 			/usr/s390x-linux-gnu/include/stdio.h
+		need gcc-riscv64-linux-gnu gcc-riscv64-linux-gnu - - has riscv64-linux-gnu-gcc
+		need libc6-dev-riscv64-cross - - - test -e /usr/riscv64-linux-gnu/include/stdio.h
 		;;
 	programs)
 		# Unmodified programs with LTTng-UST's tracepoints, a JDK for its agents; Rust, Go
