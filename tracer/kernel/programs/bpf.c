@@ -148,6 +148,8 @@ static void disable_all(struct bpf_channel *c, const char *system)
 	size_t len = strlen(system);
 
 	pthread_mutex_lock(&c->lock);
+	if (!strcmp(system, "syscalls"))
+		bpf_channel_drop_calls(c);
 	for (size_t i = c->count; i-- > 0;)
 		if (i < c->count && !strncmp(c->events[i].name, system, len) &&
 		    c->events[i].name[len] == ':')

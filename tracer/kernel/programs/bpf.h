@@ -301,6 +301,11 @@ void bpf_channel_free(struct bpf_channel *c, bool remove);
 int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t id,
 		    struct bpf_code *code);
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e);
+/*
+ * Drops all system calls, by the programs and maps that they share: to take one body out of a map
+ * lasts as long as a grace period of the kernel, 10 ms or more.
+ */
+void bpf_channel_drop_calls(struct bpf_channel *c);
 /* Events that no program saw because another one ran on the CPU, as the kernel counts them. */
 uint64_t bpf_channel_missed(const struct bpf_channel *c);
 /*

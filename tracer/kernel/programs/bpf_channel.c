@@ -93,22 +93,44 @@ static bool has_calls(const struct bpf_channel *c, bool exit)
 	return false;
 }
 
-/* Detaches programs of system calls, and closes their maps, that no event needs. */
+/* Closes a map of the channel, which the keeper drops, too. */
+static void drop_map(struct bpf_channel *c, int *map, const char *kept)
+{
+	if (*map < 0)
+		return;
+	bpf_kept_drop_one(c, kept);
+	close(*map);
+	*map = -1;
+}
+
+/* Detaches the program of all entries or exits, and closes its map. */
+static void detach_side(struct bpf_channel *c, bool exit)
+{
+	struct bpf_event *e = bpf_channel_find(c, bpf_typed_program(exit));
+
+	if (e)
+		drop_event(c, e);
+	/* It may run for a while: the next one must not share its bodies. */
+	drop_map(c, &c->calls[exit], exit ? BPF_KEPT_EXITS : BPF_KEPT_ENTRIES);
+}
+
+/* Detaches programs of system calls that no event needs. */
 static void detach_calls(struct bpf_channel *c)
 {
-	for (int exit = 0; exit < 2; exit++) {
-		struct bpf_event *e = bpf_channel_find(c, bpf_typed_program(exit));
+	for (int exit = 0; exit < 2; exit++)
+		if (!has_calls(c, exit))
+			detach_side(c, exit);
+}
 
-		if (has_calls(c, exit) || (!e && c->calls[exit] < 0))
-			continue;
-		if (e)
-			drop_event(c, e);
-		/* It may run for a while: the next one must not share its bodies. */
-		bpf_kept_drop_one(c, exit ? BPF_KEPT_EXITS : BPF_KEPT_ENTRIES);
-		if (c->calls[exit] >= 0)
-			close(c->calls[exit]);
-		c->calls[exit] = -1;
-	}
+void bpf_channel_drop_calls(struct bpf_channel *c)
+{
+	detach_side(c, false);
+	detach_side(c, true);
+	drop_map(c, &c->late_table, BPF_KEPT_LATE_TABLE);
+	drop_map(c, &c->late_bodies, BPF_KEPT_LATE_BODIES);
+	for (size_t i = c->count; i-- > 0;)
+		if (c->events[i].kind == BPF_KIND_CALL)
+			drop_event(c, &c->events[i]);
 }
 
 /* Drops what reads the texts of the event's call at its end. */
@@ -152,11 +174,12 @@ static void close_maps(struct bpf_channel *c, bool remove)
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++) {
-		if (remove && *maps[i].fd >= 0)
-			bpf_kept_drop_one(c, maps[i].kept);
-		if (*maps[i].fd >= 0)
+		if (remove) {
+			drop_map(c, maps[i].fd, maps[i].kept);
+		} else if (*maps[i].fd >= 0) {
 			close(*maps[i].fd);
-		*maps[i].fd = -1;
+			*maps[i].fd = -1;
+		}
 	}
 	bpf_counters_close(c, remove);
 }
@@ -208,6 +231,8 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 {
 	if (!c)
 		return;
+	if (remove)
+		bpf_channel_drop_calls(c);
 	while (c->count && remove)
 		bpf_channel_drop(c, &c->events[c->count - 1]);
 	close_maps(c, remove);
