@@ -54,7 +54,13 @@ has "$(head -n 3 "$s/error")" "did you mean 'kcall'"
 if [ -e /sys/kernel/btf/vmlinux ]; then
 	refused "net_dev_queue with ^socket->x" 'no argument of this name'
 	refused "net_dev_queue with skb->^mac_lem" "did you mean 'mac_len'"
-	refused "sched_switch with ^next->pid" 'does not have this pointer'
+	# (A tracepoint probe has the argument.)
+	if grep -qF ' t[:[<group>/][<event>]] <tracepoint>' $T/README; then
+		put 'sched_switch with next->pid' "$E"
+		put '' "$E"
+	else
+		refused "sched_switch with ^next->pid" 'does not have this pointer'
+	fi
 fi
 is "user domain" EINVAL "$(tool open "$s/user/events" w write 'a:b with arg0\n')"
 has "$(cat "$s/error")" "only rules of the kernel domain have 'with'"
