@@ -131,22 +131,23 @@ same_text "$S/bpf$mark"
 rmdir "$S/tracefs$mark" "$S/bpf$mark"
 
 # --- filters and sets, of any event
-s=$S/f$mark
-mkdir "$s" "$s/kernel/channels/channel0"
-put bpf "$s/kernel/channels/channel0/backend"
-cat >"$s/kernel/events" <<E
-sched:sched_process_exec if filename == "/bin/tr*"
-kmem:mm_page_alloc if order > 20
-syscall:entry:getsockname if fd >= 0
-E
-hold
-put $child "$s/kernel/track/pid"
-put start "$s/control"
-kill -CONT $child
-wait $child
-put stop "$s/control"
+record_filtered() {
+	s=$S/f$mark
+	mkdir "$s" "$s/kernel/channels/channel0"
+	put bpf "$s/kernel/channels/channel0/backend"
+	printf '%s\n' 'sched:sched_process_exec if filename == "/bin/tr*"' \
+		'kmem:mm_page_alloc if order > 20' 'syscall:entry:getsockname if fd >= 0' \
+		>"$s/kernel/events"
+	hold
+	put $child "$s/kernel/track/pid"
+	put start "$s/control"
+	kill -CONT $child
+	wait $child
+	put stop "$s/control"
+}
+record_whole record_filtered
 is "filtered" "10 sched_process_exec 10 syscall_entry_getsockname" \
-	"$(sed 's/^[^)]*) [^ ]* \([^:]*\):.*/\1/' "$s/text" | sort | uniq -c | xargs)"
+	"$(sed -n 's/^\[[^)]*) [^ ]* \([^:]*\):.*/\1/p' "$s/text" | sort | uniq -c | xargs)"
 "$BUILD/tests/lib/bpf_rings" "trailfs-f$mark" | awk '{ n += $2 } END { print n + 0 }' >"$work/n"
 is "recorded" 20 "$(cat "$work/n")"
 rmdir "$s"
