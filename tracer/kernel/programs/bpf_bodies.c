@@ -60,6 +60,10 @@ static int attach(struct bpf_channel *c, const char *name, uint32_t slot, uint32
 	e.link = e.kind == BPF_KIND_TYPED ? bpf_attach_typed(e.program) : bpf_attach(e.program, id);
 	if (e.link == -E2BIG)
 		tr_fail(&c->why, e.link, "the kernel runs at most 64 programs at a tracepoint");
+	else if (e.link == -EACCES && e.kind == BPF_KIND_PLAIN)
+		tr_fail(&c->why, e.link,
+			"the program cannot be attached: perf_event_open(2) is not permitted; "
+			"kernel.perf_event_paranoid above 2 leaves it to root");
 	else if (e.link < 0)
 		tr_fail(&c->why, e.link, "the program cannot be attached: %s", strerror(-e.link));
 	if (e.link < 0) {

@@ -80,7 +80,8 @@ static int explain(enum sample_kind kind, int ret, struct tr_err *err)
 {
 	if (ret == -EACCES || ret == -EPERM)
 		return tr_fail(err, ret, "the kernel does not permit samples: CAP_PERFMON is "
-			       "missing, or lockdown forbids performance events");
+			       "missing, kernel.perf_event_paranoid above 2 leaves them to root, "
+			       "or lockdown forbids performance events");
 	if (ret == -EMFILE || ret == -ENFILE)
 		return tr_fail(err, ret, "samples need two files for each CPU: %s",
 			       strerror(-ret));
