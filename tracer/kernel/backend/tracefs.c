@@ -151,6 +151,7 @@ void tracefs_describe(const struct backend *b, struct md_buf *out)
 {
 	struct tr_err err = TR_ERR_INIT;
 	const char *between = "";
+	int ret = b->bpf ? 0 : bpf_supported(&err);
 
 	if (!tracefs_has_kprobes(b))
 		between = put_part(out, between, "no kprobes");
@@ -161,9 +162,10 @@ void tracefs_describe(const struct backend *b, struct md_buf *out)
 	if (b->bpf) {
 		between = put_part(out, between, "strings of system calls by BPF");
 		put_part(out, between, "contexts and stacks by BPF");
-	} else if (!tracefs_texts_supported(b)) {
-		put_part(out, between, "no strings of system calls");
-		if (bpf_supported(&err))
+	} else {
+		between = put_part(out, between, tracefs_texts_supported(b)
+							 ? "no BPF" : "no strings of system calls");
+		if (ret)
 			md_buf_printf(out, ": %s", err.sentence);
 	}
 }
