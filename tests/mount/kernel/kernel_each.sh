@@ -37,11 +37,15 @@ grep -v '^lttng_' "$MNT/available/kernel/tracepoints" >"$work/tracepoints"
 	sed 's/.*/& &/' "$work/tracepoints"
 	sed 's/.*/syscall:exit:& syscalls:sys_exit_&/' "$MNT/available/kernel/syscalls"
 } | awk -v each="$each" 'NR % each == 0' >"$work/rules"
-# Both events of calls with text, where BPF programs record these: the instance has neither of them.
+# Both events of calls with text, or with bytes (which are left out), where BPF programs record
+# these: the instance has neither of them.
 by_bpf=0
 if grep -q '^kernel.*strings of system calls by BPF' "$MNT/version"; then
-	grep -l '^string' "$MNT"/available/kernel/events/syscalls/sys_enter_* |
-		sed 's/.*sys_enter_\(.*\)/s,^\\(syscall:exit:\1\\) .*,\\1,/' >"$work/by_bpf"
+	{
+		grep -l '^string' "$MNT"/available/kernel/events/syscalls/sys_enter_*
+		grep -l '__print_dynamic_array(__' $T/events/syscalls/sys_enter_*/format
+	} | sed 's,/format$,,; s/.*sys_enter_\(.*\)/s,^\\(syscall:exit:\1\\) .*,\\1,/' |
+		sort -u >"$work/by_bpf"
 	by_bpf=$((2 * $(wc -l <"$work/by_bpf")))
 	[ $by_bpf -gt 100 ] || fail "only $by_bpf events are recorded by BPF"
 	sed -f "$work/by_bpf" "$work/rules" >"$work/edited"

@@ -212,7 +212,7 @@ static void same_names(void)
 	kformat_free(f);
 }
 
-/* Linux 7.3 says that it reads the flags of kexec_file_load as text. */
+/* Linux 7.3 says that it reads the flags of kexec_file_load as text, and the list of flistxattr. */
 static void wrong_text(void)
 {
 	static const char text[] =
@@ -222,12 +222,15 @@ static void wrong_text(void)
 		"\tfield:const char * name;\toffset:16;\tsize:8;\tsigned:0;\n"
 		"\tfield:unsigned long flags;\toffset:24;\tsize:8;\tsigned:0;\n"
 		"\tfield:__data_loc char[] __name_val;\toffset:32;\tsize:4;\tsigned:0;\n"
-		"\tfield:__data_loc char[] __flags_val;\toffset:36;\tsize:4;\tsigned:0;\n";
+		"\tfield:__data_loc char[] __flags_val;\toffset:36;\tsize:4;\tsigned:0;\n"
+		"\tfield:char * list;\toffset:40;\tsize:8;\tsigned:0;\n"
+		"\tfield:__data_loc char[] __list_val;\toffset:48;\tsize:4;\tsigned:0;\n";
 	struct kformat *f;
 
 	CHECK(!kformat_parse("syscalls", text, strlen(text), &f));
-	CHECK(f->field_count == 2 && f->fields[0].kind == KFORMAT_STRING &&
+	CHECK(f->field_count == 3 && f->fields[0].kind == KFORMAT_STRING &&
 	      f->fields[1].kind == KFORMAT_INT && f->fields[1].offset == 24);
+	CHECK(f->fields[2].kind != KFORMAT_STRING && f->fields[2].offset == 40);
 	kformat_free(f);
 }
 

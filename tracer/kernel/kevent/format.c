@@ -128,9 +128,21 @@ static void drop_field(struct kformat *k, uint32_t i)
 
 /*
  * A string of a system call that the kernel read: `__NAME_val` replaces the pointer NAME. Bytes,
- * such as those that write(2) is given, are left out, and so is the text of an argument that is no
- * pointer: Linux 7.3 has one for the flags of kexec_file_load.
+ * such as those that write(2) is given, are left out. So is the text of an argument that is none:
+ * Linux 7.3 has one for the flags of kexec_file_load, for what flistxattr and syslog write later,
+ * and for the memory that shmdt detaches.
  */
+static bool is_no_text(const struct kformat *k, const struct kformat_field *argument)
+{
+	static const char entry[] = "sys_enter_";
+	const char *call = k->name ? k->name : "";
+
+	if (!strncmp(call, entry, strlen(entry)))
+		call += strlen(entry);
+	return (argument->kind == KFORMAT_INT && !argument->hex) ||
+	       !syscall_takes_string(call, "char *", argument->kernel_name);
+}
+
 static void join_values(struct kformat *k, struct span print)
 {
 	uint32_t i, j;
@@ -149,7 +161,7 @@ static void join_values(struct kformat *k, struct span print)
 				break;
 		}
 		if (format_prints_bytes(print, SPAN(v->kernel_name)) ||
-		    (j < i && p->kind == KFORMAT_INT && !p->hex)) {
+		    (j < i && is_no_text(k, p))) {
 			free(v->name);
 			free(v->kernel_name);
 			drop_field(k, i--);
