@@ -22,6 +22,8 @@ hook_session "y$mark" @syscall
 for d in "$s" "$S/y$mark"; do
 	echo $$ >"$d/kernel/track/pid"
 done
+# (What the idle threads do while a command runs)
+hook_session "i$mark" @tskdispatch.cpuidle
 cat "$MNT/available/kernel/groups" >"$work/groups"
 
 # run.py: makes the list of `passes` in data/lket-kernels.txt to commands, runs them, and prints when
@@ -79,16 +81,16 @@ for line in open(data):
 print("self|%d" % os.getpid())
 END
 
-for d in "$S/y$mark" "$s"; do
+for d in "$S/i$mark" "$S/y$mark" "$s"; do
 	echo start >"$d/control"
 done
 python3 -B "$work/run.py" "$top/data/lket-kernels.txt" "$work/groups" "$BUILD" "$work" \
 	>"$work/ran" 2>"$work/ran.err" || fail "run.py: $(cat "$work/ran.err")"
-for d in "$s" "$S/y$mark"; do
+for d in "$s" "$S/y$mark" "$S/i$mark"; do
 	echo stop >"$d/control"
 	is "events that are lost in ${d##*/}" "events_discarded 0" "$(grep '^events_discarded' "$d/status")"
 done
-cat "$s/export/lket.txt" "$S/y$mark/export/lket.txt" >"$work/lines" || fail "lket.txt"
+cat "$s/export/lket.txt" "$S/y$mark/export/lket.txt" "$S/i$mark/export/lket.txt" >"$work/lines" || fail "lket.txt"
 sed -n 's/^skip|/not run: /p' "$work/ran"
 is "commands that failed" "" "$(awk -F'|' '$1 ~ /^[0-9]/ && $3' "$work/ran")"
 [ "$(grep -c '^[0-9]' "$work/ran")" -ge 10 ] || fail "only $(grep -c '^[0-9]' "$work/ran") commands"
@@ -138,5 +140,5 @@ sys.exit(count < 50)
 END
 [ $? = 0 ] || fail "too few hooks were passed"
 is "hooks that their command does not pass" "" "$(cat "$work/passed")"
-rmdir "$s" "$S/y$mark"
+rmdir "$s" "$S/y$mark" "$S/i$mark"
 echo "$checks checks"
