@@ -16,8 +16,9 @@ mkdir "$other/state" "$other/mnt"
 chown nobody "$other/state" "$other/mnt"
 chmod 700 "$other/state"
 cat >"$other/run" <<'E'
-# run CAPABILITIES DIRECTORY: in a mount namespace of its own. dac_override stands for a tracefs that nobody may read.
+# run CAPABILITIES DIRECTORY [LOCKED]: in a mount namespace of its own. dac_override stands for a tracefs that nobody may read.
 caps=$1 other=$2
+[ -z "$3" ] || ulimit -l "$3"
 mount -t tmpfs none /mnt && mknod /mnt/fuse c 10 229 && chmod 666 /mnt/fuse &&
 	mount --bind /mnt/fuse /dev/fuse || exit 77
 HOME=$other TRAIL_RUNTIME_DIR=$other/state setpriv --reuid nobody --clear-groups \
@@ -45,12 +46,18 @@ E
 export TRAILFS
 # with CAPABILITIES: what the daemon said, in $work/said
 with() {
-	unshare -m --propagation private sh "$other/run" "$1,+dac_override" "$other" \
+	unshare -m --propagation private sh "$other/run" "$1,+dac_override" "$other" "$locked" \
 		>"$work/said" 2>&1
 	case $? in 0) ;; *) skip "no daemon with capabilities: $(tail -n 1 "$work/said")" ;; esac
 }
 
+locked=
 with +bpf,+perfmon
+if ! kernel_since 5.11; then
+	has "$(cat "$work/said")" '^programs_refused .*: .*locked memory, .*`ulimit -l`'
+	locked=unlimited
+	with +bpf,+perfmon
+fi
 has "$(cat "$work/said")" '^CapEff:.*c000000002$'
 has "$(cat "$work/said")" '^kernel tracefs and bpf'
 # Debian's kernels leave perf_event_open(2) to root. In a guest that can be changed.

@@ -165,8 +165,12 @@ int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
 		r->map = map < 0 ? create_map(r) : map;
 	}
 	if (r->map < 0) {
-		ret = tr_fail(err, r->map, "the kernel refuses BPF rings of %zu bytes: %s",
-			      r->stride, strerror(-r->map));
+		ret = tr_fail(err, r->map, "the kernel refuses BPF rings of %zu bytes: %s%s",
+			      r->stride, strerror(-r->map),
+			      r->map == -EPERM && !bpf_kernel_since(5, 11)
+				      ? "; before Linux 5.11 they count as locked memory, which "
+					"CAP_SYS_RESOURCE or `ulimit -l` permits"
+				      : "");
 		bpf_ring_close(r);
 		return ret;
 	}
