@@ -107,6 +107,9 @@ kill -CONT $child
 wait $child
 put stop "$S/bpf$mark/control"
 put stop "$S/tracefs$mark/control"
+# (Linux before 5.18 reads a thread's state for each record anew, and another CPU may wake it.)
+state='prev_state'
+kernel_since 5.18 || state='prev_state = [0-9]*'
 for by in tracefs bpf; do
 	is "overwritten by $by" 0 "$(key events_overwritten "$S/$by$mark/status")"
 	# Events in other threads are about these processes too. Each backend misses some of those:
@@ -114,7 +117,7 @@ for by in tracefs bpf; do
 	# in ticks may pass on between the two records of an event.)
 	sed -n 's/^\[[0-9:.]*\] ([^)]*) [^ ]* //p' "$S/$by$mark/text" |
 		grep ' procname = "\(sh\|taskset\|busy\|true\)" }' |
-		sed 's/\(now = \)[0-9]*/\1N/' | sort >"$work/$by"
+		sed "s/\(now = \)[0-9]*/\1N/; s/$state/prev_state/" | sort >"$work/$by"
 done
 comm -13 "$work/tracefs" "$work/bpf" >"$work/only_bpf"
 comm -23 "$work/tracefs" "$work/bpf" >"$work/only_tracefs"
