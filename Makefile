@@ -127,7 +127,8 @@ LIB_OBJ := $(call objects,$(LIB_SRC))
 SONAME = libtrail.so.$(SOVERSION)
 PRELOADS = libc pthread cyg-profile cyg-profile-fast dl
 PRELOAD_LIBS = $(patsubst %,$B/libtrail-%.so,$(PRELOADS))
-PRODUCTS = $B/trailfs $B/tools/trail-recover $B/libtrail.so $B/libtrail.a $B/trail.pc $B/lttng-ust.pc $(PRELOAD_LIBS) $B/lttng
+DROP_IN = liblttng-ust.so.1
+PRODUCTS = $B/trailfs $B/tools/trail-recover $B/libtrail.so $B/libtrail.a $B/trail.pc $B/lttng-ust.pc $(PRELOAD_LIBS) $B/lttng/$(DROP_IN) $B/lttng
 
 # "SOURCE=word,word" for each program that declares its libraries
 PROGRAM_SRC := $(TEST_SRC) $(BENCH_SRC) $(TOOL_SRC)
@@ -340,7 +341,6 @@ $(PRELOAD_LIBS): $B/libtrail-%.so: $B/ustlib/preload/%.o $B/libtrail.so
 DROP_IN_OBJ := $(call objects,$(wildcard ustlib/drop-in/*.c))
 # What it shares with libtrail-dl.so
 DROP_IN_SHARED = $(addprefix $B/ustlib/preload/,dump.o loaded.o elf.o)
-DROP_IN = liblttng-ust.so.1
 DROP_IN_NAMES = liblttng-ust-tracepoint.so.1 liblttng-ust-common.so.1 liblttng-ust.so.0 liblttng-ust-tracepoint.so.0
 DROP_IN_HELPERS = $(foreach v,0 1,$(foreach h,$(LTTNG_HELPERS),liblttng-ust-$(subst =,.so.$(v)=,$(h))))
 # $(1): where libtrail is, seen from the directory $(2)

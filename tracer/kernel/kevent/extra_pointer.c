@@ -85,6 +85,7 @@ static bool is_bad(uint64_t address, bool user)
 #ifdef __x86_64__
 	return address >> 56 != (user ? 0 : 0xff);
 #else
+	(void)user;
 	return false;
 #endif
 }
