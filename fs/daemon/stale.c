@@ -220,6 +220,9 @@ enum stale stale_look(const char *state_dir, const char *path, bool started)
 	connection = keeper_find(k, HELD_CONNECTION);
 	table = keeper_find(k, HELD_TABLE);
 	what = look(connection, table, path, started, &why);
+	/* A keeper of an earlier version does not know this, and waits a minute. */
+	if (what == STALE_ALIVE)
+		keeper_announce(k);
 	stays = connection == -ETIMEDOUT || table == -ETIMEDOUT;
 	/* The keeper starts daemons until the sessions have ended; this may be one of them. */
 	if (keeper_mount_ended(connection))

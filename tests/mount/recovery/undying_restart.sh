@@ -75,15 +75,20 @@ is "events" "$(tr -dc 0-9 <"$work/ticks")" \
 # (The last line may be cut: the third death ended its reader.)
 head -c "$(wc -c <"$work/pipe")" text | cmp - "$work/pipe" || fail "pipe has other lines than text"
 
-# keeper=0: it waits for the next one, however that is started
+# keeper=0: it waits for the next one, however that is started, but not longer than a minute
 kill_daemon
+killed=$(cut -d . -f 1 /proc/uptime)
 within 20 daemon_ended || fail "the daemon has not ended"
 timeout 1 cat "$MNT/version" >/dev/null 2>&1
 is "a read without a daemon waits" 124 $?
 timeout 60 cat status >"$work/status" &
 reader=$!
 mount_kept
-wait "$reader" || fail "a read that waited"
+wait "$reader" || {
+	[ $(($(cut -d . -f 1 /proc/uptime) - killed)) -lt 55 ] ||
+		skip "this machine takes a minute to start a daemon"
+	fail "a read that waited"
+}
 has "$(cat "$work/status")" '^state inactive'
 
 # Asked to end: it stays so

@@ -157,6 +157,11 @@ int keeper_drop(struct keeper *k, const char *name)
 	return request_status(k, KEEPER_DROP, name, -1);
 }
 
+int keeper_announce(struct keeper *k)
+{
+	return request_status(k, KEEPER_COMES, KEEPER_MOUNT, -1);
+}
+
 static int find_once(struct keeper *k, const char *name)
 {
 	struct keeper_packet answer = { .msg.arg = 0 };

@@ -64,6 +64,8 @@ int keeper_open(const char *state_dir, const char *exe, struct keeper **out, int
  */
 int keeper_put(struct keeper *k, const char *name, int fd);
 int keeper_drop(struct keeper *k, const char *name);
+/* This process will take the mount that the keeper has: the keeper waits longer for it. */
+int keeper_announce(struct keeper *k);
 /* Calls fn for every descriptor that the keeper holds; fn owns fd (close-on-exec). */
 int keeper_each(struct keeper *k, void (*fn)(void *arg, const char *name, int fd), void *arg);
 /*

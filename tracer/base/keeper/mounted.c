@@ -19,7 +19,8 @@
 
 enum {
 	MINUTE_MS = 60000,
-	START_MS = 20000,       /* for a daemon that was started to come */
+	COMES_MS = 300000,
+	START_MS = 60000,       /* for a daemon that was started to come: a disk may be busy */
 	PAUSE_MS = 1000,        /* before the second start within a minute */
 	ARGUMENTS_MAX = 65536,
 	ARGUMENT_COUNT = 256,
@@ -154,6 +155,12 @@ void mounted_failed(struct mounted *m, int connection)
 				: "the daemon ended before it had the mount");
 	else
 		forget_process(m);
+}
+
+void mounted_awaits(struct mounted *m, bool restart)
+{
+	if (m->due && !m->refusing && !m->hopeless && (m->started || !restart))
+		m->due = now_ms() + COMES_MS;
 }
 
 void mounted_served(struct mounted *m)

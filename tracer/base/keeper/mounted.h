@@ -6,7 +6,8 @@
  * If the daemon left its arguments (KEEPER_START), the keeper starts another one, at once; after
  * the second death within a minute, a second later; after the third, it starts no more, and answers
  * every request with EIO. If the daemon left none, someone else starts the next one: the keeper
- * waits for it for a minute, and then lets the mount end.
+ * waits for it for a minute, and then lets the mount end. It waits five minutes for one that has
+ * said that it comes.
  *
  * A daemon that finds its mount taken away ends the sessions, and then the keeper. If no daemon ran
  * at the unmount, or the daemon dies before it has ended them, the keeper starts one that does.
@@ -51,6 +52,8 @@ void mounted_replaced(struct mounted *m, bool restart, pid_t pid);
 void mounted_failed(struct mounted *m, int connection);
 /* The mount was taken away while the keeper answered EIO: a daemon is to end the sessions. */
 void mounted_left(struct mounted *m);
+/* A daemon runs that will take the mount, but may have to wait for a disk before. */
+void mounted_awaits(struct mounted *m, bool restart);
 /* A daemon has the mount, or it was dropped. */
 void mounted_served(struct mounted *m);
 /* How long to wait until mounted_work, in ms; -1: without a limit. */

@@ -30,6 +30,7 @@ enum keeper_op {
 	KEEPER_GET,             /* arg: index, from 0 until -ENOENT; PUT and DROP change indices */
 	KEEPER_QUIT,
 	KEEPER_FIND,            /* answered with the descriptor of the name, or -ENOENT */
+	KEEPER_COMES,           /* a daemon will take the mount; keepers before 0.2.0: -ENOSYS */
 };
 
 struct keeper_msg {

@@ -177,6 +177,9 @@ static bool serve_packet(struct state *s, int sock)
 		send_fd = find_item(s, p.name) ? find_item(s, p.name)->fd : -1;
 		answer.arg = send_fd < 0 ? -ENOENT : 0;
 		break;
+	case KEEPER_COMES:
+		mounted_awaits(&s->mounted, find_item(s, KEEPER_START) != NULL);
+		break;
 	default:
 		answer.arg = -ENOSYS;
 	}
