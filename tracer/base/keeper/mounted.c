@@ -19,7 +19,7 @@
 
 enum {
 	MINUTE_MS = 60000,
-	COMES_MS = 300000,
+	COMES_MS = 300000,      /* for one that has said that it comes */
 	START_MS = 60000,       /* for a daemon that was started to come: a disk may be busy */
 	PAUSE_MS = 1000,        /* before the second start within a minute */
 	ARGUMENTS_MAX = 65536,

@@ -127,10 +127,9 @@ static void drop_field(struct kformat *k, uint32_t i)
 }
 
 /*
- * A string of a system call that the kernel read: `__NAME_val` replaces the pointer NAME. Bytes,
- * such as those that write(2) is given, are left out. So is the text of an argument that is none:
- * Linux 7.3 has one for the flags of kexec_file_load, for what flistxattr and syslog write later,
- * and for the memory that shmdt detaches.
+ * Whether the argument is no text, though the kernel records one for it: Linux 7.3 has one for the
+ * flags of kexec_file_load, for what flistxattr and syslog write later, and for the memory that
+ * shmdt detaches.
  */
 static bool is_no_text(const struct kformat *k, const struct kformat_field *argument)
 {
@@ -143,6 +142,10 @@ static bool is_no_text(const struct kformat *k, const struct kformat_field *argu
 	       !syscall_takes_string(call, "char *", argument->kernel_name);
 }
 
+/*
+ * A string of a system call that the kernel read: `__NAME_val` replaces the pointer NAME. Bytes,
+ * such as those that write(2) is given, are left out.
+ */
 static void join_values(struct kformat *k, struct span print)
 {
 	uint32_t i, j;
