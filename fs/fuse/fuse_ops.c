@@ -146,10 +146,7 @@ static void make_dir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t
 	if (!dir)
 		return;
 	dir_change_begin(&change);
-	rc = tree_make(dir, name, &who);
-	/* The daemon that was killed has made it. */
-	if (rc == -EEXIST && channel_again())
-		rc = 0;
+	rc = tree_make(dir, name, &who, channel_again());
 	if (rc)
 		fuse_reply_err(req, -rc);
 	else
@@ -167,9 +164,7 @@ static void remove_dir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!dir)
 		return;
 	dir_change_begin(&change);
-	rc = tree_remove(dir, name, &who);
-	if (rc == -ENOENT && channel_again())
-		rc = 0;
+	rc = tree_remove(dir, name, &who, channel_again());
 	fuse_reply_err(req, -rc);
 	dir_change_end(&change);
 	if (!rc)

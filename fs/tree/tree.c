@@ -131,7 +131,7 @@ int tree_attr(const struct node *n, const struct who *who, struct stat *st)
 	return rc;
 }
 
-int tree_make(const struct node *dir, const char *name, const struct who *who)
+int tree_make(const struct node *dir, const char *name, const struct who *who, bool again)
 {
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count();
@@ -145,6 +145,8 @@ int tree_make(const struct node *dir, const char *name, const struct who *who)
 		rc = tr_fail_at(&err, -EPERM, name, 0,
 				"no directory can be made here; mkdir works in sessions/, "
 				"triggers/ and, in a session, snapshots/, channels/ and maps/");
+	if (rc == -EEXIST && again)
+		rc = 0;
 	errors_result(dir, "mkdir", who, since, rc, &err);
 	return rc;
 }
@@ -177,7 +179,7 @@ static uint64_t tag_of(const struct node *dir, const char *name, const struct wh
 	return tag;
 }
 
-int tree_remove(const struct node *dir, const char *name, const struct who *who)
+int tree_remove(const struct node *dir, const char *name, const struct who *who, bool again)
 {
 	struct tr_err err = TR_ERR_INIT;
 	uint64_t since = errors_count(), tag = 0;
@@ -191,6 +193,8 @@ int tree_remove(const struct node *dir, const char *name, const struct who *who)
 	} else {
 		return refuse_part(dir, who);
 	}
+	if (rc == -ENOENT && again)
+		rc = 0;
 	if (!rc) {
 		node_unname(dir, name, tag);
 		trim_later();

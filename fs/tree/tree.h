@@ -193,9 +193,12 @@ int tree_find(const struct node *dir, const char *name, const struct who *who, s
 int tree_list(const struct node *dir, const struct who *who, struct listing *out);
 /* As the process of the request sees it. */
 int tree_attr(const struct node *n, const struct who *who, struct stat *st);
-/* mkdir and rmdir; they explain what went wrong in the error file. */
-int tree_make(const struct node *dir, const char *name, const struct who *who);
-int tree_remove(const struct node *dir, const char *name, const struct who *who);
+/*
+ * mkdir and rmdir; they explain what went wrong in the error file. again: a daemon that was killed
+ * may have done it.
+ */
+int tree_make(const struct node *dir, const char *name, const struct who *who, bool again);
+int tree_remove(const struct node *dir, const char *name, const struct who *who, bool again);
 /* Everything else that changes a directory: -EPERM, and the error file says what to do instead. */
 int tree_refuse(const struct node *dir, const char *what, const char *name, const struct who *who);
 /* chmod and chown; UINT32_MAX leaves a value. */
