@@ -71,6 +71,9 @@ within 40 gone || fail "an unmount does not end the daemon"
 session
 "$ticker" 0 1000 >"$work/ticks" &
 writer=$!
+# (A program that starts while no daemon runs counts events as discarded.)
+records() { grep -q tick:tock "$S/s/text"; }
+within 20 records || fail "nothing is recorded"
 # (Without the process that has started it)
 other() { new=$(daemon_pids) && [ -n "$new" ] && [ "$new" != "$old" ] && one; }
 one() { [ "$(daemon_pids | wc -l)" = 1 ]; }

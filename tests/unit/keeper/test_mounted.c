@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long the keeper waits for the daemon that is to take a mount. */
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/lib/test.h"
 #include "tracer/base/keeper/mounted.h"
 
@@ -29,8 +33,24 @@ static void awaits_none_otherwise(void)
 	CHECK(mounted_patience(&m) == 0);
 }
 
+/* It ended before the keeper could refer to its process. */
+static void names_one_that_has_ended(void)
+{
+	struct mounted m = { .process = -1 };
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	mounted_replaced(&m, true, pid);
+	CHECK(mounted_work(&m, -1, 0));
+	CHECK(!strcmp(m.why, "the daemon ended before it had the mount"));
+	CHECK(m.dead == pid);
+}
+
 int main(void)
 {
+	CASE(names_one_that_has_ended);
 	CASE(waits_longer_for_one_that_comes);
 	CASE(awaits_none_otherwise);
 	return test_summary();

@@ -123,8 +123,8 @@ static void expect(struct mounted *m, pid_t pid)
 	m->due = now_ms() + START_MS;
 	if (pid > 0)
 		m->process = (int)syscall(SYS_pidfd_open, pid, 0);
-	/* It has ended already, and init has reaped it. */
-	if (pid > 0 && m->process < 0 && errno == ESRCH)
+	m->reaped = pid > 0 && m->process < 0 && errno == ESRCH;
+	if (m->reaped)
 		m->due = now_ms();
 }
 
@@ -279,6 +279,8 @@ bool mounted_work(struct mounted *m, int connection, int start)
 		return false;
 	if (is_ending(m, connection))
 		m->due = now_ms() + START_MS;
+	else if (m->started && m->reaped)
+		mounted_failed(m, connection);
 	else if (m->started)
 		give_up(m, connection, "the daemon did not take the mount");
 	else

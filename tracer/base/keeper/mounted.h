@@ -29,6 +29,7 @@ struct mounted {
 	bool ending;            /* deaths has those since the unmount */
 	bool started;           /* a daemon was started, and did not come yet */
 	int process;            /* pidfd of that daemon; -1: not known */
+	bool reaped;            /* that daemon had ended when it was looked for */
 	bool refusing;          /* answers requests with EIO */
 	bool abandoned;         /* a daemon died, and none may be started in its place */
 	bool hopeless;          /* no daemon is started, and there is no memory for an answer */
