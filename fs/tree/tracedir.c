@@ -129,7 +129,8 @@ static int slot_take(struct slot *s)
 
 	session_info(s->session, &info);
 	what.created = info.created;
-	what.alike = info.active ? what.serial : 0;
+	/* Archives are files: that the session records changes none of them. */
+	what.alike = info.active && s->form != TRACEDIR_ARCHIVES ? what.serial : 0;
 	rc = kept_image_take(s->session, &what, &s->moment, &s->kept);
 	/* Two images of a session that does not record are alike. Serials are less than 2^62. */
 	s->salt = rc || info.active ? what.serial : SETTLED | info.change;

@@ -1,0 +1,68 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A program lists archives/ of a session that records, and has the directory open while the daemon
+# is killed: with the next daemon it lists the same archives. Once there is another archive, it gets
+# ESTALE for the directory that it has open, and no list of both.
+. "$(dirname "$0")/../../lib/mount.sh"
+can_mount
+command -v python3 >/dev/null || skip "there is no python3"
+lister=
+trap 'code=$?; kill $lister 2>/dev/null; (exit $code); clean_up' EXIT
+
+start() {
+	(cd / && exec "$TRAILFS" "$MNT" -f -o wait=100000) >>"$work/daemon.log" 2>&1 7<&- 8<&- &
+	daemon=$!
+}
+answers() { timeout 60 cat "$MNT/version" >/dev/null 2>&1; }
+replace() {
+	kill -9 "$daemon" && wait "$daemon" 2>/dev/null
+	start
+	within 60 answers || fail "no other daemon"
+}
+
+start
+within 20 answers || {
+	[ "$(id -u)" = 0 ] ||
+		skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
+	fail "no mount"
+}
+mkdir "$S/s" || fail mkdir
+put "$work/out" "$S/s/output"
+put 'tick:*' "$S/s/user/events"
+put start "$S/s/control"
+archives() { [ "$(ls "$S/s/archives" | wc -l)" = "$1" ]; }
+rotate() { # HOW MANY archives there are then
+	"$BUILD/tests/lib/ticker" 10 0 >/dev/null || fail ticker
+	put rotate "$S/s/control"
+	within 20 archives "$1" || fail "no archive"
+}
+rotate 1
+rotate 2
+cat >"$work/lister.py" <<'END'
+import os, sys
+path, asks, answers = sys.argv[1:]
+asks, answers = open(asks, "w"), open(answers)
+first = sorted(os.listdir(path))
+fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+for what in ("replace", "rotate"):
+    print(what, file=asks, flush=True)
+    answers.readline()
+    try:
+        print(what, "same" if sorted(os.listdir(fd)) == first else "other", flush=True)
+    except OSError as e:
+        print(what, e.strerror, flush=True)
+END
+mkfifo "$work/asks" "$work/answers"
+python3 "$work/lister.py" "$S/s/archives" "$work/asks" "$work/answers" >"$work/listed" 2>&1 &
+lister=$!
+exec 7<"$work/asks" 8>"$work/answers"
+while read -r what <&7; do
+	[ "$what" = replace ] || rotate 3
+	replace
+	echo go >&8
+done
+wait "$lister" || fail "the program: $(cat "$work/listed")"
+is "what it lists" "replace same
+rotate Stale file handle" "$(cat "$work/listed")"
+echo "$checks checks"
