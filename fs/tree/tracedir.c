@@ -129,10 +129,9 @@ static int slot_take(struct slot *s)
 
 	session_info(s->session, &info);
 	what.created = info.created;
-	/* Archives are files: that the session records changes none of them. */
 	what.alike = info.active && s->form != TRACEDIR_ARCHIVES ? what.serial : 0;
 	rc = kept_image_take(s->session, &what, &s->moment, &s->kept);
-	/* Two images of a session that does not record are alike. Serials are less than 2^62. */
+	/* Images without recording, and those of archives, may be alike. Serials are < 2^62. */
 	s->salt = rc || info.active ? what.serial : SETTLED | info.change;
 	s->serial = what.serial;
 	if (!rc)
