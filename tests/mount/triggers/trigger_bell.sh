@@ -49,7 +49,7 @@ idle "after a program"
 # each millisecond, and sleeps again
 count=$(key hits "$T/a/status")
 "$waker" 1 0 400000 >/dev/null
-is "hits of an event whose bell is late" $((count + 1)) "$(key hits "$T/a/status")"
+within 20 hits a $((count + 1)) || fail "an event whose bell is late: $(cat "$T/a/status")"
 idle "after a late bell"
 
 # --- a burst: far fewer wake-ups than events, and each hit is counted
