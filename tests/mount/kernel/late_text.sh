@@ -112,8 +112,8 @@ record() {
 	put stop "$s/control"
 }
 
-# --- without types there is no program at the end of the call. (Linux 5.10 refuses it.)
-if [ ! -e /sys/kernel/btf/vmlinux ] || ! kernel_since 5.11; then
+# --- without types there is no program at the end of the call
+if [ ! -e /sys/kernel/btf/vmlinux ]; then
 	record auto
 	is "without types: entries" "$(seq 40 -1 1)" "$(grep "pid = $pid\b" "$s/text" |
 		sed -n 's,.*entry_openat: .*filename = ""\, flags = \([1-9][0-9]\?\)\,.*,\1,p')"

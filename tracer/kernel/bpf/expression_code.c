@@ -2,6 +2,8 @@
 /* Expressions as instructions: see expression.h. */
 #include "tracer/kernel/bpf/expression.h"
 
+#include "tracer/kernel/bpf/bpf.h"
+
 static const uint8_t load_sizes[9] = { [1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW };
 
 struct writer {
@@ -19,6 +21,23 @@ static void extend_sign(struct bpf_code *c, const struct bpf_node *n)
 		return;
 	bpf_alu(c, BPF_LSH, BPF_REG_0, 64 - 8 * n->size);
 	bpf_alu(c, BPF_ARSH, BPF_REG_0, 64 - 8 * n->size);
+}
+
+/*
+ * Before Linux 5.11, programs get the address of the thread's structure as a number, which they may
+ * not load from. The same holds for what they find there.
+ */
+static bool is_untyped(const struct bpf_node *nodes, int at)
+{
+	while (nodes[at].op == BPF_OP_LOAD || nodes[at].op == BPF_OP_ADDRESS)
+		at = nodes[at].a;
+	return nodes[at].op == BPF_OP_CURRENT && !bpf_kernel_since(5, 11);
+}
+
+static void put_current(struct bpf_code *c)
+{
+	bpf_call(c, bpf_kernel_since(5, 11) ? BPF_FUNC_get_current_task_btf
+					    : BPF_FUNC_get_current_task);
 }
 
 /* Zeros if register 0 is no address. */
@@ -171,13 +190,17 @@ static void put_node(struct writer *w, int at)
 		bpf_load_from(c, BPF_DW, BPF_REG_0, BPF_REG_6, n->value);
 		break;
 	case BPF_OP_CURRENT:
+		put_current(c);
+		return;
 	case BPF_OP_JIFFIES:
-		bpf_call(c, n->op == BPF_OP_CURRENT ? BPF_FUNC_get_current_task_btf
-						    : BPF_FUNC_jiffies64);
+		bpf_call(c, BPF_FUNC_jiffies64);
 		return;
 	case BPF_OP_LOAD:
 		put_node(w, n->a);
-		bpf_load_from(c, load_sizes[n->size], BPF_REG_0, BPF_REG_0, n->value);
+		if (is_untyped(w->nodes, n->a))
+			put_safe_load(w, n);
+		else
+			bpf_load_from(c, load_sizes[n->size], BPF_REG_0, BPF_REG_0, n->value);
 		break;
 	case BPF_OP_SAFE_LOAD:
 		put_node(w, n->a);
@@ -228,6 +251,15 @@ void bpf_expression_copy(struct bpf_code *c, const struct bpf_expression *e, int
 		n = &e->nodes[n->a];
 	}
 	put_node(&w, (int)(n - e->nodes));
+	if (is_untyped(e->nodes, e->root)) {
+		bpf_move(c, BPF_REG_3, BPF_REG_0);
+		bpf_alu(c, BPF_ADD, BPF_REG_3, from);
+		bpf_move(c, BPF_REG_1, BPF_REG_8);
+		bpf_alu(c, BPF_ADD, BPF_REG_1, at);
+		bpf_set(c, BPF_REG_2, end);
+		bpf_call(c, BPF_FUNC_probe_read_kernel);
+		return;
+	}
 	for (int done = 0, size; done < end; done += size) {
 		size = end - done >= 8 ? 8 : end - done >= 4 ? 4 : end - done >= 2 ? 2 : 1;
 		bpf_load_from(c, load_sizes[size], BPF_REG_1, BPF_REG_0, from + done);
