@@ -179,6 +179,7 @@ static int enable_program(struct bpf_channel *c, const char *key, const char *ev
 	if (ret && (c->geometry.by != BACKEND_BPF || !text)) {
 		*plain = true;
 		c->refused++;
+		c->why_refused = c->why;
 		snprintf(c->refused_name, sizeof(c->refused_name), "%s", key);
 		ret = 0;
 	}

@@ -33,7 +33,18 @@ static int open_map(struct bpf_channel *c, int *map, uint32_t entries, const cha
 		*map = create_map(entries);
 		bpf_channel_keep_one(c, kept, *map);
 	}
-	return *map < 0 ? *map : 0;
+	return *map < 0 ? tr_fail(&c->why, *map, "the kernel makes no map of BPF programs: %s",
+				  strerror(-*map))
+			: 0;
+}
+
+static int put_into_map(struct bpf_channel *c, int map, uint32_t at, int program)
+{
+	int ret = bpf_map_set(map, &at, &program);
+
+	return ret ? tr_fail(&c->why, ret, "the kernel takes the BPF program into no map: %s",
+			     strerror(-ret))
+		   : 0;
 }
 
 static struct bpf_event *add_event(struct bpf_channel *c, const char *name, uint32_t slot,
@@ -106,7 +117,7 @@ static int set_plain(struct bpf_channel *c, const struct bpf_place *p, struct bp
 	body = bpf_load(BPF_PROG_TYPE_TRACEPOINT, code, &c->why);
 	if (body < 0)
 		return body;
-	ret = bpf_map_set(c->bodies, &at, &body);
+	ret = put_into_map(c, c->bodies, at, body);
 	close(body);                    /* the map has it */
 	if (ret || bpf_channel_find(c, p->event))
 		return ret;
@@ -126,7 +137,7 @@ static int set_typed(struct bpf_channel *c, const struct bpf_place *p, struct bp
 	if (body < 0)
 		return body;
 	map = e ? e->own : create_map(1);
-	ret = map < 0 ? map : bpf_map_set(map, &at, &body);
+	ret = map < 0 ? map : put_into_map(c, map, at, body);
 	close(body);
 	if (!ret && !e) {
 		bpf_program_stub(code, map, at);
@@ -195,7 +206,7 @@ static int set_call(struct bpf_channel *c, const struct bpf_place *p, struct bpf
 	new.program = bpf_load_typed(p->typed->tracepoint->type, code, &c->why);
 	if (new.program < 0)
 		return new.program;
-	ret = bpf_map_set(*map, &number, &new.program);
+	ret = put_into_map(c, *map, number, new.program);
 	e = bpf_channel_find(c, p->event);
 	if (!ret && !e) {
 		e = add_event(c, p->event, p->slot, &new);
@@ -239,7 +250,7 @@ static int add_late(struct bpf_channel *c, const char *event, uint32_t number, i
 {
 	const struct bpf_event new = { .kind = BPF_KIND_CALL, .program = program, .link = -1,
 				       .own = -1 };
-	int ret = bpf_map_set(c->late_bodies, &number, &program);
+	int ret = put_into_map(c, c->late_bodies, number, program);
 	char name[BPF_EVENT_NAME];
 
 	print_late(event, name);

@@ -296,19 +296,40 @@ static int set_body(struct bpf_channel *c, struct bpf_recording *r, const char *
 
 /* The body of a new event, by the arguments if the kernel takes such a program; or another one. */
 static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char *event,
-		     const struct bpf_event *e, struct bpf_code *code)
+		     struct bpf_code *code)
 {
+	const struct bpf_event *e = bpf_channel_find(c, event);
+	bool is_plain = e && e->kind == BPF_KIND_PLAIN;
+	bool lacks = is_plain && e->lacks[BPF_LACKS_ARGUMENTS];
 	struct bpf_typed typed = { 0 };
-	int ret = e && e->kind == BPF_KIND_PLAIN ? -ENOENT
-					    : bpf_typed_find(c, event, r->source, &typed);
+	int ret = is_plain ? -ENOENT : bpf_typed_find(c, event, r->source, &typed);
 
-	if (!ret)
+	if (!ret) {
 		ret = set_body(c, r, event, &typed, code);
+		lacks = ret != 0;
+		if (ret)
+			c->why_lacks[BPF_LACKS_ARGUMENTS] = c->why;
+	}
 	free(typed.tracepoint);
 	/* (What is attached takes only bodies of its own kind.) */
-	if (ret && ret != -ENOMEM && (!e || e->kind == BPF_KIND_PLAIN))
+	if (ret && ret != -ENOMEM && (!e || is_plain))
 		ret = set_body(c, r, event, NULL, code);
+	if (!ret)
+		bpf_channel_find(c, event)->lacks[BPF_LACKS_ARGUMENTS] = lacks;
 	return ret;
+}
+
+/* Makes what reads the texts of the entry at the end of the call. Returns whether it is there. */
+static bool make_late(struct bpf_channel *c, struct bpf_recording *r, const char *event)
+{
+	int ret = bpf_bodies_set_late(c, event, r->source);
+
+	mark_id(c, r->source->id);
+	if (ret)
+		c->why_lacks[BPF_LACKS_LATE] = c->why;
+	else
+		r->late_table = c->late_table;
+	return !ret;
 }
 
 int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bpf_source *source,
@@ -319,25 +340,30 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 				   .contexts = c->contexts, .threads = c->threads,
 				   .late_table = -1 };
 	struct bpf_code *code;
-	int ret = open_ring(c);
+	bool late;
+	int ret;
 
+	c->why = (struct tr_err)TR_ERR_INIT;
+	ret = open_ring(c);
 	if (ret)
 		return ret;
 	r.slot = e ? e->slot : find_slot(c);
-	code = r.slot == BPF_SLOTS ? NULL : calloc(1, sizeof(*code));
+	if (r.slot == BPF_SLOTS)
+		return tr_fail(&c->why, -ENOSPC, "a channel has at most %d programs", BPF_SLOTS);
+	code = calloc(1, sizeof(*code));
 	if (!code)
-		return r.slot == BPF_SLOTS ? -ENOSPC : -ENOMEM;
+		return -ENOMEM;
 	r.token = e ? bpf_ring_control(&c->ring, 0)->tokens[r.slot]
 		    : ++bpf_ring_control(&c->ring, 0)->last_token;
-	if (source->texts && !bpf_bodies_set_late(c, event, source))
-		r.late_table = c->late_table;
-	if (source->texts)
-		mark_id(c, source->id);
-	ret = make_body(c, &r, event, bpf_channel_find(c, event), code);
+	late = !source->texts || make_late(c, &r, event);
+	ret = make_body(c, &r, event, code);
+	e = bpf_channel_find(c, event);
+	if (e)
+		e->lacks[BPF_LACKS_LATE] = !late;
+	else
+		drop_late(c, event);
 	if (!ret)
 		set_token(c, r.slot, r.token);
-	else if (!bpf_channel_find(c, event))
-		drop_late(c, event);
 	detach_calls(c);
 	free(code);
 	return ret;

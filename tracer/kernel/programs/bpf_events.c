@@ -33,6 +33,33 @@ static bool is_shown(const struct bpf_event *e)
 	return e->slot < BPF_SLOTS;
 }
 
+/* How many events, the last one, and what the kernel said. */
+static void show_refused(struct facts *out, const char *key, uint32_t count, const char *last,
+			 const struct tr_err *why)
+{
+	fact_text(out, key, "%" PRIu32 " %s: %s", count, last,
+		  *why->sentence ? why->sentence : "unknown");
+}
+
+/* The same of the events that lack this. */
+static void show_lack(const struct bpf_channel *c, struct facts *out, enum bpf_lack lack)
+{
+	static const char *const keys[BPF_LACKS] = {
+		[BPF_LACKS_ARGUMENTS] = "arguments_refused",
+		[BPF_LACKS_LATE] = "texts_at_entry_only",
+	};
+	const char *last = NULL;
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->events[i].lacks[lack]) {
+			last = c->events[i].name;
+			count++;
+		}
+	if (count)
+		show_refused(out, keys[lack], count, last, &c->why_lacks[lack]);
+}
+
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 {
 	bool some = c->geometry.by != BACKEND_TRACEFS;
@@ -63,8 +90,9 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 	if (unread)
 		fact_number(out, "texts_unread", unread);
 	if (c->refused)
-		fact_text(out, "programs_refused", "%" PRIu32 " %s: %s", c->refused,
-			  c->refused_name, *c->why.sentence ? c->why.sentence : "unknown");
+		show_refused(out, "programs_refused", c->refused, c->refused_name, &c->why_refused);
+	show_lack(c, out, BPF_LACKS_ARGUMENTS);
+	show_lack(c, out, BPF_LACKS_LATE);
 	if (c->dropped)
 		fact_number(out, "rings_dropped", c->dropped);
 	for (size_t i = 0; i < c->count; i++)

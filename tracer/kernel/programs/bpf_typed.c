@@ -61,6 +61,7 @@ static const struct bpf_types *get_types(struct bpf_channel *c, int *error)
 	if (*error && t) {
 		btf_free(t->btf);
 		t->btf = NULL;
+		tr_fail(&c->why, *error, "this kernel does not describe its types (BTF)");
 	} else if (t && !c->has_types) {
 		c->has_types = true;
 		t->users++;
@@ -209,7 +210,7 @@ int bpf_typed_late(struct bpf_channel *c, const char *event, const struct bpf_so
 
 	*out = (struct bpf_typed){ .kind = BPF_KIND_CALL };
 	if (!bpf_typed_number(event, &out->exit, &out->number))
-		return -ENOENT;
+		return tr_fail(&c->why, -ENOENT, "the number of the call is not known");
 	t = get_types(c, &ret);
 	if (!t)
 		return ret;

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A kernel that refuses the programs of system calls which get arguments, or the one that reads text
+# at the end of a call: the channel records by other programs, and its status says so, and why.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+library=$BUILD/tests/mount/kernel/librefuse.so
+[ -e "$library" ] || skip "there is no $library"
+calls=$BUILD/tests/lib/calls
+[ -x "$calls" ] || skip "there is no $calls"
+
+# record WHICH: the daemon has a kernel that refuses these programs; $status is the channel's
+record() {
+	REFUSE=$1
+	export REFUSE
+	LD_PRELOAD=$library mount_kernel
+	programs_record ||
+		skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
+	[ -e /sys/kernel/btf/vmlinux ] || skip "this kernel does not describe its types (BTF)"
+	s=$S/a$mark
+	command mkdir "$s" || fail mkdir
+	put tid "$s/kernel/contexts"
+	printf '%s\n' syscall:entry:openat syscall:entry:execve syscall:entry:getppid >"$s/kernel/events"
+	put start "$s/control"
+	status=$(cat "$s/kernel/channels/channel0/status")
+	/bin/cat "$work/daemon.log" >/dev/null
+	put stop "$s/control"
+	is "$1: texts are recorded" 1 "$(grep -c "entry_openat: .*filename = \"$work/daemon.log\"" "$s/text")"
+	is "$1: nothing is lost" 0 "$(key events_discarded "$s/status")"
+	rmdir "$s"
+	umount "$MNT" || fail umount
+	within 20 daemon_ended || fail "the daemon does not end"
+}
+
+why='the kernel refuses the BPF program: Invalid argument'
+record all
+has "$status" "^arguments_refused 2 syscalls:sys_enter_[a-z]*: $why\$"
+has "$status" "^texts_at_entry_only 2 syscalls:sys_enter_[a-z]*: $why\$"
+is "what records instead" 2 "$(echo "$status" | grep -c '^program syscalls:.* record$')"
+
+record first
+is "programs get arguments" "" "$(echo "$status" | grep '^arguments_refused')"
+has "$status" "^texts_at_entry_only 1 syscalls:sys_enter_[a-z]*: $why\$"
+is "what records" 2 "$(echo "$status" | grep -c '^program syscalls:.* arguments$')"
+
+record none
+is "nothing is refused" "" "$(echo "$status" | grep '_refused\|_only')"
+echo "$checks checks"
