@@ -87,7 +87,6 @@ void kernel_close(struct tracer *t)
 	if (!k)
 		return;
 	kernel_prompt_end(t);
-	kernel_prompt_free(k);
 	kernel_channels_gc(t);
 	kernel_follower_free(k);
 	kcatalog_free(k);

@@ -33,6 +33,7 @@
 #define TRACER_KERNEL_KERNEL_H
 
 #include "tracer/base/facts.h"
+#include "tracer/base/os/watcher.h"
 #include "tracer/kernel/backend/backend.h"
 #include "tracer/session/session.h"
 #include "tracer/abi/filter_load.h"
@@ -100,7 +101,7 @@ struct kernel {
 	 * these call it.
 	 */
 	struct kformat *(*format_of)(struct kernel *k, const char *system, const char *event);
-	struct prompt_drain *prompt;    /* guarded by tracer.lock; NULL: not needed yet */
+	struct watcher prompt;          /* prompt_drain.c; its lock is tracer.lock */
 	/* Number of threads that write a state dump. tracer.lock guards this and the next three. */
 	uint32_t dumps;
 	bool watching;                  /* the thread of pending.c runs */
@@ -482,6 +483,5 @@ void ksampling_end(struct tracer *t);
 void kernel_prompt_update(struct tracer *t);
 /* Ends the thread for good. Caller does not hold tracer.lock. */
 void kernel_prompt_end(struct tracer *t);
-void kernel_prompt_free(struct kernel *k);      /* after kernel_prompt_end */
 
 #endif

@@ -7,12 +7,9 @@
  * records about threads (thread_events.c): what a new thread inherits is read while its maker
  * exists.
  */
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tracer/base/os/clock.h"
@@ -22,14 +19,6 @@
 #define NICE (-10)      /* a drain that comes late finds threads that have ended */
 #define PERIOD UINT64_C(1000000)                /* ns between two drains at least */
 #define UNWATCHED_PERIOD UINT64_C(10000000)     /* ns: of a backend that cannot wake the thread */
-
-struct prompt_drain {
-	struct tracer *tracer;
-	int nudge;              /* eventfd; constant while the thread exists */
-	/* Guarded by tracer.lock: */
-	bool runs, closing;
-	pthread_t thread;
-};
 
 /* Caller holds tracer.lock. The channels to drain, referenced; NULL: none, or no memory. */
 static struct kchannel **list_channels(struct tracer *t, size_t *count)
@@ -70,116 +59,62 @@ static int watch_channels(struct kernel *k, struct kchannel **all, size_t count)
 	return epoll;
 }
 
-/* Sleeps until a nudge, until `records` is readable (-1: no file), or a time. */
-static void sleep_until(const struct prompt_drain *p, int records, uint64_t until)
-{
-	uint64_t now = monotonic_now(), left = until > now ? until - now : 0;
-	struct timespec ts = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
-	struct pollfd fds[] = { { .fd = p->nudge, .events = POLLIN },
-				{ .fd = records, .events = POLLIN } };
-
-	ppoll(fds, 2, until == UINT64_MAX ? NULL : &ts, NULL);
-}
-
-static uint64_t cpu_time(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* One drain of all channels, and the sleep after it. */
-static void drain_all(struct prompt_drain *p, struct kchannel **all, size_t count)
+static void drain_all(struct kernel *k, struct kchannel **all, size_t count)
 {
-	uint64_t used = cpu_time(), pause;
+	uint64_t used = thread_cpu_time(), pause;
 	int records;
 
-	kernel_follower_read(kernel_of(p->tracer));
+	kernel_follower_read(k);
 	for (size_t i = 0; i < count; i++)
 		kchannel_drain(all[i], 0);
-	records = watch_channels(kernel_of(p->tracer), all, count);
+	records = watch_channels(k, all, count);
 	/* Not of the time that passed: on a busy machine that is mostly other programs' time. */
-	pause = (cpu_time() - used) * (SHARE - 1);
-	sleep_until(p, -1, monotonic_now() + (pause > PERIOD ? pause : PERIOD));
-	sleep_until(p, records,
-		    records < 0 ? monotonic_now() + UNWATCHED_PERIOD : UINT64_MAX);
+	pause = (thread_cpu_time() - used) * (SHARE - 1);
+	watcher_sleep(&k->prompt, -1, monotonic_now() + (pause > PERIOD ? pause : PERIOD));
+	watcher_sleep(&k->prompt, records,
+		      records < 0 ? monotonic_now() + UNWATCHED_PERIOD : WATCHER_NEVER);
 	if (records >= 0)
 		close(records);
 }
 
 static void *run(void *arg)
 {
-	struct prompt_drain *p = arg;
-	pthread_mutex_t *lock = &p->tracer->lock;
+	struct tracer *t = arg;
+	struct kernel *k = kernel_of(t);
 	struct kchannel **all;
-	eventfd_t nudges;
 	size_t count;
 
 	/* Of this thread alone. If it is not permitted, the thread is as late as others. */
 	setpriority(PRIO_PROCESS, 0, NICE);
-	pthread_mutex_lock(lock);
-	while (!p->closing) {
-		eventfd_read(p->nudge, &nudges);
-		all = list_channels(p->tracer, &count);
-		pthread_mutex_unlock(lock);
+	while (watcher_next(&k->prompt)) {
+		pthread_mutex_lock(&t->lock);
+		all = list_channels(t, &count);
+		pthread_mutex_unlock(&t->lock);
 		if (count)
-			drain_all(p, all, count);
+			drain_all(k, all, count);
 		else
-			sleep_until(p, -1, UINT64_MAX);
+			watcher_sleep(&k->prompt, -1, WATCHER_NEVER);
 		for (size_t i = 0; i < count; i++)
 			kchannel_put(all[i]);
 		free(all);
-		pthread_mutex_lock(lock);
 	}
-	pthread_mutex_unlock(lock);
 	return NULL;
 }
 
 void kernel_prompt_update(struct tracer *t)
 {
-	struct kernel *k = kernel_of(t);
-	struct prompt_drain *p = k->prompt;
+	struct watcher *w = &kernel_of(t)->prompt;
 
-	if (!p) {
-		p = k->prompt = calloc(1, sizeof(*p));
-		if (p) {
-			p->tracer = t;
-			p->nudge = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		}
-	}
-	if (p && p->closing)
-		return;
-	if (p && !p->runs && p->nudge >= 0)
-		p->runs = pthread_create(&p->thread, NULL, run, p) == 0;
-	if (p && p->runs)
-		eventfd_write(p->nudge, 1);
-	else
+	if (!watcher_start(w, run, t))
 		tracer_report(t, "no thread for values of /proc: contexts, filters and sets that "
 				 "need them are right only for threads that exist when a program "
 				 "reads the session");
+	watcher_nudge(w);
 }
 
 void kernel_prompt_end(struct tracer *t)
 {
-	struct prompt_drain *p = kernel_of(t) ? kernel_of(t)->prompt : NULL;
-
-	if (!p)
-		return;
-	pthread_mutex_lock(&t->lock);
-	p->closing = true;
-	pthread_mutex_unlock(&t->lock);
-	if (p->runs) {
-		eventfd_write(p->nudge, 1);
-		pthread_join(p->thread, NULL);
-	}
-	p->runs = false;
-}
-
-void kernel_prompt_free(struct kernel *k)
-{
-	if (k->prompt && k->prompt->nudge >= 0)
-		close(k->prompt->nudge);
-	free(k->prompt);
-	k->prompt = NULL;
+	if (kernel_of(t))
+		watcher_end(&kernel_of(t)->prompt, &t->lock);
 }

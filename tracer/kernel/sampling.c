@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,11 +27,11 @@
 #define PAUSE 2000000           /* ns between two reads by the thread, at least */
 
 struct sampling {
-	struct kdump_sink dump;         /* writes mappings; constant, as the next six */
+	struct kdump_sink dump;         /* writes mappings; constant, as the next five */
 	struct kchannel *kc;            /* which has this */
 	struct region *region;          /* referenced */
-	int nudge, epoll;               /* nudge: an eventfd that ends the thread */
-	pthread_t thread;
+	int epoll;                      /* readable: there are samples */
+	struct watcher watcher;         /* its lock is kc->lock */
 	uint32_t mapping_id;
 	bool names;             /* mappings are recorded; a map would take each as a hit */
 	/* Guarded by session.lock: */
@@ -271,32 +270,31 @@ static void *run(void *arg)
 {
 	struct sampling *p = arg;
 	const struct timespec pause = { .tv_nsec = PAUSE };
-	struct epoll_event ready;
 
 	/* Of this thread alone. If it is not permitted, more samples are lost on a busy machine. */
 	setpriority(PRIO_PROCESS, 0, NICE);
-	while (epoll_wait(p->epoll, &ready, 1, -1) >= 0 || errno == EINTR) {
-		eventfd_t nudges;
-
-		if (!eventfd_read(p->nudge, &nudges))
-			break;
+	watcher_sleep(&p->watcher, p->epoll, WATCHER_NEVER);
+	while (watcher_next(&p->watcher)) {
 		pthread_mutex_lock(&p->kc->lock);
 		drain(p, clock_now(&p->kc->clock));
 		pthread_mutex_unlock(&p->kc->lock);
 		nanosleep(&pause, NULL);
+		watcher_sleep(&p->watcher, p->epoll, WATCHER_NEVER);
 	}
 	return NULL;
 }
 
 static int start_thread(struct sampling *p)
 {
-	struct epoll_event want = { .events = EPOLLIN };
+	bool started;
 
-	p->nudge = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (p->nudge < 0 || p->epoll < 0 || epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->nudge, &want))
+	if (p->epoll < 0)
 		return -errno;
-	return -pthread_create(&p->thread, NULL, run, p);
+	pthread_mutex_lock(&p->kc->lock);
+	started = watcher_start(&p->watcher, run, p);
+	pthread_mutex_unlock(&p->kc->lock);
+	return started ? 0 : -EAGAIN;
 }
 
 /* ---- open and close; caller holds session.lock ---- */
@@ -304,8 +302,6 @@ static int start_thread(struct sampling *p)
 static void free_sampling(struct sampling *p)
 {
 	sampler_close(p->sampler);
-	if (p->nudge >= 0)
-		close(p->nudge);
 	if (p->epoll >= 0)
 		close(p->epoll);
 	for (int i = 0; i < TRACK_IDS; i++)
@@ -369,7 +365,7 @@ static int open_sampling(struct kchannel *kc, struct tr_err *err)
 		return tr_fail(err, -ENOMEM, "out of memory");
 	p->kc = kc;
 	p->dump.event = write_mapping;
-	p->nudge = p->epoll = -1;
+	p->epoll = -1;
 	ret = make_buffer(p);
 	if (ret)
 		tr_fail(err, ret, "no buffer for samples: %s", strerror(-ret));
@@ -401,8 +397,7 @@ void ksampling_close(struct kchannel *kc)
 	drain(p, UINT64_MAX);
 	kc->sampling = NULL;
 	pthread_mutex_unlock(&kc->lock);
-	eventfd_write(p->nudge, 1);
-	pthread_join(p->thread, NULL);
+	watcher_end(&p->watcher, &kc->lock);
 	free_sampling(p);
 }
 

@@ -3,9 +3,7 @@
  * The engine's thread: looks at conditions about amounts when they are due, and saves counters.
  */
 #include <errno.h>
-#include <time.h>
 
-#include "tracer/base/os/thread.h"
 #include "tracer/trigger/trigger.h"
 
 #define SAVE_PERIOD UINT64_C(1000000000)        /* ns between two times that counters are saved */
@@ -66,7 +64,7 @@ static void look_at(struct trigger *trigger, uint64_t now, uint64_t sampled)
 static uint64_t look_at_due(struct triggers *all)
 {
 	struct trigger *due[DUE_MAX];
-	uint64_t next, sampled, now;
+	uint64_t next = 0, sampled, now;
 	size_t n;
 
 	do {
@@ -79,7 +77,7 @@ static uint64_t look_at_due(struct triggers *all)
 			look_at(due[i], now, sampled);
 		pthread_mutex_lock(&all->lock);
 	} while (true);
-	return all->closing ? 0 : next;
+	return next;
 }
 
 /* Locked. */
@@ -102,28 +100,14 @@ static bool has_unsaved(const struct triggers *all)
 	return false;
 }
 
-/* Locked. */
-static void wait_until(struct triggers *all, uint64_t when)
-{
-	struct timespec ts = { (time_t)(when / 1000000000), (long)(when % 1000000000) };
-
-	if (all->nudged || all->closing)
-		return;
-	if (when == UINT64_MAX)
-		pthread_cond_wait(&all->nudge, &all->lock);
-	else
-		pthread_cond_timedwait(&all->nudge, &all->lock, &ts);
-}
-
 static void *run(void *arg)
 {
 	struct tracer *t = arg;
 	struct triggers *all = triggers_of(t);
 	uint64_t next, saved = 0, now;
 
-	pthread_mutex_lock(&all->lock);
-	while (!all->closing) {
-		all->nudged = false;
+	while (watcher_next(&all->engine)) {
+		pthread_mutex_lock(&all->lock);
 		next = look_at_due(all);
 		/* Notifications of this thread, and of watch.c, which nudges it. */
 		if (!cds_list_empty(&all->ready)) {
@@ -131,8 +115,6 @@ static void *run(void *arg)
 			notices_serve(all);
 			pthread_mutex_lock(&all->lock);
 		}
-		if (all->closing)
-			break;
 		now = monotonic_now();
 		if (now - saved >= SAVE_PERIOD && has_unsaved(all)) {
 			saved = now;
@@ -140,35 +122,24 @@ static void *run(void *arg)
 		}
 		if (has_unsaved(all) && saved + SAVE_PERIOD < next)
 			next = saved + SAVE_PERIOD;
-		wait_until(all, next);
+		pthread_mutex_unlock(&all->lock);
+		watcher_sleep(&all->engine, -1, next);
 	}
-	pthread_mutex_unlock(&all->lock);
 	return NULL;
 }
 
 void engine_nudge(struct triggers *all)
 {
-	all->nudged = true;
-	if (!all->runs && all->count && !all->closing) {
-		all->runs = pthread_create(&all->thread, NULL, run, all->tracer) == 0;
-		if (!all->runs)
-			tracer_report(all->tracer, "no thread for triggers: conditions about "
-						   "amounts are not true before the next change "
-						   "of a trigger");
-	}
-	if (all->runs)
-		pthread_cond_signal(&all->nudge);
+	if (all->count && !watcher_start(&all->engine, run, all->tracer))
+		tracer_report(all->tracer, "no thread for triggers: conditions about amounts are "
+					   "not true before the next change of a trigger");
+	watcher_nudge(&all->engine);
 }
 
 void engine_stop(struct triggers *all)
 {
 	pthread_mutex_lock(&all->lock);
 	all->closing = true;
-	if (all->runs)
-		pthread_cond_signal(&all->nudge);
 	pthread_mutex_unlock(&all->lock);
-	if (all->runs)
-		pthread_join(all->thread, NULL);
-	all->runs = false;
-	pthread_cond_destroy(&all->nudge);
+	watcher_end(&all->engine, &all->lock);
 }

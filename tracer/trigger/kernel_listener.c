@@ -7,11 +7,8 @@
  * less often: it uses at most a twentieth of a CPU without hits, and at most a quarter with hits,
  * because what it does not copy in time is lost.
  */
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tracer/kernel/available.h"
@@ -97,17 +94,6 @@ static void free_tasks(struct listened *tasks, size_t count)
 	free(tasks);
 }
 
-/* Without lock. Sleeps until a nudge, until `records` is readable (-1: no file), or a time. */
-static void sleep_until(struct triggers *all, int records, uint64_t until)
-{
-	uint64_t now = monotonic_now(), left = until > now ? until - now : 0;
-	struct timespec ts = { (time_t)(left / 1000000000), (long)(left % 1000000000) };
-	struct pollfd p[] = { { .fd = all->kernel_nudge, .events = POLLIN },
-			      { .fd = records, .events = POLLIN } };
-
-	ppoll(p, 2, until == UINT64_MAX ? NULL : &ts, NULL);
-}
-
 /* Without lock. One look at all tasks, and the sleep after it. */
 static void look(struct triggers *all, struct listened *tasks, size_t count)
 {
@@ -119,10 +105,10 @@ static void look(struct triggers *all, struct listened *tasks, size_t count)
 		hit |= run_task(&tasks[i]);
 	records = hit ? -1 : watch_tasks(tasks, count);
 	took = (monotonic_now() - began) * (hit ? BUSY_SHARE : IDLE_SHARE);
-	sleep_until(all, -1, began + (took > PERIOD ? took : PERIOD));
+	watcher_sleep(&all->kernel_listener, -1, began + (took > PERIOD ? took : PERIOD));
 	if (records < 0)
 		return;
-	sleep_until(all, records, monotonic_now() + LONGEST_SLEEP);
+	watcher_sleep(&all->kernel_listener, records, monotonic_now() + LONGEST_SLEEP);
 	close(records);
 }
 
@@ -130,54 +116,33 @@ static void *run(void *arg)
 {
 	struct triggers *all = triggers_of(arg);
 	struct listened *tasks;
-	eventfd_t nudges;
 	size_t count;
 	bool some;
 
-	pthread_mutex_lock(&all->lock);
-	while (!all->closing) {
-		eventfd_read(all->kernel_nudge, &nudges);
+	while (watcher_next(&all->kernel_listener)) {
+		pthread_mutex_lock(&all->lock);
 		tasks = list_tasks(all, &count, &some);
 		pthread_mutex_unlock(&all->lock);
 		if (some)
 			look(all, tasks, count);
 		else
-			sleep_until(all, -1, UINT64_MAX);
+			watcher_sleep(&all->kernel_listener, -1, WATCHER_NEVER);
 		free_tasks(tasks, count);
-		pthread_mutex_lock(&all->lock);
 	}
-	pthread_mutex_unlock(&all->lock);
 	return NULL;
-}
-
-static void start(struct triggers *all)
-{
-	if (all->kernel_nudge <= 0)
-		all->kernel_nudge = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	all->kernel_listens = all->kernel_nudge >= 0 &&
-			      pthread_create(&all->kernel_listener, NULL, run, all->tracer) == 0;
-	if (!all->kernel_listens)
-		tracer_report(all->tracer, "no thread for triggers: conditions about events of the "
-					   "kernel are not true before the next change of a "
-					   "trigger");
 }
 
 void kernel_listener_nudge(struct triggers *all)
 {
-	if (!all->kernel_listens && kernel_is_open(all->tracer) && all->count && !all->closing)
-		start(all);
-	if (all->kernel_nudge > 0)
-		eventfd_write(all->kernel_nudge, 1);
+	if (kernel_is_open(all->tracer) && all->count &&
+	    !watcher_start(&all->kernel_listener, run, all->tracer))
+		tracer_report(all->tracer, "no thread for triggers: conditions about events of the "
+					   "kernel are not true before the next change of a "
+					   "trigger");
+	watcher_nudge(&all->kernel_listener);
 }
 
-/* After engine_stop, which has set `closing`. */
 void kernel_listener_stop(struct triggers *all)
 {
-	kernel_listener_nudge(all);
-	if (all->kernel_listens)
-		pthread_join(all->kernel_listener, NULL);
-	all->kernel_listens = false;
-	if (all->kernel_nudge > 0)
-		close(all->kernel_nudge);
-	all->kernel_nudge = -1;
+	watcher_end(&all->kernel_listener, &all->lock);
 }

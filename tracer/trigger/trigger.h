@@ -35,6 +35,7 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
+#include "tracer/base/os/watcher.h"
 #include "tracer/session/session.h"
 #include "tracer/trigger/action.h"
 #include "tracer/trigger/condition.h"
@@ -110,16 +111,11 @@ struct triggers {
 
 	/* The threads below begin when the first trigger needs them. */
 	struct tracer *tracer;          /* constant */
-	pthread_t thread;               /* engine.c */
-	bool runs;
+	struct watcher engine;          /* engine.c */
 	pthread_t listener;             /* listener.c */
 	bool listens;
 	uint32_t listener_nudge;        /* not 0: it does not sleep; atomic, a futex */
-	pthread_t kernel_listener;      /* kernel_listener.c */
-	bool kernel_listens;
-	int kernel_nudge;               /* an eventfd: readable, it looks at the list again */
-	bool nudged;                    /* the engine has to look at the list now */
-	pthread_cond_t nudge;
+	struct watcher kernel_listener; /* kernel_listener.c */
 };
 
 /*

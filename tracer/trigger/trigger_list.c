@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The room as a whole: makes and removes triggers, owner and mode; begins and ends. */
 #include "tracer/session/hidden.h"
-#include "tracer/base/os/thread.h"
 #include "tracer/trigger/event.h"
 
 #include <errno.h>
@@ -188,7 +187,6 @@ int triggers_open(struct tracer *t)
 	}
 	all->fd = fd;
 	all->tracer = t;
-	cond_init_monotonic(&all->nudge);
 	if (counters_open(all))
 		tracer_report(t, "the counters of triggers cannot be kept: %s", strerror(errno));
 	lock_init(&all->lock, NULL, LOCK_TRIGGERS);

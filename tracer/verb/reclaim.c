@@ -7,11 +7,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tracer/base/base.h"
 #include "tracer/base/lexer.h"
-#include "tracer/base/os/thread.h"
+#include "tracer/base/os/watcher.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/session/session.h"
 #include "tracer/verb/reclaim.h"
@@ -20,10 +19,8 @@
 #define PERIOD_MAX UINT64_C(2000000000)
 
 struct reclaimer {
-	pthread_mutex_t lock;           /* guards the rest; taken inside tracer.lock */
-	pthread_cond_t nudge;
-	pthread_t thread;
-	bool runs, closing, changed;
+	pthread_mutex_t lock;           /* of the watcher; taken inside tracer.lock */
+	struct watcher watcher;
 };
 
 static struct reclaimer *reclaimer_of(const struct tracer *t)
@@ -142,24 +139,13 @@ static uint64_t look(struct tracer *t)
 static void *run(void *arg)
 {
 	struct tracer *t = arg;
-	struct reclaimer *r = reclaimer_of(t);
-	uint64_t period, until;
+	struct watcher *w = &reclaimer_of(t)->watcher;
+	uint64_t period;
 
-	pthread_mutex_lock(&r->lock);
-	while (!r->closing) {
-		r->changed = false;
-		pthread_mutex_unlock(&r->lock);
+	while (watcher_next(w)) {
 		period = look(t);
-		until = monotonic_now() + period;
-		pthread_mutex_lock(&r->lock);
-		while (!r->closing && !r->changed && !period)
-			pthread_cond_wait(&r->nudge, &r->lock);
-		if (!r->closing && !r->changed && period)
-			pthread_cond_timedwait(&r->nudge, &r->lock,
-					       &(struct timespec){ (time_t)(until / 1000000000),
-								   (long)(until % 1000000000) });
+		watcher_sleep(w, -1, period ? monotonic_now() + period : WATCHER_NEVER);
 	}
-	pthread_mutex_unlock(&r->lock);
 	return NULL;
 }
 
@@ -167,15 +153,13 @@ static void *run(void *arg)
 static void follow_session(struct session *s)
 {
 	struct reclaimer *r = reclaimer_of(s->tracer);
-	bool started = true;
+	bool started;
 
 	if (s->hidden || s->draft || !period_of(s))
 		return;
 	pthread_mutex_lock(&r->lock);
-	if (!r->runs && !r->closing)
-		started = r->runs = !pthread_create(&r->thread, NULL, run, s->tracer);
-	r->changed = true;
-	pthread_cond_signal(&r->nudge);
+	started = watcher_start(&r->watcher, run, s->tracer);
+	watcher_nudge(&r->watcher);
 	pthread_mutex_unlock(&r->lock);
 	if (!started)
 		tracer_report(s->tracer, "no thread for memory_max_age: memory is not given back");
@@ -225,18 +209,12 @@ const struct session_part reclaim_part = {
 
 static void create_reclaimer(struct tracer *t)
 {
-	struct reclaimer *r = reclaimer_of(t);
-
-	pthread_mutex_init(&r->lock, NULL);
-	cond_init_monotonic(&r->nudge);
+	pthread_mutex_init(&reclaimer_of(t)->lock, NULL);
 }
 
 static void destroy_reclaimer(struct tracer *t)
 {
-	struct reclaimer *r = reclaimer_of(t);
-
-	pthread_cond_destroy(&r->nudge);
-	pthread_mutex_destroy(&r->lock);
+	pthread_mutex_destroy(&reclaimer_of(t)->lock);
 }
 
 const struct tracer_room reclaim_room = {
@@ -247,11 +225,5 @@ void reclaimer_stop(struct tracer *t)
 {
 	struct reclaimer *r = reclaimer_of(t);
 
-	pthread_mutex_lock(&r->lock);
-	r->closing = true;
-	pthread_cond_signal(&r->nudge);
-	pthread_mutex_unlock(&r->lock);
-	if (r->runs)
-		pthread_join(r->thread, NULL);
-	r->runs = false;
+	watcher_end(&r->watcher, &r->lock);
 }

@@ -6,10 +6,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "tracer/view/map/map.h"
-#include "tracer/base/os/thread.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/view/merge.h"
 
@@ -365,40 +363,32 @@ static void *run(void *arg)
 	uint64_t period = PERIOD_MIN, began, until;
 	struct map **list;
 	size_t count;
+	bool some;
 
-	pthread_mutex_lock(&all->lock);
-	while (!all->closing) {
-		if (cds_list_empty(&all->live)) {
-			pthread_cond_wait(&all->nudge, &all->lock);
-			continue;
-		}
+	while (watcher_next(&all->watcher)) {
+		pthread_mutex_lock(&all->lock);
+		some = !cds_list_empty(&all->live);
 		list = list_maps(all, &count);
 		pthread_mutex_unlock(&all->lock);
 		began = monotonic_now();
 		until = next_round(began, take_all(list, count), &period);
-		pthread_mutex_lock(&all->lock);
-		if (!all->closing)
-			pthread_cond_timedwait(&all->nudge, &all->lock,
-					       &(struct timespec){ (time_t)(until / 1000000000),
-								   (long)(until % 1000000000) });
+		watcher_sleep(&all->watcher, -1, some ? until : WATCHER_NEVER);
 	}
-	pthread_mutex_unlock(&all->lock);
 	return NULL;
 }
 
 void map_set_live(struct map *m, bool live)
 {
 	struct maps *all = all_maps(m->tracer);
-	bool started = true;
+	bool started;
 
 	pthread_mutex_lock(&all->lock);
 	if (live && cds_list_empty(&m->live))
 		cds_list_add_tail(&m->live, &all->live);
 	if (!live)
 		cds_list_del_init(&m->live);
-	if (live && !all->runs && !all->closing)
-		started = all->runs = pthread_create(&all->thread, NULL, run, all) == 0;
-	pthread_cond_signal(&all->nudge);
+	started = !live || watcher_start(&all->watcher, run, all);
+	watcher_nudge(&all->watcher);
 	pthread_mutex_unlock(&all->lock);
 	if (!started)
 		tracer_report(m->tracer, "no thread for maps: their buffers may overflow");
@@ -409,17 +399,13 @@ static void create_maps(struct tracer *t)
 	struct maps *all = all_maps(t);
 
 	pthread_mutex_init(&all->lock, NULL);
-	cond_init_monotonic(&all->nudge);
 	CDS_INIT_LIST_HEAD(&all->live);
 	CDS_INIT_LIST_HEAD(&all->dead);
 }
 
 static void destroy_maps(struct tracer *t)
 {
-	struct maps *all = all_maps(t);
-
-	pthread_cond_destroy(&all->nudge);
-	pthread_mutex_destroy(&all->lock);
+	pthread_mutex_destroy(&all_maps(t)->lock);
 }
 
 const struct tracer_room map_room = { sizeof(struct maps), create_maps, destroy_maps };

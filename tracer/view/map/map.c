@@ -473,12 +473,7 @@ void maps_stop(struct tracer *t, bool keep)
 	struct session **sessions, *s;
 	size_t n, count;
 
-	pthread_mutex_lock(&all->lock);
-	all->closing = true;
-	pthread_cond_signal(&all->nudge);
-	pthread_mutex_unlock(&all->lock);
-	if (all->runs)
-		pthread_join(all->thread, NULL);
+	watcher_end(&all->watcher, &all->lock);
 	sessions = sessions_take(t, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct map **maps;

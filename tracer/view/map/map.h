@@ -50,6 +50,7 @@
 #include <pthread.h>
 #include <urcu/list.h>
 
+#include "tracer/base/os/watcher.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/view/map/maps.h"
 #include "tracer/view/map/rules.h"
@@ -152,11 +153,9 @@ struct map {
 /* The maps that have a hidden session, and the thread that takes their events. */
 struct maps {
 	pthread_mutex_t lock;           /* guards the rest */
-	pthread_cond_t nudge;
 	struct cds_list_head live;      /* struct map.live */
 	struct cds_list_head dead;      /* struct map.node, of removed sessions; tracer.lock */
-	pthread_t thread;
-	bool runs, closing;
+	struct watcher watcher;         /* consume.c */
 };
 
 extern const struct tracer_room map_room;       /* consume.c */
