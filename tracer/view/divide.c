@@ -117,91 +117,78 @@ static int compare_times(const void *a, const void *b)
 	return x->begin_ts < y->begin_ts ? -1 : x->begin_ts > y->begin_ts;
 }
 
-/* The time at which a sub-buffer begins that has about half of the bytes before it. */
-static uint64_t find_middle(struct held_pieces *h)
+/*
+ * The times at which sub-buffers begin that have about 1 / count, 2 / count … of the bytes before
+ * them. d->count gets the number of parts: fewer if times would be equal.
+ */
+static void find_times(struct division *d, struct held_pieces *h, size_t count)
 {
-	uint64_t before = 0;
+	uint64_t before = 0, target;
 	size_t i = 0;
 
 	qsort(h->list, h->count, sizeof(*h->list), compare_times);
-	while (i + 1 < h->count && before + h->list[i].bytes / 2 < h->bytes / 2)
-		before += h->list[i++].bytes;
-	return h->list[i].begin_ts;
+	d->count = 1;
+	for (size_t k = 1; k < count; k++) {
+		target = (uint64_t)((unsigned __int128)h->bytes * k / count);
+		while (i + 1 < h->count && before + h->list[i].bytes / 2 < target)
+			before += h->list[i++].bytes;
+		if (h->list[i].begin_ts > d->parts[d->count - 1].from)
+			d->parts[d->count++].from = h->list[i].begin_ts;
+	}
 }
 
-/* Where each stream may have events from d->from on. False: no memory. */
-static bool set_places(struct division *d, const struct merge *m, const struct held_pieces *h)
+/* Where each stream may have events from p->from on. False: no memory. */
+static bool set_places(struct division_part *p, const struct merge *m, const struct held_pieces *h)
 {
-	d->places = calloc(m->count + 1, sizeof(*d->places));
-	if (!d->places)
+	p->places = calloc(m->count + 1, sizeof(*p->places));
+	if (!p->places)
 		return false;
-	d->count = m->count;
-	merge_places(m, d->places);
+	merge_places(m, p->places);
 	/* By time: the last one that has nothing of that time before it. */
-	for (size_t i = 0; i < h->count && h->list[i].begin_ts <= d->from; i++)
-		if (h->list[i].before_ts < d->from)
-			d->places[h->list[i].stream].at = h->list[i].at;
+	for (size_t i = 0; i < h->count && h->list[i].begin_ts <= p->from; i++)
+		if (h->list[i].before_ts < p->from)
+			p->places[h->list[i].stream].at = h->list[i].at;
 	return true;
 }
 
-bool merge_divide(const struct merge *m, uint64_t least, bool inputs, struct division *d)
+void merge_divide(const struct merge *m, uint64_t least, bool inputs, struct division *d)
 {
 	struct held_pieces h = { 0 };
-	bool done = true;
+	size_t most = cpus_allowed();
+	bool known = most > 1;
 
-	*d = (struct division){ 0 };
-	for (size_t i = 0; done && i < m->count; i++)
-		done = list_pieces(&h, m->cursors[i], i, inputs);
-	done = done && h.count > 1 && h.bytes >= least;
-	if (done) {
-		d->from = find_middle(&h);
-		done = d->from && set_places(d, m, &h);
-	}
+	*d = (struct division){ .count = 1, .streams = m->count };
+	most = most < DIVISION_MOST ? most : DIVISION_MOST;
+	for (size_t i = 0; known && i < m->count; i++)
+		known = list_pieces(&h, m->cursors[i], i, inputs);
+	if (known && h.count > 1)
+		find_times(d, &h, h.bytes / least < most ? h.bytes / least + 1 : most);
+	for (size_t i = 1; i < d->count; i++)
+		if (!set_places(&d->parts[i], m, &h))
+			division_cut(d, i);
 	free(h.list);
-	return done;
 }
 
-/* ---- the text of a session, counted by two threads: text_index.h ---- */
-
-#define HALVES_MIN (1u << 20)   /* bytes of events that are worth a thread */
-
-/*
- * The engine counts the text of the events before a time, and another thread that of the later ones
- * by an engine of its own.
- */
-struct later {
-	struct text_engine e;   /* its text begins with the first event of `from` or later */
-	uint64_t from;
-	struct merge_place *begin;      /* places of e.m there; owned */
-	uint64_t first;         /* time of that event; not valid if there is no text */
-	int err;
-};
-
-static void *run_later(void *arg)
+void division_cut(struct division *d, size_t count)
 {
-	struct later *l = arg;
-	struct merge *m = l->e.m;
-	struct cursor *c;
-
-	while ((c = merge_top(m, l->e.limit)) && c->o.ts < l->from)
-		merge_skip(m);
-	l->first = c ? c->o.ts : 0;
-	merge_places(m, l->begin);
-	/* The time since the line before it is not known: it must not be in the piece kept. */
-	if (c) {
-		text_engine_add_checkpoint(&l->e);
-		merge_length(m, &l->e.text, l->e.limit, &l->e.end, 1);
-	}
-	text_engine_count(&l->e, l->e.limit, TEXT_TAIL_HALF);
-	l->err = text_engine_format(&l->e);
-	return NULL;
+	while (d->count > count)
+		free(d->parts[--d->count].places);
 }
 
-bool have_two_cpus(void)
+void division_before(struct division *d, uint64_t limit)
+{
+	while (d->count > 1 && d->parts[d->count - 1].from > limit)
+		division_cut(d, d->count - 1);
+}
+
+/* ---- threads ---- */
+
+size_t cpus_allowed(void)
 {
 	cpu_set_t set;
 
-	return sched_getaffinity(0, sizeof(set), &set) || CPU_COUNT(&set) > 1;
+	/* More CPUs than the set has room for: enough. */
+	return sched_getaffinity(0, sizeof(set), &set) ? DIVISION_MOST : (size_t)CPU_COUNT(&set);
 }
 
 bool create_beside(pthread_t *id, void *(*run)(void *arg), void *arg)
@@ -226,47 +213,157 @@ bool create_beside(pthread_t *id, void *(*run)(void *arg), void *arg)
 	return !err;
 }
 
-/* False: nothing to divide, or no memory. */
-static bool begin_later(struct later *l, const struct text_engine *e, struct session *s)
+struct part_thread {
+	void (*run)(void *arg, size_t part);
+	void *arg;
+	size_t part;
+	pthread_t id;
+	bool runs;
+};
+
+static void *run_thread(void *arg)
+{
+	const struct part_thread *t = arg;
+
+	t->run(t->arg, t->part);
+	return NULL;
+}
+
+void division_run(size_t count, void (*run)(void *arg, size_t part), void *arg)
+{
+	struct part_thread threads[DIVISION_MOST];
+
+	for (size_t i = 1; i < count; i++) {
+		threads[i] = (struct part_thread){ .run = run, .arg = arg, .part = i };
+		threads[i].runs = create_beside(&threads[i].id, run_thread, &threads[i]);
+	}
+	run(arg, 0);
+	for (size_t i = 1; i < count; i++) {
+		if (threads[i].runs)
+			pthread_join(threads[i].id, NULL);
+		else
+			run(arg, i);
+	}
+}
+
+/* ---- the text of a session, counted by several threads: text_index.h ---- */
+
+#define PART_LEAST (1u << 20)   /* bytes of events that are worth a thread */
+
+/* A thread counts the text of the events of a part of the time, by an engine of its own. */
+struct text_part {
+	struct text_engine e;   /* its text begins with the first event of `from` or later */
+	uint64_t from;
+	struct merge_place *begin;      /* places of e.m there; owned */
+	uint64_t first;         /* time of that event; not valid if there is no text */
+	int err;
+};
+
+struct text_parts {
+	struct text_engine *e;  /* counts the first part */
+	uint64_t limit;         /* of that part */
+	size_t count;           /* with that */
+	struct text_part *part[DIVISION_MOST];  /* owned; [0] is NULL */
+};
+
+static void count_part(struct text_part *p)
+{
+	struct merge *m = p->e.m;
+	struct cursor *c;
+
+	while ((c = merge_top(m, p->e.limit)) && c->o.ts < p->from)
+		merge_skip(m);
+	p->first = c ? c->o.ts : 0;
+	merge_places(m, p->begin);
+	/* The time since the line before it is not known: it must not be in the piece kept. */
+	if (c) {
+		text_engine_add_checkpoint(&p->e);
+		merge_length(m, &p->e.text, p->e.limit, &p->e.end, 1);
+	}
+	text_engine_count(&p->e, p->e.limit, TEXT_TAIL_HALF);
+	p->err = text_engine_format(&p->e);
+}
+
+static void run_part(void *arg, size_t i)
+{
+	struct text_parts *all = arg;
+
+	if (i)
+		count_part(all->part[i]);
+	else
+		text_engine_count(all->e, all->limit, 0);
+}
+
+static void free_part(struct text_part *p)
+{
+	text_engine_empty(&p->e);
+	md_buf_deinit(&p->e.tail[0]);
+	md_buf_deinit(&p->e.tail[1]);
+	free(p->begin);
+	free(p);
+}
+
+/* The part from d's part i on, up to the limit. NULL: no memory, or the streams cannot be read. */
+static struct text_part *create_part(const struct text_engine *e, struct session *s,
+				     const struct stream_set *set, const struct division *d,
+				     size_t i)
+{
+	struct text_part *p = malloc(sizeof(*p));
+
+	if (!p)
+		return NULL;
+	*p = (struct text_part){ .e.form = e->form, .e.spacing = e->spacing, .e.text = e->text,
+				 .e.limit = i + 1 < d->count ? d->parts[i + 1].from - 1 : e->limit,
+				 .from = d->parts[i].from };
+	p->e.text.any = false;
+	p->e.m = merge_create_at(d->parts[i].places, d->streams, set);
+	p->begin = calloc(set->count + 1, sizeof(*p->begin));
+	if (p->e.m) {
+		p->e.m->s = s;
+		p->e.m->form = e->form;
+		p->e.m->ahead = e->m->ahead;
+	}
+	if (!p->e.m || !p->begin || merge_look(p->e.m, set, session_clock(s))) {
+		free_part(p);
+		return NULL;
+	}
+	return p;
+}
+
+/* Makes the parts. Fewer than two: nothing to divide, or no memory. */
+static void create_parts(struct text_parts *all, struct text_engine *e, struct session *s)
 {
 	struct stream_set set = { 0 };
 	struct division d;
 
-	if (e->form != TEXT_PLAIN || merge_left(e->m) < HALVES_MIN || !have_two_cpus() ||
-	    !merge_divide(e->m, HALVES_MIN, true, &d))
-		return false;
-	*l = (struct later){ .e.form = e->form, .e.limit = e->limit, .from = d.from,
-			     .e.spacing = e->spacing, .e.text = e->text };
-	l->e.text.any = false;
-	if (d.from <= e->limit && !session_streams(s, NULL, &set))
-		l->e.m = merge_create_at(d.places, d.count, &set);
-	free(d.places);
-	if (l->e.m) {
-		l->e.m->s = s;
-		l->e.m->form = e->form;
-		l->e.m->ahead = e->m->ahead;
-		l->begin = calloc(set.count + 1, sizeof(*l->begin));
-		if (!l->begin || merge_look(l->e.m, &set, session_clock(s))) {
-			merge_destroy(l->e.m);
-			l->e.m = NULL;
-			free(l->begin);
-		}
+	*all = (struct text_parts){ .e = e, .count = 1 };
+	if (e->form != TEXT_PLAIN || merge_left(e->m) < PART_LEAST)
+		return;
+	merge_divide(e->m, PART_LEAST, true, &d);
+	division_before(&d, e->limit);
+	if (d.count > 1 && session_streams(s, NULL, &set))
+		division_cut(&d, 1);
+	all->limit = d.count > 1 ? d.parts[1].from - 1 : 0;
+	for (; all->count < d.count; all->count++) {
+		all->part[all->count] = create_part(e, s, &set, &d, all->count);
+		if (!all->part[all->count])
+			break;
 	}
+	division_cut(&d, 1);
 	stream_set_deinit(&set);
-	return l->e.m != NULL;
 }
 
-/* Whether the later text begins just where the engine is, in each stream. */
-static bool is_next(const struct text_engine *e, const struct later *l)
+/* Whether the part begins just where the engine is, in each stream. */
+static bool is_next(const struct text_engine *e, const struct text_part *p)
 {
 	struct merge_place *at = calloc(e->m->count + 1, sizeof(*at));
-	bool same = at && e->m->count == l->e.m->count;
+	bool same = at && e->m->count == p->e.m->count;
 
 	if (same)
 		merge_places(e->m, at);
 	for (size_t i = 0; same && i < e->m->count; i++)
-		same = at[i].key == l->begin[i].key && at[i].ring == l->begin[i].ring &&
-		       cursor_same_place(&e->m->cursors[i]->stream, &at[i].at, &l->begin[i].at);
+		same = at[i].key == p->begin[i].key && at[i].ring == p->begin[i].ring &&
+		       cursor_same_place(&e->m->cursors[i]->stream, &at[i].at, &p->begin[i].at);
 	free(at);
 	return same;
 }
@@ -280,13 +377,13 @@ static void set_last_line(struct md_text *t, const struct text_engine *e)
 	t->last = e->text.last;
 }
 
-/* Puts the later text at the end of e's, which ends where it begins. */
-static void append_later(struct text_engine *e, struct later *l)
+/* Puts the text of the part at the end of e's, which ends where it begins. */
+static void append_part(struct text_engine *e, struct text_part *p)
 {
-	struct text_engine *o = &l->e;
+	struct text_engine *o = &p->e;
 	uint64_t end = e->end;
 	/* Its first line was counted as the first of a text. */
-	uint64_t longer = o->end ? (uint64_t)md_text_longer(&e->text, l->first) : 0;
+	uint64_t longer = o->end ? (uint64_t)md_text_longer(&e->text, p->first) : 0;
 	struct merge *m = e->m;
 
 	e->m = o->m;
@@ -300,13 +397,13 @@ static void append_later(struct text_engine *e, struct later *l)
 	}
 	e->now = o->now;
 	for (size_t i = 0; i < o->checkpoint_count; i++) {
-		struct text_checkpoint *p = &o->checkpoints[i];
+		struct text_checkpoint *c = &o->checkpoints[i];
 
 		if (e->checkpoint_count == TEXT_CHECKPOINTS)
 			text_engine_thin(e);
-		p->offset += end + (p->offset ? longer : 0);
-		set_last_line(&p->text, e);
-		e->checkpoints[e->checkpoint_count++] = *p;
+		c->offset += end + (c->offset ? longer : 0);
+		set_last_line(&c->text, e);
+		e->checkpoints[e->checkpoint_count++] = *c;
 	}
 	o->checkpoint_count = 0;
 	if (o->spacing > e->spacing)
@@ -317,27 +414,21 @@ static void append_later(struct text_engine *e, struct later *l)
 }
 
 /*
- * What was counted is used if it is known to be what one thread would count: the second thread must
- * have begun just where the first one ended.
+ * A part that was counted is used if it is known to be what one thread would count: its thread must
+ * have begun just where the one before it ended.
  */
-void text_engine_halves(struct text_engine *e, struct session *s)
+void text_engine_parts(struct text_engine *e, struct session *s)
 {
-	struct later *l = malloc(sizeof(*l));
-	pthread_t id;
+	struct text_parts all;
+	bool used = true;
 
-	if (!l || !begin_later(l, e, s)) {
-		free(l);
-		return;
+	create_parts(&all, e, s);
+	if (all.count > 1)
+		division_run(all.count, run_part, &all);
+	for (size_t i = 1; i < all.count; i++) {
+		used = used && !all.part[i]->err && is_next(e, all.part[i]);
+		if (used)
+			append_part(e, all.part[i]);
+		free_part(all.part[i]);
 	}
-	if (create_beside(&id, run_later, l)) {
-		text_engine_count(e, l->from - 1, 0);
-		pthread_join(id, NULL);
-		if (!l->err && is_next(e, l))
-			append_later(e, l);
-	}
-	text_engine_empty(&l->e);
-	md_buf_deinit(&l->e.tail[0]);
-	md_buf_deinit(&l->e.tail[1]);
-	free(l->begin);
-	free(l);
 }

@@ -300,7 +300,7 @@ int text_engine_advance(struct text_engine *e, struct session *s)
 		e->limit = now;
 	if (begins)
 		text_engine_note_gaps(e);
-	text_engine_halves(e, s);
+	text_engine_parts(e, s);
 	text_engine_count(e, e->limit, TEXT_TAIL_HALF);
 	err = text_engine_format(e);
 	e->failed = merge_failed(e->m);

@@ -3,7 +3,7 @@
  * The text engine of a session, one for each form, shared by all opens of it: how long the text is,
  * and where a reader can begin.
  *
- * The engine counts the text of each event once, when it advances, to learn the offsets; two
+ * The engine counts the text of each event once, when it advances, to learn the offsets; several
  * threads may do it (divide.c). The last piece of the text it formats and keeps. It has a bounded
  * number of checkpoints from which a reader can format the text again. The text up to `end`
  * consists of the events not later than `limit` that were held when the engine read them.
@@ -134,9 +134,9 @@ int text_engine_format(struct text_engine *e);
 void text_engine_add_checkpoint(struct text_engine *e);
 void text_engine_thin(struct text_engine *e);   /* makes space in the table of checkpoints */
 /*
- * Counts the text of the events up to e->limit by two threads, if they are many. All of it may be
- * left for the caller to count.
+ * Counts the text of the events up to e->limit by several threads, if they are many. Some or all
+ * of it may be left for the caller to count.
  */
-void text_engine_halves(struct text_engine *e, struct session *s);
+void text_engine_parts(struct text_engine *e, struct session *s);
 
 #endif

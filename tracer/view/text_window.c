@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/text_view.h"
 #include "tracer/base/search.h"
-#include "tracer/view/divide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -140,37 +139,40 @@ bool text_put_note(struct text_view *v)
 /* ---- stripes ---- */
 
 #define STRIPE (2u << 20)               /* bytes that are worth a thread */
-#define STRIPE_MOST (8u << 20)          /* bytes that are kept for a reader, twice */
+#define STRIPE_MOST (8u << 20)          /* bytes of one */
 #define STRIPE_PIECE (64u << 10)
-#define STRIPED_MOST 8                  /* readers that have stripes at a time */
+#define STRIPED_MOST 8                  /* that may be formatted at a time, for all readers */
 
-static uint32_t striped;                /* atomic: their number */
+static uint32_t striped;                /* atomic: the slots of all readers */
 
 static void *format_stripe(void *arg)
 {
-	struct text_stripes *t = arg;
-	struct text_stripe *c = &t->coming;
+	struct text_stripe *c = arg;
 	uint64_t size = c->end - c->begin;
 	bool more = true;
 
-	/* Acquire: pairs with the release in text_stripes_end. */
-	while (more && c->text.len < size && !__atomic_load_n(&t->stop, __ATOMIC_ACQUIRE)) {
+	/* Acquire: pairs with the release in stop_coming. */
+	while (more && c->text.len < size && !__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE)) {
 		size_t want = c->text.len + STRIPE_PIECE;
 
-		more = merge_text(t->m, &t->state, t->limit, &c->text, want < size ? want : size);
+		more = merge_text(c->m, &c->state, c->limit, &c->text, want < size ? want : size);
 		/* After a gap it is another text. */
-		more = more && !merge_missed(t->m);
+		more = more && !merge_missed(c->m);
 	}
 	return NULL;
 }
 
-static bool count_reader(struct text_stripes *t)
+/* A slot for one stripe more. */
+static bool have_slot(struct text_stripes *t)
 {
-	if (!t->counted && __atomic_add_fetch(&striped, 1, __ATOMIC_RELAXED) > STRIPED_MOST)
+	if (t->count < t->slots)
+		return true;
+	if (__atomic_add_fetch(&striped, 1, __ATOMIC_RELAXED) > STRIPED_MOST) {
 		__atomic_sub_fetch(&striped, 1, __ATOMIC_RELAXED);
-	else
-		t->counted = true;
-	return t->counted;
+		return false;
+	}
+	t->slots++;
+	return true;
 }
 
 /* The first checkpoint at or after offset, or NULL. */
@@ -182,71 +184,116 @@ static const struct text_checkpoint *checkpoint_after(const struct text_engine *
 	return offset && i < e->checkpoint_count ? &e->checkpoints[i] : NULL;
 }
 
-/* Caller holds e->lock. */
-static void begin_stripe(struct text_stripes *t, struct text_engine *e, struct session *s,
+static void free_stripe(struct text_stripe *c)
+{
+	if (!c)
+		return;
+	merge_destroy(c->m);
+	md_buf_deinit(&c->text);
+	free(c);
+}
+
+/* An empty stripe, in the memory of the spare one if there is one. NULL: no memory. */
+static struct text_stripe *make_stripe(struct text_stripes *t)
+{
+	struct text_stripe *c = t->spare ? t->spare : calloc(1, sizeof(*c));
+
+	t->spare = NULL;
+	if (c)
+		md_buf_reset(&c->text);
+	return c;
+}
+
+/* A stripe after the offset. False: there is none, or it cannot be made. Caller holds e->lock. */
+static bool begin_stripe(struct text_stripes *t, struct text_engine *e, struct session *s,
 			 uint64_t offset, uint64_t mark, uint64_t limit)
 {
 	const struct text_checkpoint *p = checkpoint_after(e, offset);
 	const struct text_checkpoint *q = p ? checkpoint_after(e, p->offset + STRIPE) : NULL;
 	const struct text_note *note = p ? find_note(e, p->offset) : NULL;
+	struct text_stripe *c;
 
 	if (note && q && note->offset < q->offset)
-		return;
+		return false;
 	if (!q || q->offset > mark || q->offset - p->offset > STRIPE_MOST || e->stacks ||
-	    !have_two_cpus() || !count_reader(t) || text_engine_run(e, s, p, false, &t->m))
-		return;
-	t->coming.begin = p->offset;
-	t->coming.end = q->offset;
-	t->state = p->text;
-	t->limit = limit;
-	md_buf_reset(&t->coming.text);
-	__atomic_store_n(&t->stop, 0, __ATOMIC_RELAXED);
-	t->running = !merge_missed(t->m) && create_beside(&t->id, format_stripe, t);
-	if (!t->running)
-		merge_destroy(t->m);
+	    !have_slot(t))
+		return false;
+	c = make_stripe(t);
+	if (!c || text_engine_run(e, s, p, false, &c->m)) {
+		free_stripe(c);
+		return false;
+	}
+	c->begin = p->offset;
+	c->end = q->offset;
+	c->state = p->text;
+	c->limit = limit;
+	if (merge_missed(c->m) || !create_beside(&c->id, format_stripe, c)) {
+		free_stripe(c);
+		return false;
+	}
+	t->coming[t->count++] = c;
+	return true;
 }
 
 void text_stripes_begin(struct text_stripes *t, struct text_engine *e, struct session *s,
 			uint64_t offset, uint64_t mark, uint64_t limit, uint32_t generation)
 {
-	uint64_t after = offset < t->ready.end ? t->ready.end : offset;
+	uint64_t after = t->ready && offset < t->ready->end ? t->ready->end : offset;
+	size_t most = cpus_allowed() - 1;
 
-	if (t->running || t->failed || after > mark || mark - after < 2 * STRIPE ||
+	most = most < DIVISION_MOST - 1 ? most : DIVISION_MOST - 1;
+	if (t->count >= most || t->failed || after > mark || mark - after < 2 * STRIPE ||
 	    pthread_mutex_trylock(&e->lock))
 		return;
-	if (e->generation == generation)
-		begin_stripe(t, e, s, after + STRIPE, mark, limit);
+	while (e->generation == generation && t->count < most &&
+	       begin_stripe(t, e, s, t->count ? t->coming[t->count - 1]->end : after + STRIPE,
+			    mark, limit))
+		;
 	pthread_mutex_unlock(&e->lock);
 }
 
-/* Ends the thread. False: its stripe is not whole. */
+/* The first of `coming` is ready. False: it is not whole. */
 static bool join_stripe(struct text_stripes *t)
 {
+	struct text_stripe *c = t->coming[0];
 	bool whole;
 
-	pthread_join(t->id, NULL);
-	t->running = false;
-	whole = !t->coming.text.failed && !merge_missed(t->m) &&
-		t->coming.text.len == t->coming.end - t->coming.begin;
-	merge_destroy(t->m);
-	t->m = NULL;
+	pthread_join(c->id, NULL);
+	memmove(t->coming, t->coming + 1, --t->count * sizeof(*t->coming));
+	whole = !c->text.failed && !merge_missed(c->m) && c->text.len == c->end - c->begin;
+	merge_destroy(c->m);
+	c->m = NULL;
+	free_stripe(t->spare);
+	t->spare = whole ? t->ready : c;
+	if (whole)
+		t->ready = c;
 	return whole;
+}
+
+/* Ends the threads. */
+static void stop_coming(struct text_stripes *t)
+{
+	/* Release: pairs with the acquire in format_stripe. */
+	for (size_t i = 0; i < t->count; i++)
+		__atomic_store_n(&t->coming[i]->stop, 1, __ATOMIC_RELEASE);
+	for (; t->count; t->count--) {
+		pthread_join(t->coming[t->count - 1]->id, NULL);
+		free_stripe(t->coming[t->count - 1]);
+	}
 }
 
 size_t text_stripes_find(struct text_stripes *t, uint64_t offset, const char **p)
 {
-	struct text_stripe *r = &t->ready;
+	const struct text_stripe *r;
 
-	if (t->running && offset >= t->coming.begin) {
-		struct text_stripe ready = *r;
-
-		t->failed = !join_stripe(t);
-		if (t->failed)
+	while (t->count && offset >= t->coming[0]->begin)
+		if (!join_stripe(t)) {
+			t->failed = true;
+			stop_coming(t);
 			return 0;
-		*r = t->coming;
-		t->coming = ready;
-	}
-	if (offset < r->begin || offset >= r->end)
+		}
+	r = t->ready;
+	if (!r || offset < r->begin || offset >= r->end)
 		return 0;
 	*p = r->text.data + (offset - r->begin);
 	return (size_t)(r->end - offset);
@@ -254,21 +301,16 @@ size_t text_stripes_find(struct text_stripes *t, uint64_t offset, const char **p
 
 bool text_stripes_have(const struct text_stripes *t, uint64_t offset)
 {
-	return (t->running && offset >= t->coming.begin) ||
-	       (offset >= t->ready.begin && offset < t->ready.end);
+	return (t->count && offset >= t->coming[0]->begin) ||
+	       (t->ready && offset >= t->ready->begin && offset < t->ready->end);
 }
 
 void text_stripes_end(struct text_stripes *t)
 {
-	if (t->running) {
-		/* Release: pairs with the acquire in format_stripe. */
-		__atomic_store_n(&t->stop, 1, __ATOMIC_RELEASE);
-		join_stripe(t);
-	}
-	if (t->counted)
-		__atomic_sub_fetch(&striped, 1, __ATOMIC_RELAXED);
-	md_buf_deinit(&t->ready.text);
-	md_buf_deinit(&t->coming.text);
+	stop_coming(t);
+	free_stripe(t->ready);
+	free_stripe(t->spare);
+	__atomic_sub_fetch(&striped, (uint32_t)t->slots, __ATOMIC_RELAXED);
 	*t = (struct text_stripes){ 0 };
 }
 

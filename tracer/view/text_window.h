@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "tracer/view/divide.h"
 #include "tracer/view/text_index.h"
 
 #define WINDOW_HALF (256u << 10)
@@ -23,33 +24,35 @@ void text_window_deinit(struct text_window *w);
 struct md_buf *text_window_end(struct text_window *w);
 
 /*
- * A reader of a long text formats one stripe of it, while another thread formats the next one. The
+ * A reader of a long text formats one stripe of it, while other threads format the next ones. Each
  * thread ends with its stripe, so that a reader that stops keeps no thread. Owned by an open of the
  * text, which serializes the calls. Offsets are those of the engine's text.
  */
 struct text_stripe {
 	struct md_buf text;
 	uint64_t begin, end;
-};
-
-struct text_stripes {
-	struct text_stripe ready;       /* for the reader */
-	struct text_stripe coming;      /* if `running`, owned by the thread, as the next three */
+	/* While a thread formats it: owned by that, but for `stop`. */
 	struct merge *m;
 	struct md_text state;
 	uint64_t limit;                 /* the stripe's events are not later */
 	pthread_t id;
-	bool running;
-	bool failed;                    /* a stripe was not whole: no other one begins */
-	bool counted;                   /* as one of those that have stripes (STRIPED_MOST) */
 	uint32_t stop;                  /* atomic: the thread shall end early */
 };
 
+struct text_stripes {
+	struct text_stripe *ready;      /* for the reader; NULL: none; owned, as the next two */
+	struct text_stripe *coming[DIVISION_MOST - 1];  /* with a thread each, in order */
+	struct text_stripe *spare;      /* has memory for the next one; or NULL */
+	size_t count;                   /* of `coming` */
+	size_t slots;                   /* how many may be there, of STRIPED_MOST for all readers */
+	bool failed;                    /* a stripe was not whole: no other one begins */
+};
+
 /*
- * Begins with a stripe that is a little after `offset`, where the reader is, and after the one that
- * is ready. Does nothing if there is none before `mark`, another one is being formatted, or another
- * reader works with the engine. limit: time of the last event before the mark. generation: the
- * engine's, for which the other arguments are valid. Takes e->lock.
+ * Begins stripes, one for each other CPU: after those that were begun, or else a little after
+ * `offset`, where the reader is, and after the one that is ready. Does nothing if there is none
+ * before `mark`, or another reader works with the engine. limit: time of the last event before the
+ * mark. generation: the engine's, for which the other arguments are valid. Takes e->lock.
  */
 void text_stripes_begin(struct text_stripes *t, struct text_engine *e, struct session *s,
 			uint64_t offset, uint64_t mark, uint64_t limit, uint32_t generation);

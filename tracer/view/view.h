@@ -7,7 +7,7 @@
  *	                 an imported trace
  *	merge.c          the events of all rings as one sequence, ordered by time
  *	text_index.c     the text engine: how long the text is, where a reader can begin
- *	divide.c         … counted by two threads
+ *	divide.c         … counted by several threads
  *	text_view.c      one open of `text`
  *	text_window.c    … what is formatted for it, by its own run and by another thread
  *	pipe.c           one open of `pipe`: text as it happens

@@ -345,27 +345,32 @@ static void add_lost(void *arg, const struct lost *l)
 void csv_make(struct maker *m)
 {
 	struct lost_value names[LOST_VALUES];
-	struct csv v = { .m = m }, later;
+	struct csv parts[DIVISION_MOST] = { { .m = m } }, *v = parts;
+	void *args[DIVISION_MOST];
 
 	m->runs = 2;
-	maker_classes(m, add_columns, &v);
+	maker_classes(m, add_columns, v);
 	md_buf_puts(&m->out, "time,host,cpu,event");
-	for (uint32_t i = 0; i < v.columns.table.count; i++)
-		md_buf_printf(&m->out, ",%s", v.columns.all[i]->name);
+	for (uint32_t i = 0; i < v->columns.table.count; i++)
+		md_buf_printf(&m->out, ",%s", v->columns.all[i]->name);
 	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols" : "");
-	v.lossy = m->lossy;
+	v->lossy = m->lossy;
 	lost_values(&(struct lost){ 0 }, names);
-	for (int i = 0; v.lossy && i < LOST_VALUES; i++)
+	for (int i = 0; v->lossy && i < LOST_VALUES; i++)
 		md_buf_printf(&m->out, ",lost.%s", names[i].name);
 	md_buf_putc(&m->out, '\n');
-	later = (struct csv){ .m = m->later, .lossy = v.lossy,
-			      .columns.table.count = v.columns.table.count };
+	for (size_t i = 0; i <= m->later_count; i++) {
+		args[i] = &parts[i];
+		if (i)
+			parts[i] = (struct csv){ .m = &m->later[i - 1], .lossy = v->lossy,
+						 .columns.table.count = v->columns.table.count };
+	}
 	m->lose = add_lost;
 	if (!m->err)
-		maker_halves(m, add_row, &v, &later);
-	md_buf_deinit(&later.host_cell);
-	md_buf_deinit(&later.text);
-	columns_deinit(&v.columns);
-	md_buf_deinit(&v.host_cell);
-	md_buf_deinit(&v.text);
+		maker_parts(m, add_row, args);
+	columns_deinit(&v->columns);
+	for (size_t i = 0; i <= m->later_count; i++) {
+		md_buf_deinit(&parts[i].host_cell);
+		md_buf_deinit(&parts[i].text);
+	}
 }

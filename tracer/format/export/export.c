@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tracer/format/picture/picture.h"
 #include "tracer/session/session.h"
@@ -11,7 +12,8 @@
 
 struct export_view {
 	struct session *s;      /* referenced */
-	struct memory_file file, rest;
+	/* One follows the other. */
+	struct memory_file files[DIVISION_MOST];
 };
 
 /* Numbers to show, of each form: no other memory depends on them. Atomic. */
@@ -55,15 +57,16 @@ static void make(struct session *s, enum export_form form, struct maker *m, stru
 		forms[form].make(m);
 	maker_end(m, &held);
 	__atomic_store_n(m->done, 0, __ATOMIC_RELAXED);
-	*v = (struct export_view){ .s = m->s, .file = m->file, .rest = m->rest };
+	*v = (struct export_view){ .s = m->s, .files = { m->file } };
+	memcpy(v->files + 1, m->rest, sizeof(m->rest));
 }
 
 /* Frees the file and the reference to the session. */
 static void drop(struct export_view *v)
 {
-	session_frozen(v->s, -(int64_t)(v->file.size + v->rest.size));
-	memory_file_deinit(&v->file);
-	memory_file_deinit(&v->rest);
+	session_frozen(v->s, -(int64_t)export_view_size(v));
+	for (int i = 0; i < DIVISION_MOST; i++)
+		memory_file_deinit(&v->files[i]);
 	session_put(v->s);
 }
 
@@ -84,24 +87,30 @@ int export_open(struct session *s, enum export_form form, struct export_view **o
 		export_close(v);
 		return m.err;
 	}
-	__atomic_store_n(&exported_of(s)->size[form], m.file.size + m.rest.size, __ATOMIC_RELAXED);
+	__atomic_store_n(&exported_of(s)->size[form], export_view_size(v), __ATOMIC_RELAXED);
 	*out = v;
 	return 0;
 }
 
 ssize_t export_read(struct export_view *v, uint64_t offset, void *buf, size_t size)
 {
-	size_t n = memory_file_read(&v->file, offset, buf, size);
-	uint64_t next = offset + n;
+	uint64_t begin = 0;     /* offset of the file */
+	size_t n = 0;
 
-	if (n < size && next >= v->file.size)
-		n += memory_file_read(&v->rest, next - v->file.size, (char *)buf + n, size - n);
+	for (int i = 0; i < DIVISION_MOST && n < size; begin += v->files[i++].size)
+		if (offset + n - begin < v->files[i].size)
+			n += memory_file_read(&v->files[i], offset + n - begin, (char *)buf + n,
+					      size - n);
 	return (ssize_t)n;
 }
 
 uint64_t export_view_size(const struct export_view *v)
 {
-	return v->file.size + v->rest.size;
+	uint64_t size = 0;
+
+	for (int i = 0; i < DIVISION_MOST; i++)
+		size += v->files[i].size;
+	return size;
 }
 
 void export_close(struct export_view *v)

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tracer/session/session.h"
-#include "tracer/view/divide.h"
 #include "tracer/view/merge.h"
 #include "tracer/view/stack.h"
 
@@ -53,7 +52,7 @@ static double part_of(const struct maker *m, uint64_t first, uint64_t now)
 	return m->limit > first ? (double)(now - first) / (double)(m->limit - first) : 0;
 }
 
-/* A merge at the places where the events of `later` begin. */
+/* A merge at the places where the events of a later part begin. */
 static struct merge *merge_later(const struct maker *m)
 {
 	struct stream_set set = { 0 };
@@ -148,10 +147,10 @@ void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, u
 	}
 }
 
-/* Without a later half, the run ends where the streams do. */
+/* The run of the last part ends where the streams do. */
 static void tell_last(struct maker *m, struct merge *merge, uint64_t last, void *arg)
 {
-	if (m->later && m->limit < m->later->from)
+	if (m->continued)
 		return;
 	merge_end_losses(merge);
 	for (uint32_t i = 0; i < merge->count; i++)
@@ -193,81 +192,94 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 		end_run(m, merge);
 }
 
-/* ---- two halves ---- */
+/* ---- parts ---- */
 
-#define HALVES_MIN (256u << 10) /* bytes of events that are worth a thread */
+#define PART_LEAST (256u << 10) /* bytes of events that are worth a thread */
 
-static void free_later(struct maker *m)
+static void free_parts(struct maker *m)
 {
-	if (!m->later)
-		return;
-	md_buf_deinit(&m->later->out);
-	rows_deinit(&m->later->rows);
-	free(m->later->places);
+	for (size_t i = 0; i < m->later_count; i++) {
+		md_buf_deinit(&m->later[i].out);
+		rows_deinit(&m->later[i].rows);
+		free(m->later[i].places);
+	}
 	free(m->later);
 	m->later = NULL;
+	m->later_count = 0;
 }
 
-/* Makes m->later, if the session's rings have events for two. 0 or -ENOMEM. */
+/* Makes m->later, if the session's rings have events for several threads. 0 or -ENOMEM. */
 static int divide(struct maker *m, const struct merge *merge)
 {
 	struct division d;
+	int ret = 0;
 
-	if (!merge_divide(merge, HALVES_MIN, false, &d))
-		return 0;
-	m->later = calloc(1, sizeof(*m->later));
-	if (!m->later) {
-		free(d.places);
-		return -ENOMEM;
+	merge_divide(merge, PART_LEAST, false, &d);
+	division_before(&d, m->limit);
+	m->later = d.count > 1 ? calloc(d.count - 1, sizeof(*m->later)) : NULL;
+	if (d.count > 1 && !m->later)
+		ret = -ENOMEM;
+	for (size_t i = 1; i < d.count && !ret; i++) {
+		bool last = i + 1 == d.count;
+
+		m->later[m->later_count++] = (struct maker){
+			.s = m->s, .limit = last ? m->limit : d.parts[i + 1].from - 1,
+			.from = d.parts[i].from, .clock_offset = m->clock_offset,
+			.places = d.parts[i].places, .place_count = d.streams, .continued = !last,
+		};
+		d.parts[i].places = NULL;
 	}
-	*m->later = (struct maker){ .s = m->s, .limit = m->limit, .from = d.from,
-				    .clock_offset = m->clock_offset, .places = d.places,
-				    .place_count = d.count };
-	return 0;
+	division_cut(&d, 1);
+	return ret;
 }
 
-struct half {
+struct part_run {
 	struct maker *m;
 	void (*add)(void *arg, const struct row *r);
-	void *arg;
+	void *const *args;      /* of each part */
 };
 
-static void *run_half(void *arg)
+static void run_part(void *arg, size_t i)
 {
-	struct half *half = arg;
+	const struct part_run *run = arg;
+	struct maker *m = i ? &run->m->later[i - 1] : run->m;
 
-	maker_run(half->m, ROW_VALUES, half->add, half->arg);
-	maker_write(half->m);
-	return NULL;
+	maker_run(m, ROW_VALUES, run->add, run->args[i]);
+	if (i)
+		maker_write(m);
 }
 
-void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg,
-		  void *later)
+/* Runs all parts. Each has its rows. */
+static void run_parts(struct maker *m, struct part_run *run)
 {
-	struct half half = { m->later, add, later };
 	uint64_t limit = m->limit;
-	pthread_t id;
-	bool thread;
+
+	m->limit = m->later[0].from - 1;
+	m->continued = true;
+	division_run(1 + m->later_count, run_part, run);
+	m->limit = limit;
+	m->continued = false;
+	for (size_t i = 0; i < m->later_count; i++) {
+		m->rest[i] = m->later[i].file;
+		m->err = m->err ? m->err : m->later[i].err;
+	}
+}
+
+void maker_parts(struct maker *m, void (*add)(void *arg, const struct row *r), void *const *args)
+{
+	struct part_run run = { m, add, args };
 
 	/* Names of code addresses are looked up by one thread. */
-	if (m->stacks || !m->later) {
-		maker_run(m, ROW_VALUES, add, arg);
+	if (m->stacks || !m->later_count) {
+		maker_run(m, ROW_VALUES, add, args[0]);
 		return;
 	}
-	m->later->lose = m->lose;
-	m->err = rows_lend(&m->rows, &m->later->rows);
-	if (m->err)
-		return;
-	thread = create_beside(&id, run_half, &half);
-	m->limit = m->later->from - 1 < limit ? m->later->from - 1 : limit;
-	maker_run(m, ROW_VALUES, add, arg);
-	m->limit = limit;
-	if (thread)
-		pthread_join(id, NULL);
-	else if (!m->err)
-		run_half(&half);
-	m->rest = m->later->file;
-	m->err = m->err ? m->err : m->later->err;
+	for (size_t i = 0; i < m->later_count && !m->err; i++) {
+		m->later[i].lose = m->lose;
+		m->err = rows_lend(&m->rows, &m->later[i].rows);
+	}
+	if (!m->err)
+		run_parts(m, &run);
 }
 
 /* ---- event classes ---- */
@@ -371,7 +383,7 @@ void maker_end(struct maker *m, struct stream_set *held)
 {
 	maker_write(m);
 	stream_set_deinit(held);
-	free_later(m);
+	free_parts(m);
 	md_buf_deinit(&m->out);
 	rows_deinit(&m->rows);
 	stacks_destroy(m->stacks);

@@ -3,7 +3,7 @@
  * What all forms of a session's events are made with: a run through the events that the session
  * holds, as rows, and a file in memory that takes the text.
  *
- *	maker.c  the run, in the order of `text`, by one thread or two; losses on the way
+ *	maker.c  the run, in the order of `text`, by one thread or several; losses on the way
  *	row.c    one event as the values of its fields (metadata/value.h)
  *
  * A form is a function that gets a maker and appends to maker.out: those of picture/, which show
@@ -18,6 +18,7 @@
 #include "tracer/base/os/memory_file.h"
 #include "tracer/format/maker/row.h"
 #include "tracer/session/streams.h"
+#include "tracer/view/divide.h"
 
 /* One file while it is made. */
 struct maker {
@@ -31,8 +32,10 @@ struct maker {
 	uint64_t from;          /* the file has the events from this time of the clock on */
 	struct merge_place *places;     /* where they begin, if from is not 0; owned */
 	size_t place_count;
-	struct maker *later;    /* of the events from a time on, or NULL (maker_halves) */
-	struct memory_file rest;        /* follows `file` */
+	struct maker *later;    /* the parts after the first one, in order (maker_parts) */
+	size_t later_count;
+	bool continued;         /* another part has the events after the limit */
+	struct memory_file rest[DIVISION_MOST - 1];     /* follow `file`: of the later parts */
 	struct stacks *stacks;  /* names of code addresses; NULL: maker_names was not called */
 	uint32_t *done;         /* gets percent done and 1; NULL: not wanted */
 	unsigned int runs, run; /* how often the form reads the events; 0: once */
@@ -83,13 +86,12 @@ bool maker_declares(struct maker *m, const char *event);
 void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg);
 
 /*
- * As maker_run, after maker_classes, by two threads at a time if the session's rings have many
- * events. *later is for the events after the time that divides them: add(later) may be called while
- * add(arg) runs and belongs to m->later; the two share the states of rows, which do not change.
- * What is appended to m->out afterwards is not at the end of the file.
+ * As maker_run, after maker_classes, by several threads at a time if the session's rings have many
+ * events. args: for the first part and each of m->later. Calls of add() with different arguments
+ * run at once, and append to the makers of their parts. The parts share the states of rows, which
+ * do not change. What is appended to m->out afterwards is not at the end of the file.
  */
-void maker_halves(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg,
-		  void *later);
+void maker_parts(struct maker *m, void (*add)(void *arg, const struct row *r), void *const *args);
 /*
  * Prepares names of code addresses, if the session has callstacks. NULL: it has none, or m->err.
  * For functions that events of a program without callstacks name: always.

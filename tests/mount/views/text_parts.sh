@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# The length of a long `text`, which two threads count without writing it: it is as long as what is
-# read, a reader may begin anywhere, and nothing is missing where the halves meet. So it is while
-# rings are overwritten and the session goes on.
+# The length of a long `text`, which a thread for each CPU counts without writing it: it is as long
+# as what is read, a reader may begin anywhere, and nothing is missing where the parts meet. So it is
+# while rings are overwritten and the session goes on.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/cpus.sh"
 
 TICKER=${TICKER:-$BUILD/tests/lib/ticker}
 [ -x "$TICKER" ] || skip "there is no ticker"

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 600
 #
-# `export/csv` of rings with many sub-buffers, whose halves two threads make: it has the rows of
-# `export/json`, with classes that only one half has. While programs overwrite the rings and others
+# `export/csv` of rings with many sub-buffers, which a thread for each CPU makes: it has the rows of
+# `export/json`, with classes that only one part has. While programs overwrite the rings and others
 # clear or remove the session, each row is whole, and no event comes twice or too early.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/cpus.sh"
 
 python3 -c 'import csv' 2>/dev/null || skip "there is no python3"
 TICKER=${TICKER:-$BUILD/tests/lib/ticker}
@@ -35,7 +36,7 @@ python3 "$top/tests/lib/judge_csv.py" "$work/json" "$work/csv" >"$work/judged" |
 is "rows" "$(awk '$1 == "events_recorded" { print $2 }' "$s/status")" "$(cat "$work/judged")"
 is "the size" "$(wc -c <"$work/csv")" "$(stat -c %s "$s/export/csv")"
 is "the end" "$(tail -n 3 "$work/csv")" "$(tail -n 3 "$s/export/csv")"
-# A read that begins before the end of the first half and ends after it is not cut short.
+# A read that begins before the end of the first part and ends after it is not cut short.
 is "in one read" "$(cksum <"$work/csv")" \
 	"$(dd if="$s/export/csv" bs=16M count=1 iflag=fullblock status=none | cksum)"
 within 20 grep -q '^frozen_bytes 0$' "$s/status" || fail "$(grep frozen_bytes "$s/status")"
