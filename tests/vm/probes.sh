@@ -105,7 +105,7 @@ is "its first place" 1 "$(count "usdt:$P:demo:hit" $pid 'arg0 = 49, arg1 = 12346
 is "its second place" 1 "$(count "usdt:$P:demo:hit" $pid 'arg0 = -49, arg1 = 5 ')"
 is "no loss" 0 "$(key events_discarded "$s/status")"
 rmdir "$s"
-is "nothing is left" 0 "$(probes)"
+is "nothing is left of the kinds" 0 "$(probes)"
 
 # --- the same function by its address, and as symbol and offset
 s=$S/address
@@ -156,7 +156,7 @@ done
 echo "!kcall:$K" >>"$s/kernel/events"
 is "all are removed but the entry that another rule has, too" $((1 + 2 + 2)) "$(probes)"
 rmdir "$s"
-is "nothing is left" 0 "$(probes)"
+is "nothing is left of calls" 0 "$(probes)"
 
 # --- hooks: probes are made and removed with their rule; what the kernel refuses is left out
 s=$S/hooks
@@ -174,7 +174,7 @@ same_text "$s"
 is "entries" 25 "$(count "kprobe:$K" $1 'ip = 0xFF')"
 is "returns" 25 "$(count "kretprobe:$K" $1 'parent_ip = 0xFF')"
 echo '!@own' >>"$s/kernel/events"
-is "nothing is left" 0 "$(probes)"
+is "nothing is left of a hook" 0 "$(probes)"
 echo '@* except @syscall,@iosyscall' >"$s/kernel/events" || fail "all hooks"
 [ "$(probes)" -gt 5 ] || fail "all hooks need $(probes) probes"
 echo start >"$s/control"
@@ -229,7 +229,7 @@ is "uretprobe" 10 "$(grep -c " uretprobe:$P:from_program: .*parent_ip" "$work/te
 is "usdt" $((60 + 20)) "$(grep -c " usdt:$P:demo:hit: .*arg1" "$work/text")"
 is "no loss" 0 "$(key events_discarded "$S/other/status")"
 rmdir "$S/other"
-is "nothing is left" 0 "$(probes)"
+is "nothing is left of filters" 0 "$(probes)"
 
 # --- the kernel empties buffers when a probe goes, and its counters begin anew: losses are not
 # forgotten
@@ -274,7 +274,7 @@ is "a blacklisted function" EINVAL \
 has "$(cat "$s/error")" "allows no probe\|no function"
 is "one wrong line, nothing is made" ENOENT \
 	"$(tool open "$s/kernel/events" w write "kprobe:$K\nkprobe:no_such_thing_at_all\n")"
-is "nothing is left" 0 "$(probes)"
+is "nothing is left of what was refused" 0 "$(probes)"
 is "the rules are as before" sched_switch "$(cat "$s/kernel/events")"
 rmdir "$s"
 
@@ -296,7 +296,7 @@ for rule in "usdt:$work/secret:demo:hit" "uprobe:$work/secret:from_program"; do
 	is "not even root for him" EACCES "$(tool open "$S/bob/kernel/events" w write "$rule\n")"
 done
 has "$(cat "$S/bob/error")" "owner may not read it"
-is "nothing is left" 0 "$(probes)"
+is "nothing is left of what bob may not" 0 "$(probes)"
 as_bob sh -c "echo 'usdt:$P:demo:hit' >'$S/bob/kernel/events'" ||
 	fail "a member of the group may not"
 is "made for him" 2 "$(probes)"
@@ -425,7 +425,7 @@ echo "uprobe:$work/short:from_program" >"$s/kernel/events"
 is "but by a new rule" 12 "$(wc -l <"$s/text")"
 rmdir "$s"
 echo "-:trailfs_00c0ffee/kprobe_x" >>$T/kprobe_events
-is "nothing is left" 0 "$(probes)"
+is "nothing is left of all" 0 "$(probes)"
 
 # --- a killed daemon: what it recorded, what continues, and what is not wanted any more
 s=$S/killed
