@@ -45,7 +45,6 @@ conclude() { # OUT KERNEL
 VM_APPEND="${VM_APPEND-} tsc=reliable preempt=full"
 export VM_APPEND
 kernel_in_check=backports
-kernels_in_soak="6.1 6.12 backports"
 beside=nest
 . "$(dirname "$0")/modlib.sh"
 run=/sys/module/nest/parameters/run
