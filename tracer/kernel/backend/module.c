@@ -158,6 +158,19 @@ static int create_probe(struct backend *b, const char *group, const struct dynam
 	return tracefs_probe_create(b, group, d, names, err);
 }
 
+/* trail.ko closes a probe's counters in a work, after it was disabled: they use it until then. */
+static int remove_probe(struct backend *b, const char *group, const char *name)
+{
+	enum { TRIES = 100, PAUSE_US = 10000 };
+	int ret = tracefs_probe_remove(b, group, name);
+
+	for (int i = 0; i < TRIES && ret == -EBUSY; i++) {
+		usleep(PAUSE_US);
+		ret = tracefs_probe_remove(b, group, name);
+	}
+	return ret;
+}
+
 const struct backend_ops module_backend = {
 	.name = "module",
 	.probe = probe_module,
@@ -170,7 +183,7 @@ const struct backend_ops module_backend = {
 	.probe_create = create_probe,
 	.has_kprobes = tracefs_has_kprobes,
 	.has_uprobes = tracefs_has_uprobes,
-	.probe_remove = tracefs_probe_remove,
+	.probe_remove = remove_probe,
 	.probes = tracefs_probes,
 	.ids = tracefs_ids,
 	.function_check = refuse_function,
