@@ -18,15 +18,8 @@ if kernel_since 6.9; then
 fi
 
 ticker=$BUILD/tests/lib/ticker
-# (A daemon that had a file of its own mount open, or its directory there, would keep the mount.)
-start() {
-	(cd / && exec "$TRAILFS" "$MNT" -f -o tz=UTC,wait=100000) >>"$work/daemon.log" 2>&1 &
-	daemon=$!
-}
-answers() { timeout 60 cat "$MNT/version" >/dev/null 2>&1; }
-can_mount
-start
-within 60 answers || fail "no mount"
+. "$top/tests/lib/next_daemon.sh"
+mount_first tz=UTC,wait=100000
 mkdir "$S/s" || fail mkdir
 put 'tick:*' "$S/s/user/events"
 put start "$S/s/control"
@@ -75,12 +68,12 @@ while [ $i -lt 5 ]; do
 	within 60 some || fail "nothing comes from pipe or text"
 	sleep 1
 	if [ $((i % 2)) = 1 ]; then
-		kill -9 "$daemon" && wait "$daemon" 2>/dev/null
+		kill_daemon
 		# This one is with no daemon yet.
 		cat "$S/s/status" >"$work/status" 2>"$work/status.err" &
 		late=$!
 		sleep 0.2
-		start
+		next_daemon
 		wait $late || fail "a read that came later: $(cat "$work/status.err")"
 		has "$(cat "$work/status")" '^state active'
 	else

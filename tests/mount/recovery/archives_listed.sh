@@ -5,28 +5,12 @@
 # is killed: with the next daemon it lists the same archives. Once there is another archive, it gets
 # ESTALE for the directory that it has open, and no list of both.
 . "$(dirname "$0")/../../lib/mount.sh"
-can_mount
+. "$top/tests/lib/next_daemon.sh"
 command -v python3 >/dev/null || skip "there is no python3"
 lister=
 trap 'code=$?; kill $lister 2>/dev/null; (exit $code); clean_up' EXIT
 
-start() {
-	(cd / && exec "$TRAILFS" "$MNT" -f -o wait=100000) >>"$work/daemon.log" 2>&1 7<&- 8<&- &
-	daemon=$!
-}
-answers() { timeout 60 cat "$MNT/version" >/dev/null 2>&1; }
-replace() {
-	kill -9 "$daemon" && wait "$daemon" 2>/dev/null
-	start
-	within 60 answers || fail "no other daemon"
-}
-
-start
-within 20 answers || {
-	[ "$(id -u)" = 0 ] ||
-		skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
-	fail "no mount"
-}
+mount_first
 mkdir "$S/s" || fail mkdir
 put "$work/out" "$S/s/output"
 put 'tick:*' "$S/s/user/events"

@@ -6,25 +6,14 @@
 # and never files of another image. A copy by another process is whole. The same for a session that
 # does not record when the daemon is killed: its image stays the same, so the copy is whole.
 . "$(dirname "$0")/../../lib/mount.sh"
-can_mount
+. "$top/tests/lib/next_daemon.sh"
 for p in babeltrace2 python3; do
 	command -v $p >/dev/null || skip "there is no $p"
 done
 writer=
 trap 'code=$?; kill $writer 2>/dev/null; (exit $code); clean_up' EXIT
 
-start() {
-	(cd / && exec "$TRAILFS" "$MNT" -f -o wait=100000) >>"$work/daemon.log" 2>&1 7<&- 8<&- &
-	daemon=$!
-}
-answers() { timeout 60 cat "$MNT/version" >/dev/null 2>&1; }
-
-start
-within 20 answers || {
-	[ "$(id -u)" = 0 ] ||
-		skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
-	fail "no mount"
-}
+mount_first
 mkdir "$S/s" "$S/s/user/channels/c" || fail mkdir
 put 64K "$S/s/user/channels/c/subbuf_size"
 put discard "$S/s/user/channels/c/loss_mode"
@@ -75,9 +64,9 @@ copy() {
 	reader=$!
 	exec 7<"$work/asks" 8>"$work/answers"
 	read -r line <&7 || fail "a copy: $(cat "$work/copy.err")"
-	kill -9 "$daemon" && wait "$daemon" 2>/dev/null
+	kill_daemon
 	echo go >&8
-	start
+	next_daemon
 	wait "$reader" || fail "a copy: $(cat "$work/copy.err")"
 	exec 7<&- 8<&-
 	read -r stale files lists late <"$work/result"

@@ -10,41 +10,26 @@
 #   KILLS    how often; SOAK: 1000
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/undying.sh"
-can_mount
+. "$top/tests/lib/next_daemon.sh"
 kills=${KILLS:-12}
 [ -z "${SOAK-}" ] || kills=${KILLS:-1000}
-daemon=
 
-start() {
-	"$TRAILFS" "$MNT" -f -o wait=100000 >>"$work/daemon.log" 2>&1 4<&- 5<&- 6<&- &
-	daemon=$!
-}
-answers() { timeout 60 cat "$MNT/version" >/dev/null 2>&1; }
 # a_while: up to 0.3 s, any time
 a_while() {
 	sleep "0.$(od -An -N2 -t u2 /dev/urandom | awk '{ printf "%03d", $1 % 300 }')"
 }
-kill_daemon() {
-	mark
-	kill -9 "$daemon" || fail "the daemon has ended by itself"
-	wait "$daemon" 2>/dev/null
-}
 trap 'code=$?; kill_load; (exit $code); clean_up' EXIT
 
-start
-within 20 answers || {
-	[ "$(id -u)" = 0 ] ||
-		skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
-	fail "no mount"
-}
+mount_first
 begin_load
 killed=0
 while [ $killed -lt "$kills" ]; do
 	a_while
+	mark
 	kill_daemon
 	killed=$((killed + 1))
 	[ $((killed % 4)) != 0 ] || a_while
-	start
+	next_daemon
 	[ $((killed % 3)) != 0 ] || within 60 answers || fail "the daemon does not answer"
 	check_load "after $killed kills"
 done

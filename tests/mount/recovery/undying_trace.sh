@@ -5,7 +5,7 @@
 # daemon continues both: a reader gets each byte once, of the image that it began with. If a part of
 # what it was reading was overwritten meanwhile, it gets ESTALE and no other bytes.
 . "$(dirname "$0")/../../lib/mount.sh"
-can_mount
+. "$top/tests/lib/next_daemon.sh"
 for p in babeltrace2 python3; do
 	command -v $p >/dev/null || skip "there is no $p"
 done
@@ -13,22 +13,7 @@ ticker=$BUILD/tests/lib/ticker
 writer=
 trap 'code=$?; kill $writer 2>/dev/null; (exit $code); clean_up' EXIT
 
-start() {
-	(cd / && exec "$TRAILFS" "$MNT" -f -o wait=100000) >>"$work/daemon.log" 2>&1 7<&- 8<&- 9<&- &
-	daemon=$!
-}
-answers() { timeout 60 cat "$MNT/version" >/dev/null 2>&1; }
-replace() {
-	kill -9 "$daemon" && wait "$daemon" 2>/dev/null
-	start
-}
-
-start
-within 20 answers || {
-	[ "$(id -u)" = 0 ] ||
-		skip "an ordinary user cannot mount here: $(cat "$work/daemon.log")"
-	fail "no mount"
-}
+mount_first
 mkdir "$S/s" "$S/s/user/channels/c" || fail mkdir
 put 4M "$S/s/user/channels/c/subbuf_size"
 put discard "$S/s/user/channels/c/loss_mode"

@@ -7,6 +7,7 @@
 # it, and its sessions end when it does. Sessions end as well if the mount point was removed, if the
 # mount was unmounted during an upgrade, and if daemons had died before the unmount.
 . "$(dirname "$0")/../../lib/successor.sh"
+. "$top/tests/lib/next_daemon.sh"
 # all_end WHAT: daemon and keeper end, and no session is left.
 all_end() {
 	within 20 ended || fail "$1: sessions or keeper stay: $(keeper_pid)"
@@ -20,8 +21,6 @@ kill_daemon() {
 	within 20 replaced || fail "no daemon comes after $pid"
 }
 replaced() { grep -qs '^pid ' status && ! grep -qs "^pid $pid\$" status; }
-# The program was executed by another one, in the same process, and serves.
-upgraded() { grep -qs TRAILFS_EXECUTED_BY "/proc/$pid/environ" && grep -qs "^pid $pid\$" status; }
 become <"$real"
 start
 
@@ -39,9 +38,9 @@ mkdir sessions/t || fail "mkdir in the mount that was unmounted lazily"
 kill_daemon
 is "sessions after a second death" "s t " "$(ls sessions | tr '\n' ' ')"
 pid=$(daemon_pids)
-upgraded && fail "it was upgraded before"
+upgraded status && fail "it was upgraded before"
 kill -USR2 $pid
-within 20 upgraded || fail "no upgrade: $(cat error)"
+within 20 upgraded status || fail "no upgrade: $(cat error)"
 is "the upgraded daemon" "$pid" "$(daemon_pids)"
 is "sessions after an upgrade" "s t " "$(ls sessions | tr '\n' ' ')"
 cat <&4 >>"$work/open" || fail "the file that is open"

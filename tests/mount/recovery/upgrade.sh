@@ -9,7 +9,7 @@
 #   UPGRADES    how often; SOAK: 200
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/undying.sh"
-can_mount
+. "$top/tests/lib/next_daemon.sh"
 upgrades=${UPGRADES:-8}
 [ -z "${SOAK-}" ] || upgrades=${UPGRADES:-200}
 same=$TRAILFS
@@ -29,13 +29,7 @@ is_other() { [ -e "$MNT/another" ]; }
 is_same() { [ ! -e "$MNT/another" ]; }
 
 install "$same"
-"$TRAILFS" "$MNT" -f -o tz=UTC,wait=100000 >>"$work/daemon.log" 2>&1 4<&- 5<&- 6<&- &
-daemon=$!
-within 20 timeout 60 cat "$MNT/version" >/dev/null 2>&1 || {
-	[ "$(id -u)" = 0 ] ||
-		skip "an ordinary user cannot mount here: $(tail -n 1 "$work/daemon.log")"
-	fail "cannot mount"
-}
+mount_first tz=UTC,wait=100000
 open_files() { ls "/proc/$daemon/fd" | wc -l; }
 begin_load
 done=0
