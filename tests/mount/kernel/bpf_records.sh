@@ -160,8 +160,8 @@ is "filtered" "10 sched_process_exec 10 syscall_entry_getsockname" \
 is "recorded" 20 "$(cat "$work/n")"
 rmdir "$s"
 
-# --- the kernel runs 64 programs at a tracepoint: the channels beyond say so, and tracefs records
-# (It takes long to detach them.)
+# --- the kernel runs 64 programs that copy the record of a tracepoint, as those with stacks do: the
+# channels beyond say so, and tracefs records (It takes long to detach them.)
 if [ -n "${SOAK-}" ]; then
 	s=$S/m$mark
 	mkdir "$s"
@@ -171,7 +171,7 @@ if [ -n "${SOAK-}" ]; then
 		put 16k "$s/kernel/channels/c$n/subbuf_size"
 		put 2 "$s/kernel/channels/c$n/subbuf_count"
 		put 'syscall:entry:getsockname if fd == 12345' "$s/kernel/channels/c$n/events"
-		put hostname "$s/kernel/channels/c$n/contexts"
+		put callstack-user "$s/kernel/channels/c$n/contexts"
 		n=$((n + 1))
 	done
 	is "channels" 66 $n
