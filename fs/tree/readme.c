@@ -5,7 +5,8 @@
 #include "tracer/face/tracer.h"
 
 /* docs/schema.json */
-extern const char schema_begin[], schema_end[];
+extern const char schema_begin[] __attribute__((visibility("hidden")));
+extern const char schema_end[] __attribute__((visibility("hidden")));
 __asm__(".section .rodata\n"
 	"schema_begin: .incbin \"docs/schema.json\"\n"
 	"schema_end: .previous\n");

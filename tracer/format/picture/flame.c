@@ -26,7 +26,8 @@ __asm__(".section .rodata\n"
 	"flame_script_end: .byte 0\n"
 	".previous\n");
 
-extern const char flame_script[], flame_script_end[];
+extern const char flame_script[] __attribute__((visibility("hidden")));
+extern const char flame_script_end[] __attribute__((visibility("hidden")));
 
 struct place {                  /* of a frame in the picture */
 	uint64_t begin;         /* ns or events left of it */

@@ -42,7 +42,8 @@ __asm__(".section .rodata\n"
 	"page_end: .byte 0\n"
 	".previous\n");
 
-extern const char page_begin[], page_end[];
+extern const char page_begin[] __attribute__((visibility("hidden")));
+extern const char page_end[] __attribute__((visibility("hidden")));
 
 #define EVENTS_HERE "@EVENTS@"
 #define BLOCK (1u << 20)

@@ -22,7 +22,8 @@ __asm__(".section .rodata\n"
 	"report_end: .byte 0\n"
 	".previous\n");
 
-extern const char report_begin[], report_end[];
+extern const char report_begin[] __attribute__((visibility("hidden")));
+extern const char report_end[] __attribute__((visibility("hidden")));
 
 struct writer {
 	struct report report;
