@@ -36,11 +36,13 @@
  *       (rings of threads: has changed the generation in head), no event with that id is committed
  *       any more: sections test the byte, and a thread switch aborts them.
  *
- * Memory order (x86: plain stores, TSO). Writer: payload, side entry, tally, last_ts, then head.
- * Reader: head with acquire, then the rest. The reader stores `consumed` with release; the writer
- * loads it with acquire before it uses a sub-buffer again. The reader in overwrite mode copies,
- * issues an acquire fence, loads head again, and discards what head has meanwhile wrapped around
- * to.
+ * Memory order (x86: plain stores, TSO). Writer: payload, side entry, tally, last_ts, then head
+ * with release; what it stores after it has found a head is seen after that head, too (a release
+ * fence in ring_write.h, a load with acquire in sections). Reader: head with acquire, then the
+ * rest. The reader stores `consumed` with release; the writer loads it with acquire before it uses
+ * a sub-buffer again. The reader in overwrite mode copies, issues an acquire fence, loads head
+ * again, and discards what head has meanwhile wrapped around to. tests/unit/ring/test_order.c tries
+ * it.
  */
 #ifndef TRACER_ABI_RING_H
 #define TRACER_ABI_RING_H

@@ -156,6 +156,12 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 		uint32_t header;
 		uint8_t *to;
 
+		/*
+		 * Who sees one of the stores below sees this head, or a later one: tally has at
+		 * most one that is not committed (G5), and bytes of a sub-buffer change after head
+		 * has entered it (G2). Pairs with the acquire fences of the reader.
+		 */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
 		if (__atomic_load_n(on, __ATOMIC_ACQUIRE) != value)
 			return false;
 		ts = w->clock(w->arg);
