@@ -176,7 +176,7 @@ TRAIL_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...
 	return ret;
 }
 
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 /*
  * vfork(2) returns twice on one stack, so it cannot be called through a function in C: the child
  * would overwrite the frame that the parent returns through. The return address waits in a register
@@ -200,6 +200,7 @@ int __attribute__((used)) vfork_end(long ret)
 	return (int)ret;
 }
 
+#ifdef __x86_64__
 __asm__(".text\n"
 	".globl vfork\n"
 	".type vfork, @function\n"
@@ -231,6 +232,36 @@ __asm__(".text\n"
 	"1:	ret\n"
 	"	.cfi_endproc\n"
 	".size vfork, . - vfork\n");
+#else
+__asm__(".text\n"
+	".globl vfork\n"
+	".type vfork, @function\n"
+	".balign 16\n"
+	"vfork:\n"
+	"	.cfi_startproc\n"
+	"	hint #34\n"                    /* bti c */
+	"	stp x29, x30, [sp, #-16]!\n"
+	"	.cfi_adjust_cfa_offset 16\n"
+	"	.cfi_rel_offset x29, 0\n"
+	"	.cfi_rel_offset x30, 8\n"
+	"	bl vfork_begin\n"
+	"	ldp x29, x30, [sp], #16\n"
+	"	.cfi_adjust_cfa_offset -16\n"
+	"	.cfi_restore x29\n"
+	"	.cfi_restore x30\n"
+	"	mov x0, #0x4111\n"             /* CLONE_VM, CLONE_VFORK, SIGCHLD */
+	"	mov x1, #0\n"
+	"	mov x2, #0\n"
+	"	mov x3, #0\n"
+	"	mov x4, #0\n"
+	"	mov x8, #220\n"                /* SYS_clone */
+	"	svc #0\n"
+	"	cbz x0, 1f\n"                  /* the child */
+	"	b vfork_end\n"
+	"1:	ret\n"
+	"	.cfi_endproc\n"
+	".size vfork, . - vfork\n");
+#endif
 #endif
 
 void interpose_init(void)

@@ -2,7 +2,7 @@
 /*
  * ustlib/: libtrail, the library in applications.
  *
- *	record.c, section.h     the event path, and its restartable sections
+ *	record.c, section*.h    the event path, and its restartable sections
  *	slow_path.c, slot.c     events that do not fit the sub-buffer; a slot's clock and losses
  *	thread_ring.c           rings for threads, without rseq
  *	pieces.c, values.c      events that do not fit the call site's stack buffer

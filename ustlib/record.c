@@ -42,7 +42,7 @@ void tp_missed(struct trail__tp *tp)
 	__atomic_store_n(&missed_any, true, __ATOMIC_RELAXED);
 }
 
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 #include "ustlib/section.h"
 #endif
 
@@ -73,7 +73,7 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 		good = slot_count_lost(slot);
 	else if (what == SLOW_COUNT)
 		good = slot_count_hit(slot);
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 	else if (slot->mapping->kind != TRAIL_RINGS_THREAD)
 		good = slow_write(slot, data, len, tries);
 #endif
@@ -83,7 +83,7 @@ static __attribute__((noinline, cold)) bool with_mapping(const struct slot *slot
 	return good;
 }
 
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 /* The fast path where the kernel's clock is not the TSC. */
 static __attribute__((noinline)) enum section write_timed(const struct slot *slot, uint64_t seq,
 							  const void *data, size_t len)
@@ -98,7 +98,7 @@ static __attribute__((noinline)) enum section write_timed(const struct slot *slo
 static inline __attribute__((always_inline)) bool write_slot(const struct slot *slot, uint64_t seq,
 							     const void *data, size_t len)
 {
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 	for (int tries = 0; tries < TRIES; tries++) {
 		enum section r = section_event(rseq_self(), slot, seq, data, len);
 
@@ -239,7 +239,7 @@ static inline __attribute__((always_inline)) bool write_and_wake(const struct sl
 								 uint64_t seq, const void *data,
 								 size_t len)
 {
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 	enum section r = section_event_wake(rseq_self(), slot, seq, data, len);
 
 	if (unlikely(r == SECTION_ARMED))

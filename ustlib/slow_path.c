@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The slow path of an event, x86-64: the clock's epoch changed, the sub-buffer is full, the event
+ * The slow path of an event: the clock's epoch changed, the sub-buffer is full, the event
  * needs a long header. C code works out what to store, and commits it in a short restartable
  * section (section.h), which checks that the ring and the CPU are still as they were.
  */
 #include "ustlib/lib.h"
 
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 #include "tracer/abi/ring_write.h"
 #include "ustlib/section.h"
 

@@ -27,7 +27,11 @@
 
 #include <trail/trail.h>
 
+#ifdef __aarch64__
+#define SIGNATURE 0xd428bc00
+#else
 #define SIGNATURE 0x53053053
+#endif
 #define UNREGISTER 1
 #define THREADS_MAX 16
 

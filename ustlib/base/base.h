@@ -67,6 +67,16 @@ void TRAIL_HIDDEN debug_print(const char *format, ...) __attribute__((format(pri
 /* arena.c: with the registration lock held. Zeroed, never freed; NULL when memory ran out. */
 void TRAIL_HIDDEN *arena_alloc(size_t size);
 
+/* Restartable sections (section.h) write to rings of CPUs; else threads have rings. */
+#if defined(__x86_64__) || (defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#define HAVE_SECTIONS
+#endif
+#ifdef __x86_64__
+#define RSEQ_SIGNATURE 0x53053053
+#else
+#define RSEQ_SIGNATURE 0xd428bc00
+#endif
+
 /* thread.c */
 struct rseq_area {                      /* linux/rseq.h, the part that is used */
 	uint32_t cpu_id_start;

@@ -19,8 +19,6 @@
 #include "ustlib/base/base.h"
 #include "trail/site.h"
 
-#define RSEQ_SIGNATURE 0x53053053
-
 /* glibc 2.35 and later register every thread and export the place. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -49,7 +47,7 @@ static bool register_self(void)
 
 void thread_init(void)
 {
-#ifdef __x86_64__
+#ifdef HAVE_SECTIONS
 	const char *wanted = secure_getenv("TRAIL_RSEQ");
 
 	/*
