@@ -18,7 +18,7 @@ export RUSTUP_HOME
 # build_rust NAME SOURCE FEATURES DEPENDENCIES: "$work/target/debug/NAME"
 build_rust() {
 	mkdir -p "$work/$1/src" "$work/$1/.cargo"
-	cp "$here/languages/$2" "$work/$1/src/main.rs"
+	cp "$2" "$work/$1/src/main.rs"
 	cat >"$work/$1/Cargo.toml" <<END
 [package]
 name = "$1"
@@ -47,13 +47,15 @@ if cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; then
 	long=$(printf 'long%.0s' $(seq 1000))
 	# (crates that are not used are looked for as well)
 	if ls -d $registry/tracing-subscriber-0.3* >/dev/null 2>&1; then
-		build_rust rusty main.rs '' ''
+		build_rust rusty "$here/languages/main.rs" '' ''
+		build_rust example "$top/docs/examples/trail.rs" '' ''
 	else
 		cp -r "$top/ustlib/rust" "$work/rust"
 		sed -i '/^\[features\]/,$d' "$work/rust/Cargo.toml"
 		printf '[features]\ntracing = []\n' >>"$work/rust/Cargo.toml"
 		(top=$work/plain && mkdir -p "$top/ustlib" && mv "$work/rust" "$top/ustlib/" &&
-			build_rust rusty main.rs '' '') || exit 1
+			build_rust rusty "$here/languages/main.rs" '' '' &&
+			build_rust example "${here%/tests/*}/docs/examples/trail.rs" '' '') || exit 1
 	fi
 	cat >>"$work/want" <<END
 rusty:none { }
@@ -66,10 +68,12 @@ rusty:again { n = 0, text = "x", length = 4000, long = "$long" }
 rusty:again { n = 1, text = "x", length = 4000, long = "$long" }
 rusty:again { n = 2, text = "x", length = 4000, long = "$long" }
 rusty:built { i = -5, u = 7, f = 0.25, s = "é" }
+my_app:request { id = 42, path = "/index.html", ms = 1.5 }
+my_app:request { id = -1, path = "/thread", ms = 0 }
 END
 	languages="Rust"
 	if ls -d $registry/tracing-subscriber-0.3* >/dev/null 2>&1; then
-		build_rust layer layer.rs '"tracing"' '
+		build_rust layer "$here/languages/layer.rs" '"tracing"' '
 tracing = { version = "0.1", default-features = false, features = ["std"] }
 tracing-subscriber = { version = "0.3", default-features = false, features = ["registry", "std"] }'
 		cat >>"$work/want" <<'END'

@@ -3,7 +3,7 @@
 # TIMEOUT: 100
 #
 # ustlib/python/pyproject.toml: pip builds a package of it without a network, which has the module
-# and, in an environment of its own, records an event.
+# and, in an environment of its own, records an event. docs/examples/events.py runs with it.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 python=
@@ -25,9 +25,13 @@ HOME=$work "$python" -m pip install -q --no-index --no-deps --disable-pip-versio
 	--target "$work/there" "$work"/wheels/*.whl >"$work/out" 2>&1 ||
 	fail "pip install: $(tail -n 5 "$work/out")"
 mount_tree
-mkdir "$S/s" && echo 'wheel:*' >"$S/s/user/events" && echo start >"$S/s/control" || fail "session"
+mkdir "$S/s" && printf '%s\n' 'wheel:*' 'my_app:*' 'python:*' >"$S/s/user/events" && echo start >"$S/s/control" || fail "session"
 LD_LIBRARY_PATH=$BUILD PYTHONPATH=$work/there "$python" -c '
 import trail
 trail.Event("wheel", "turn", {"n": int, "s": str})(7, "x")' || fail "the program"
+LD_LIBRARY_PATH=$BUILD PYTHONPATH=$work/there "$python" "$top/docs/examples/events.py" ||
+	fail "docs/examples/events.py"
+has "$(cat "$S/s/text")" 'my_app:request: .*{ id = 42, path = "/index.html", ms = 1.5 }$'
+has "$(cat "$S/s/text")" 'python:my_app: .*message = "slow: /index.html" }$'
 has "$(cat "$S/s/text")" 'wheel:turn: .*{ n = 7, s = "x" }$'
 echo "$checks checks"

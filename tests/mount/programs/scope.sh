@@ -7,7 +7,7 @@
 CXX=${CXX:-g++}
 command -v "$CXX" >/dev/null || skip "there is no $CXX"
 mount_tree
-mkdir "$S/s" && echo 'scope:*' >"$S/s/user/events" || fail "session"
+mkdir "$S/s" && printf '%s\n' 'scope:*' 'my_app:*' >"$S/s/user/events" || fail "session"
 tried=
 for standard in 17 20; do
 	flags="-std=c++$standard -Wall -Wextra -Wshadow -Wconversion -Werror -O2 -I$top/ustlib"
@@ -18,8 +18,11 @@ for standard in 17 20; do
 	$CXX $flags -DTRAIL_DISABLE -o "$work/none" "$here/scope/main.cc" 2>"$work/err" ||
 		fail "C++$standard with TRAIL_DISABLE: $(head "$work/err")"
 	"$work/none" || fail "without trace points"
+	# shellcheck disable=SC2086
+	$CXX $flags -o "$work/example" "$top/docs/examples/scope.cc" -L"$BUILD" -ltrail \
+		-Wl,-rpath,"$BUILD" 2>"$work/err" || fail "C++$standard: $(head "$work/err")"
 	put start "$S/s/control"
-	"$work/main" || fail "exit status $?"
+	"$work/main" && "$work/example" || fail "exit status $?"
 	put stop "$S/s/control"
 	cat >"$work/want" <<'END'
 scope:load_begin { path = "/a", n = 2, errno = 7 }
@@ -35,6 +38,9 @@ scope:alone_begin { i = 0 }
 scope:alone_end { }
 scope:alone_begin { i = 1 }
 scope:alone_end { }
+my_app:load_begin { path = "/index.html" }
+my_app:load_end { }
+my_app:loaded { size = 11 }
 END
 	sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$S/s/text" \
 		>"$work/text"
