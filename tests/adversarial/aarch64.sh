@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # TIMEOUT: 300
 #
-# libtrail for aarch64: clang builds it without a warning with Debian's libraries for that processor,
-# which apt unpacks into a directory of their own. A program with it, run by QEMU, records for the
-# daemon here: one thread, then several with signal handlers that interrupt them. The metadata writer
-# and the formatters, built for aarch64, print what babeltrace2 prints. (QEMU's threads have the
-# memory order of this machine, so this shows nothing of a weaker one.) SOAK=1, or AARCH64=1.
+# libtrail for aarch64: clang builds it without a warning with Debian's libraries for that
+# processor. A program with it, run by QEMU, which has no rseq(2), records for the daemon here: one
+# thread, then several with signal handlers that interrupt them. The metadata writer and the
+# formatters, built for aarch64, print what babeltrace2 prints. (vm/arm64.sh has a kernel for it.)
+# SOAK=1, or AARCH64=1.
 . "$(dirname "$0")/../lib/mount.sh"
 [ -n "${AARCH64-}${SOAK-}" ] || skip "built for aarch64 for SOAK=1, or with AARCH64=1"
 for c in clang ld.lld dpkg-deb babeltrace2; do
@@ -15,30 +15,7 @@ done
 qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) || skip "there is no qemu-aarch64"
 cd "$top" || exit 2
 
-# --- Debian's libraries for aarch64
-place=${VM_KERNELS:-$BUILD/vm}/arm64
-root=$place/root
-get_root() {
-	own=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
-		sed -n "s/ $own\$//p" | head -n 1)
-	keys=/usr/share/keyrings/debian-archive-keyring.gpg
-	[ -n "$mirror" ] && [ -e $keys ] || return
-	mkdir -p "$place/lists/partial" "$place/cache/archives/partial" "$place/debs" "$root.new"
-	echo "deb [arch=arm64 signed-by=$keys] $mirror $own main" >"$place/sources.list"
-	options="-qq -o Dir::State=$place -o Dir::State::Lists=$place/lists
-		-o Dir::State::status=/dev/null -o Dir::Cache=$place/cache
-		-o Dir::Etc::SourceList=$place/sources.list -o Dir::Etc::SourceParts=/dev/null
-		-o APT::Sandbox::User=root -o APT::Architecture=arm64 -o APT::Architectures::=arm64"
-	apt-get $options update && (cd "$place/debs" && apt-get $options download libc6 libc6-dev \
-		linux-libc-dev libgcc-12-dev libgcc-s1 uuid-dev libuuid1 liburcu-dev) || return
-	for d in "$place"/debs/*.deb; do
-		dpkg-deb -x "$d" "$root.new" || return
-	done
-	mv "$root.new" "$root"
-}
-[ -d "$root" ] || get_root >"$work/log" 2>&1 ||
-	skip "no libraries for aarch64: $(tail -n 1 "$work/log")"
+root=$("$top/tests/vm/arm64_root") || skip "$root"
 cc="clang --target=aarch64-linux-gnu --sysroot=$root --gcc-toolchain=$root/usr -fuse-ld=lld
 	-Wno-unused-command-line-argument"
 flags="-std=gnu11 -D_GNU_SOURCE= -O1 -Wall -Wextra -Wshadow -Werror -I. -Iustlib"
@@ -119,7 +96,8 @@ same_text "$S/s"
 
 # --- metadata/ and the headers of events
 build metadata "" metadata/*.c tests/unit/metadata/test_babeltrace.c
-$cc -o "$work/test_babeltrace" "$work"/metadata/*.o -lm >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+$cc -o "$work/test_babeltrace" "$work"/metadata/*.o -lm >"$work/log" 2>&1 ||
+	fail "$(cat "$work/log")"
 $qemu -L "$root" "$work/test_babeltrace" >"$work/cases" 2>&1 || fail "$(cat "$work/cases")"
 is "cases" "" "$(grep -v '^ok \|^#\|^1\.\.\|^$' "$work/cases")"
 echo "$checks checks, $(grep -c arm:signal: "$work/text") signals"

@@ -146,7 +146,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Kernels differ in whether they write it. */
+/* Kernels differ in whether they write 0x, and programs in the upper half of an int in a register. */
 static void drop_0x(char *s)
 {
 	char *to = s;
@@ -154,6 +154,8 @@ static void drop_0x(char *s)
 	for (; *s; s++) {
 		if (s[0] == '0' && s[1] == 'x')
 			s++;
+		else if (!strncmp(s, "ffffffff", 8) && strspn(s, "0123456789abcdef") == 16)
+			s += 7;
 		else
 			*to++ = *s;
 	}
