@@ -213,7 +213,7 @@ soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for 
 	@tools/deps.sh --try cross
 	@tools/deps.sh --try programs
 	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid views/map_counts views/map_in_kernel \
-		output/reclaim programs/process tree/exhausted triggers/trigger_events project/deb project/recipes project/release
+		output/reclaim programs/process tree/exhausted triggers/trigger_events project/deb project/recipes project/release programs/containers
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench analyses

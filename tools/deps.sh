@@ -91,11 +91,17 @@ for group in "$@"; do
 		need sqlite3 sqlite sqlite sqlite has sqlite3
 		# (tests/vm/board.sh)
 		need musl-tools musl-gcc musl-dev musl has musl-gcc
+		# (programs/containers.sh and project/recipes.sh)
+		need podman podman podman podman has podman
+		need rpm rpm-build rpm rpm-tools has rpmbuild
+		need nix-bin - nix nix has nix-instantiate
 		;;
 	cross)
 		# (Debian's excludes gcc-multilib.)
 		need qemu-user qemu-user-static-s390x qemu-s390x qemu-user has qemu-s390x
-		# (tests/adversarial/aarch64.sh)
+		# (tests/adversarial/aarch64.sh, tests/vm/arm64.sh)
+		need qemu-system-arm qemu-system-aarch64-core qemu-system-aarch64 \
+			qemu-system-aarch64 has qemu-system-aarch64
 		need clang clang clang clang has clang
 		need lld lld lld lld has ld.lld
 		need gcc-s390x-linux-gnu gcc-s390x-linux-gnu gcc-s390x-linux-gnu \

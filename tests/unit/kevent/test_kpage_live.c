@@ -146,7 +146,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Kernels differ in whether they write 0x, and programs in the upper half of an int in a register. */
+/* Kernels differ in whether they write 0x; the register of an int may have its sign above it. */
 static void drop_0x(char *s)
 {
 	char *to = s;
