@@ -182,6 +182,16 @@ void handover_end(void);
 struct handover_head *handover_head(void);
 int handover_fd(void);
 
+/* ---- requests ---- */
+
+/* What an earlier daemon has noted of a request; NULL: none has begun it. */
+struct handover_doing *handover_earlier(uint64_t unique);
+/*
+ * What the threads of the daemon before this one had goes to what is left of earlier daemons.
+ * Before a thread serves.
+ */
+void handover_move_doing(void);
+
 /* ---- nodes; the caller holds the lock of the table of nodes ---- */
 
 /* A free entry, or HANDOVER_NONE: there is no room. The caller sets id last. */

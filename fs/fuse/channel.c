@@ -69,17 +69,6 @@ static struct handover_doing *doing_now(void)
 	return h && thread.index ? &h->doing[thread.index - 1] : NULL;
 }
 
-/* What the earlier daemon has noted of a request; NULL: it did not begin. */
-static struct handover_doing *done_before(uint64_t unique)
-{
-	struct handover_head *h = handover_head();
-
-	for (size_t i = 0; h && i < HANDOVER_EARLIER; i++)
-		if (h->earlier[i].unique == unique)
-			return &h->earlier[i];
-	return NULL;
-}
-
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -100,7 +89,7 @@ bool channel_unanswered(uint64_t unique)
 	if (!is_unanswered(unique))
 		return false;
 	/* What was noted will be sent: for all but the kernel it is answered. */
-	d = done_before(unique);
+	d = handover_earlier(unique);
 	return !(d && d->len);
 }
 
@@ -168,7 +157,7 @@ static bool begin(int fd, const char *message, size_t size)
 		memcpy(&in, message + sizeof(h), sizeof(in));
 		note_poll(&in);
 	}
-	before = h.unique & RESENT ? done_before(thread.unique) : NULL;
+	before = h.unique & RESENT ? handover_earlier(thread.unique) : NULL;
 	if (before && before->len) {
 		answer_again(fd, h.unique, before);
 		return false;
@@ -427,38 +416,6 @@ static void interrupt_all(int fd, const struct handover_head *h)
 		interrupt(fd, h->parked[i]);
 }
 
-static bool is_valid(const struct handover_doing *d)
-{
-	return d->unique && d->len <= HANDOVER_REPLY &&
-	       (!d->len || d->len >= sizeof(struct fuse_out_header));
-}
-
-/*
- * What threads had goes to what is left of earlier daemons. This daemon may be killed at any point,
- * so an entry is copied before it is cleared.
- */
-static void move_doing(struct handover_head *h)
-{
-	size_t to = 0;
-
-	for (size_t i = 0; i < HANDOVER_EARLIER; i++)
-		if (h->earlier[i].unique && !is_valid(&h->earlier[i]))
-			h->earlier[i].unique = 0;
-	for (size_t i = 0; i < HANDOVER_THREADS; i++) {
-		struct handover_doing *d = &h->doing[i];
-
-		while (to < HANDOVER_EARLIER && h->earlier[to].unique)
-			to++;
-		if (to < HANDOVER_EARLIER && is_valid(d)) {
-			h->earlier[to].opcode = d->opcode;
-			h->earlier[to].len = d->len;
-			memcpy(h->earlier[to].reply, d->reply, d->len);
-			__atomic_store_n(&h->earlier[to].unique, d->unique, __ATOMIC_RELEASE);
-		}
-		__atomic_store_n(&d->unique, 0, __ATOMIC_RELEASE);
-	}
-}
-
 /* What the kernel did not send again was answered. */
 static void drop_answered(struct handover_head *h)
 {
@@ -473,7 +430,7 @@ int channel_resume(int fd)
 	int rc;
 
 	own.replaying = thread.init = false;
-	move_doing(h);
+	handover_move_doing();
 	rc = notify(fd, NOTIFY_RESEND, NULL, 0);
 	if (rc == -EINVAL)
 		interrupt_all(fd, h);
