@@ -221,7 +221,8 @@ fi
 run $who
 [ ! -s $work/sessiond.log ] || say "$(cat $work/sessiond.log)"
 fusermount3 -u $mnt
-until busybox rmmod trail_events && busybox rmmod trail; do
+# (trail.ko is in use until it has closed its counters.)
+until { [ ! -e /sys/module/trail_events ] || busybox rmmod trail_events; } && busybox rmmod trail; do
 	sleep 1
 done
 "$BUILD/trailfs" $mnt >&2 && run bpf
