@@ -59,6 +59,8 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 	c->d.ts = at.ts;
 	c->skip = at.beyond;
 	c->losses.at = at.losses;
+	c->losses.counting = at.counted;
+	c->d.count = at.events;
 	if (s->input)
 		inputcursor_set(c, at);
 	c->chunk = chunk;
@@ -219,10 +221,7 @@ static int copy_piece(struct cursor *c, size_t need, bool last)
 	last = last || region_retired(s->region);
 	k = c->pos / g->subbuf_size;
 	if (!ring_piece(s, &c->mark, k, &p) || (c->pos == p.begin && p.begin_ts > c->max_ts)) {
-		/*
-		 * A hostile writer may move the head back and forth: the number of tries is
-		 * limited.
-		 */
+		/* A hostile writer may move the head back and forth: tries are limited. */
 		if (!ring_holds(s, k)) {
 			if (!last)
 				return -EAGAIN;
@@ -437,7 +436,7 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 static struct ring_place get_position(const struct cursor *c)
 {
 	struct ring_place at = { c->pos - (uint64_t)(c->d.end - c->d.p), c->d.ts, c->serial,
-				 c->skip, losses_place(&c->losses, false) };
+				 c->skip, losses_place(&c->losses, false), false, 0 };
 
 	if (!c->have)
 		return at;

@@ -42,6 +42,9 @@ struct ring_place {
 	 */
 	struct beyond { uint64_t ts, events; } beyond;
 	struct losses_place losses;
+	/* Of a ring: `events` are below pos, so a cursor there finds what is overwritten since. */
+	bool counted;
+	uint64_t events;
 };
 
 struct cursor {

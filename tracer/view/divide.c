@@ -54,7 +54,9 @@ static bool list_ring(struct held_pieces *h, const struct cursor *c, size_t i)
 			continue;
 		if (p.begin == k * size && p.begin != p.end &&
 		    (!ring_holds(s, k) ||
-		     !add_piece(h, (struct held_piece){ { .pos = p.begin, .losses = losses },
+		     !add_piece(h, (struct held_piece){ { .pos = p.begin, .losses = losses,
+							  .counted = true,
+							  .events = p.begin_events },
 							p.begin_ts, p.end - p.begin, before_ts,
 							i })))
 			return false;
@@ -147,7 +149,11 @@ static bool set_places(struct division_part *p, const struct merge *m, const str
 	/* By time: the last one that has nothing of that time before it. */
 	for (size_t i = 0; i < h->count && h->list[i].begin_ts <= p->from; i++)
 		if (h->list[i].before_ts < p->from)
-			p->places[h->list[i].stream].at = h->list[i].at;
+			p->places[h->list[i].stream] = (struct merge_place){
+				.key = p->places[h->list[i].stream].key,
+				.ring = p->places[h->list[i].stream].ring,
+				.at = h->list[i].at,
+			};
 	return true;
 }
 

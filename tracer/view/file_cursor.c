@@ -366,14 +366,14 @@ int inputcursor_fill(struct cursor *c)
 struct ring_place inputcursor_place(const struct cursor *c)
 {
 	const uint8_t *p = c->have ? c->event : c->d.p;
-	struct losses_place losses = losses_place(&c->losses, false);
-	struct ring_place at = { c->from.packet, c->from.clock, c->from.within, { 0 }, losses };
+	bool next = !c->have && c->d.p == c->d.end;     /* the next piece */
+	const struct input_place *in = next ? &c->next : &c->from;
 
-	if (!c->have && c->d.p == c->d.end)     /* the next piece */
-		return (struct ring_place){ c->next.packet, c->next.clock, c->next.within,
-					    { 0, c->offset }, losses };
-	at.beyond.events = (uint64_t)(p - c->buf);
-	return at;
+	return (struct ring_place){
+		.pos = in->packet, .ts = in->clock, .file = in->within,
+		.beyond.events = next ? c->offset : (uint64_t)(p - c->buf),
+		.losses = losses_place(&c->losses, false),
+	};
 }
 
 void inputcursor_release(struct cursor *c)

@@ -261,7 +261,7 @@ struct merge *merge_create_at(const struct merge_place *places, size_t count,
 		for (size_t j = 0; j < count; j++)
 			if (places[j].key == s->region->key && places[j].ring == s->ring) {
 				at = places[j].at;
-				found = true;
+				found = !places[j].fresh;
 			}
 		m->cursors[i] = cursor_create(s, at, choose_chunk(set->count));
 		if (!m->cursors[i])
@@ -478,8 +478,9 @@ void merge_places(const struct merge *m, struct merge_place *places)
 	for (size_t i = 0; i < m->count; i++) {
 		const struct cursor *c = m->cursors[i];
 
-		places[i] = (struct merge_place){ c->stream.region->key, c->stream.ring,
-						  cursor_place(c) };
+		places[i] = (struct merge_place){ .key = c->stream.region->key,
+						  .ring = c->stream.ring,
+						  .at = cursor_place(c) };
 	}
 }
 

@@ -29,6 +29,7 @@ static inline bool text_is_json(enum text_form form)
 struct merge_place {
 	uint64_t key;
 	uint32_t ring;
+	bool fresh;             /* nothing is before it but what was overwritten */
 	struct ring_place at;
 };
 

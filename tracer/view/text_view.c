@@ -11,8 +11,8 @@
  * end of the engine's text, the shift is known and it is exact again. It cannot have more bytes
  * than the engine by then, because it formatted fewer of the same events.
  *
- * While an exact reader reads on, another thread formats the stripe of the text that follows the
- * one that the run formats (text_window.h).
+ * While an exact reader reads on, other threads format the stripes of the text that follow the one
+ * that the run formats (text_window.h).
  */
 #include "tracer/view/text_view.h"
 #include "tracer/session/session.h"

@@ -73,7 +73,7 @@ bool text_put_note(struct text_view *v);
 size_t text_clip(const struct text_view *v, uint64_t offset, size_t size);
 /* Finds text that is formatted, in the window or a stripe; as text_stripes_find. */
 size_t text_find_formatted(struct text_view *v, uint64_t offset, size_t size, const char **p);
-/* Whether the reader reads on. Then another thread may format a stripe for it. */
+/* Whether the reader reads on. Then other threads may format stripes for it. */
 bool text_reads_on(struct text_view *v, uint64_t offset);
 
 #endif

@@ -141,7 +141,8 @@ bool text_put_note(struct text_view *v)
 #define STRIPE (2u << 20)               /* bytes that are worth a thread */
 #define STRIPE_MOST (8u << 20)          /* bytes of one */
 #define STRIPE_PIECE (64u << 10)
-#define STRIPED_MOST 8                  /* that may be formatted at a time, for all readers */
+#define STRIPED_MOST 12                 /* stripes of all readers that are begun and not read */
+#define STRIPED_MORE 5                  /* as many of them may go to readers that have one */
 
 static uint32_t striped;                /* atomic: the slots of all readers */
 
@@ -162,12 +163,17 @@ static void *format_stripe(void *arg)
 	return NULL;
 }
 
-/* A slot for one stripe more. */
+/*
+ * A slot for one stripe more. A reader that stops to read keeps its slots: others must find some,
+ * so what one reader has beyond its first one is limited.
+ */
 static bool have_slot(struct text_stripes *t)
 {
+	uint32_t most = t->slots ? STRIPED_MORE : STRIPED_MOST;
+
 	if (t->count < t->slots)
 		return true;
-	if (__atomic_add_fetch(&striped, 1, __ATOMIC_RELAXED) > STRIPED_MOST) {
+	if (__atomic_add_fetch(&striped, 1, __ATOMIC_RELAXED) > most) {
 		__atomic_sub_fetch(&striped, 1, __ATOMIC_RELAXED);
 		return false;
 	}

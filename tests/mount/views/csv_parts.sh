@@ -98,6 +98,51 @@ python3 "$top/tests/lib/judge_csv.py" "$work/json" "$work/csv" >"$work/judged" |
 is "rows of one time" 100000 "$(cat "$work/judged")"
 rmdir "$s"
 
+# What was overwritten is told, wherever the parts meet: between two events of a CPU as many as are
+# missing there, before its first event as many as there were. First of a session that was stopped,
+# then of one that records. (Events may be lost after the last one of a CPU, too.)
+cat >"$work/told.py" <<'EOF'
+import csv, sys
+for path in sys.argv[1:]:
+    next_n, told = {}, {}
+    with open(path, newline="") as f:
+        for row in csv.DictReader(f, strict=True):
+            cpu = row["cpu"]
+            if row["event"] == "lost":
+                told[cpu] = told.get(cpu, 0) + int(row["lost.events"])
+            elif row["event"] == "tick:tock":
+                n = int(row["fields.n"])
+                missing = n - next_n.get(cpu, 0)
+                assert missing == told.pop(cpu, 0), (path, cpu, n, missing, row)
+                next_n[cpu] = n + 1
+print("told")
+EOF
+cpus=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+cpus="$cpus $(taskset -cp $$ | sed -n 's/.*: .*[-,]//p')"
+make_session over 16
+for cpu in $cpus; do
+	taskset -c "$cpu" "$TICKER" 60000 0 >/dev/null || fail "ticker"
+done
+put stop "$s/control"
+cat "$s/export/csv" >"$work/over" || fail "cannot read"
+is "losses of a session that was stopped" told "$(python3 "$work/told.py" "$work/over" 2>&1)"
+rmdir "$s"
+make_session over 16
+apps=
+for cpu in $cpus; do
+	taskset -c "$cpu" "$TICKER" 0 0 >/dev/null &
+	apps="$apps $!"
+done
+overwritten() { [ "$(key events_overwritten "$s/status")" -gt 0 ]; }
+within 60 overwritten || fail "nothing is overwritten"
+for i in 1 2 3 4 5 6; do
+	cat "$s/export/csv" >"$work/over.$i" || fail "read $i"
+done
+kill $apps
+wait $apps
+is "losses of a session that records" told "$(python3 "$work/told.py" "$work"/over.? 2>&1)"
+rmdir "$s"
+
 make_session busy 8
 "$TICKER" 0 0 3 >/dev/null &
 app=$!

@@ -139,7 +139,7 @@ static void several(void)
 {
 	struct md_buf all = MD_BUF_INIT;
 	struct session *s = fill(TRAIL_MODE_DISCARD, 15000, &all);
-	struct text_stripes t = { 0 };
+	struct text_stripes t = { 0 }, other = { 0 };
 	struct text_view *v;
 	uint64_t at, last, found = 0, wrong = 0;
 	const char *p = NULL;
@@ -160,6 +160,9 @@ static void several(void)
 		most = t.count > most ? t.count : most;
 	}
 	CHECK(found >= 4 && most == 4 && !wrong && at > all.len / 2);
+	/* It does not read on: another reader has a stripe all the same. */
+	CHECK(begin(&other, s, 1) && other.count == 1);
+	text_stripes_end(&other);
 	/* What was skipped is gone. */
 	text_stripes_end(&t);
 	CHECK(begin(&t, s, 1));

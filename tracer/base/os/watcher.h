@@ -36,7 +36,7 @@ bool watcher_start(struct watcher *w, void *(*run)(void *arg), void *arg);
 void watcher_nudge(struct watcher *w);
 /*
  * Ends the thread for good, and waits until it has ended. Takes the lock itself. May be called
- * again.
+ * again, but not by two threads at once.
  */
 void watcher_end(struct watcher *w, pthread_mutex_t *lock);
 

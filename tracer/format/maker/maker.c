@@ -147,22 +147,37 @@ void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, u
 	}
 }
 
-/* The run of the last part ends where the streams do. */
+/* The run ends where the streams do. */
 static void tell_last(struct maker *m, struct merge *merge, uint64_t last, void *arg)
 {
-	if (m->continued)
-		return;
 	merge_end_losses(merge);
 	for (uint32_t i = 0; i < merge->count; i++)
 		if (!merge->cursors[i]->have)
 			maker_losses(m, merge, i, last, arg);
 }
 
-void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
-	       void *arg)
+/* Events of the ring below the first one that the cursor has not given, nor told as a loss. */
+static int64_t given(const struct cursor *c)
+{
+	bool lost = c->losses.pending & 1u << MD_LOSS_OVERWRITTEN;
+
+	return (int64_t)(c->d.count - c->have -
+			 (lost ? c->losses.of[MD_LOSS_OVERWRITTEN].count : 0));
+}
+
+/* The part has its first event of the stream. */
+static void begin_stream(struct begun *b, struct cursor *c)
+{
+	if (!b->alone)
+		c->losses.pending &= ~(1u << MD_LOSS_OVERWRITTEN);
+	b->known = true;
+	b->events = given(c);
+}
+
+static void run_merge(struct maker *m, struct merge *merge, enum row_needs needs,
+		      void (*add)(void *arg, const struct row *r), void *arg)
 {
 	uint64_t count = 0, first = 0, last = 0;
-	struct merge *merge = begin_run(m);
 	struct cursor *c;
 	struct row r;
 
@@ -171,6 +186,8 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 			merge_skip(merge);
 			continue;
 		}
+		if (m->begun && !m->begun[merge->heap[0].rank].known)
+			begin_stream(&m->begun[merge->heap[0].rank], c);
 		if (c->losses.pending)
 			maker_losses(m, merge, merge->heap[0].rank, 0, arg);
 		m->err = m->err ? m->err : rows_read(&m->rows, c, needs, &r);
@@ -186,8 +203,16 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 			maker_write(m);
 		merge_next(merge);
 	}
-	if (!m->err)
+	if (!m->err && !m->continued)
 		tell_last(m, merge, last, arg);
+}
+
+void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, const struct row *r),
+	       void *arg)
+{
+	struct merge *merge = begin_run(m);
+
+	run_merge(m, merge, needs, add, arg);
 	if (merge)
 		end_run(m, merge);
 }
@@ -195,6 +220,7 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 /* ---- parts ---- */
 
 #define PART_LEAST (256u << 10) /* bytes of events that are worth a thread */
+#define LOST_MAX (INT64_C(1) << 48)     /* a larger difference of two counts is not valid */
 
 static void free_parts(struct maker *m)
 {
@@ -206,6 +232,20 @@ static void free_parts(struct maker *m)
 	free(m->later);
 	m->later = NULL;
 	m->later_count = 0;
+}
+
+/*
+ * The merge that was divided has read no event: a stream that the part does not begin further on
+ * begins as in the first part, and its losses are told by the part that has its first event.
+ */
+static struct merge_place *begin_fresh(struct division_part *part, size_t streams)
+{
+	struct merge_place *places = part->places;
+
+	for (size_t i = 0; i < streams; i++)
+		places[i].fresh = !places[i].at.counted;
+	part->places = NULL;
+	return places;
 }
 
 /* Makes m->later, if the session's rings have events for several threads. 0 or -ENOMEM. */
@@ -225,9 +265,9 @@ static int divide(struct maker *m, const struct merge *merge)
 		m->later[m->later_count++] = (struct maker){
 			.s = m->s, .limit = last ? m->limit : d.parts[i + 1].from - 1,
 			.from = d.parts[i].from, .clock_offset = m->clock_offset,
-			.places = d.parts[i].places, .place_count = d.streams, .continued = !last,
+			.places = begin_fresh(&d.parts[i], d.streams), .place_count = d.streams,
+			.continued = !last,
 		};
-		d.parts[i].places = NULL;
 	}
 	division_cut(&d, 1);
 	return ret;
@@ -239,14 +279,78 @@ struct part_run {
 	void *const *args;      /* of each part */
 };
 
+static struct maker *part_of_run(const struct part_run *run, size_t i)
+{
+	return i ? &run->m->later[i - 1] : run->m;
+}
+
+/* Whether no part before this one has events of the stream. */
+static bool is_alone(const struct maker *m, const struct stream *s)
+{
+	for (size_t i = 0; i < m->place_count; i++)
+		if (m->places[i].key == s->region->key && m->places[i].ring == s->ring)
+			return m->places[i].fresh;
+	return true;
+}
+
 static void run_part(void *arg, size_t i)
 {
 	const struct part_run *run = arg;
-	struct maker *m = i ? &run->m->later[i - 1] : run->m;
+	struct maker *m = part_of_run(run, i);
 
-	maker_run(m, ROW_VALUES, run->add, run->args[i]);
+	m->merge = begin_run(m);
+	m->begun = m->merge ? calloc(m->merge->count + 1, sizeof(*m->begun)) : NULL;
+	if (!m->err && !m->begun)
+		m->err = -ENOMEM;
+	for (size_t j = 0; !m->err && j < m->merge->count; j++)
+		m->begun[j].alone = is_alone(m, &m->merge->cursors[j]->stream);
+	run_merge(m, m->merge, ROW_VALUES, run->add, run->args[i]);
 	if (i)
 		maker_write(m);
+}
+
+/* The index of the stream in the part; -1: it did not have the stream yet. */
+static int find_stream(const struct maker *m, const struct stream *s)
+{
+	for (size_t i = 0; i < m->merge->count; i++) {
+		const struct stream *own = &m->merge->cursors[i]->stream;
+
+		if (own->region == s->region && own->ring == s->ring)
+			return (int)i;
+	}
+	return -1;
+}
+
+/*
+ * Events that were overwritten before a thread read them, between the last one of a part and the
+ * first one of a later part: only both together say how many these are. `next` follows m; last:
+ * it is the last one.
+ */
+static void tell_between(struct maker *m, struct maker *next, bool last, void *arg)
+{
+	for (uint32_t i = 0; i < m->merge->count; i++) {
+		struct cursor *c = m->merge->cursors[i];
+		int j = find_stream(next, &c->stream);
+		struct begun *b = j >= 0 ? &next->begun[j] : NULL;
+		int64_t has = m->from && !m->begun[i].known ? m->begun[i].events : given(c), lost;
+		uint64_t since = c->have ? c->event_ts : c->d.ts;
+
+		if (b && !b->known) {
+			/* The part has none of its events: what is before it ends further on. */
+			b->events = has;
+			lost = last && !b->alone ? given(next->merge->cursors[j]) - has : 0;
+		} else {
+			lost = b ? b->events - has : 0;
+		}
+		if (lost <= 0 || lost > LOST_MAX)
+			continue;
+		c->losses.pending = 1u << MD_LOSS_OVERWRITTEN;
+		c->losses.of[MD_LOSS_OVERWRITTEN] = (struct md_loss){
+			MD_LOSS_OVERWRITTEN, (uint64_t)lost, since,
+			since < next->from ? next->from : since,
+		};
+		maker_losses(m, m->merge, i, 0, arg);
+	}
 }
 
 /* Runs all parts. Each has its rows. */
@@ -259,10 +363,26 @@ static void run_parts(struct maker *m, struct part_run *run)
 	division_run(1 + m->later_count, run_part, run);
 	m->limit = limit;
 	m->continued = false;
-	for (size_t i = 0; i < m->later_count; i++) {
-		m->rest[i] = m->later[i].file;
+	for (size_t i = 0; i < m->later_count; i++)
 		m->err = m->err ? m->err : m->later[i].err;
+	for (size_t i = 0; i < m->later_count && !m->err; i++) {
+		tell_between(part_of_run(run, i), &m->later[i], i + 1 == m->later_count,
+			     run->args[i]);
+		if (i)
+			maker_write(&m->later[i - 1]);
 	}
+	for (size_t i = 0; i <= m->later_count; i++) {
+		struct maker *part = part_of_run(run, i);
+
+		if (part->merge)
+			end_run(part, part->merge);
+		free(part->begun);
+		m->err = m->err ? m->err : part->err;
+		if (i)
+			m->rest[i - 1] = part->file;
+	}
+	m->merge = NULL;
+	m->begun = NULL;
 }
 
 void maker_parts(struct maker *m, void (*add)(void *arg, const struct row *r), void *const *args)
@@ -348,27 +468,6 @@ void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r),
 		m->err = rows_classes(&m->rows, add, arg);
 	if (merge)
 		end_run(m, merge);
-}
-
-/* Whether the session has callstacks: 0 or 1; -errno. */
-static int have_stacks(struct session *s)
-{
-	struct stream_set set = { 0 };
-	int found = session_streams(s, NULL, &set);
-
-	for (size_t i = 0; !found && i < set.count; i++)
-		found = stacks_has(&set.streams[i]);
-	stream_set_deinit(&set);
-	return found;
-}
-
-struct stacks *maker_names(struct maker *m, bool always)
-{
-	int has = m->stacks || m->err ? 0 : always ? 1 : have_stacks(m->s);
-
-	if (has)
-		m->err = has < 0 ? has : stacks_create(m->s, &m->stacks);
-	return m->stacks;
 }
 
 void maker_begin(struct maker *m, struct stream_set *held, struct session *s)

@@ -5,6 +5,7 @@
  *
  *	maker.c  the run, in the order of `text`, by one thread or several; losses on the way
  *	row.c    one event as the values of its fields (metadata/value.h)
+ *	names.c  names of code addresses
  *
  * A form is a function that gets a maker and appends to maker.out: those of picture/, which show
  * slices, and those of export/, which has the table of all forms.
@@ -35,6 +36,13 @@ struct maker {
 	struct maker *later;    /* the parts after the first one, in order (maker_parts) */
 	size_t later_count;
 	bool continued;         /* another part has the events after the limit */
+	/* Of maker_parts, until all parts are there: */
+	struct merge *merge;
+	struct begun {          /* of each stream; owned */
+		bool alone;     /* the part itself tells what was overwritten before its events */
+		bool known;     /* the part has events of it */
+		int64_t events; /* of the ring, that are below what the part has and tells */
+	} *begun;
 	struct memory_file rest[DIVISION_MOST - 1];     /* follow `file`: of the later parts */
 	struct stacks *stacks;  /* names of code addresses; NULL: maker_names was not called */
 	uint32_t *done;         /* gets percent done and 1; NULL: not wanted */
