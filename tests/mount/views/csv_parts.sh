@@ -28,6 +28,9 @@ make_session() {
 make_session still 64
 echo "the first" >"$MNT/log"
 "$TICKER" 20000 0 4 || fail "ticker"
+# A loss may come while the file is made.
+is "columns for losses of a session that records" 1 \
+	"$(head -n 1 "$s/export/csv" | grep -c 'lost\.events')"
 echo "the last" >"$MNT/log"
 put stop "$s/control"
 cat "$s/export/json" >"$work/json" && cat "$s/export/csv" >"$work/csv" || fail "cannot read"

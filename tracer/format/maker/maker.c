@@ -456,12 +456,14 @@ static void note_stream(struct maker *m, struct cursor *c, uint32_t i, double pa
 void maker_classes(struct maker *m, void (*add)(void *arg, const struct row *r), void *arg)
 {
 	struct merge *merge = begin_run(m);
+	struct session_info info;
 
 	if (!m->err)
 		m->err = divide(m, merge);
 	/* Stream by stream: faster than in the order of time. */
+	session_info(m->s, &info);
 	if (!m->err)
-		m->lossy = have_losses(merge);
+		m->lossy = info.active || have_losses(merge);
 	for (size_t i = 0; !m->err && i < merge->count; i++)
 		note_stream(m, merge->cursors[i], (uint32_t)i, 1 / (double)merge->count);
 	if (!m->err)
