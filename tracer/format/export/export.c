@@ -9,6 +9,7 @@
 #include "tracer/session/session.h"
 
 #define QUICK_BYTES (1u << 20)
+#define CLEARS_MOST 5           /* how often a file is begun again because of a clear */
 
 struct export_view {
 	struct session *s;      /* referenced */
@@ -70,19 +71,39 @@ static void drop(struct export_view *v)
 	session_put(v->s);
 }
 
+/*
+ * A file that was made while the session was cleared has events from before and after it, with
+ * holes; it must be made again. 0; -ESTALE: the session was removed meanwhile.
+ */
+static int check_whole(struct session *s, uint64_t clears, bool *again)
+{
+	struct session_info info;
+
+	session_info(s, &info);
+	*again = session_clears(s) != clears;
+	return info.gone ? -ESTALE : 0;
+}
+
 int export_open(struct session *s, enum export_form form, struct export_view **out)
 {
 	struct export_view *v = calloc(1, sizeof(*v));
 	struct maker m = { 0 };
+	bool cleared = false, again;
+	uint64_t clears;
+	int tries = 0;
 
 	if (!v)
 		return -ENOMEM;
-	make(s, form, &m, v);
-	if (!m.err && m.forgot) {
-		drop(v);
-		m = (struct maker){ .forgets = true };
+	do {
+		if (tries++)
+			drop(v);
+		m = (struct maker){ .forgets = m.forgets || m.forgot };
+		clears = session_clears(s);
 		make(s, form, &m, v);
-	}
+		if (!m.err)
+			m.err = check_whole(s, clears, &cleared);
+		again = !m.err && ((m.forgot && !m.forgets) || (cleared && tries < CLEARS_MOST));
+	} while (again);
 	if (m.err) {
 		export_close(v);
 		return m.err;
