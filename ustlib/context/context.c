@@ -301,6 +301,17 @@ static const uint8_t sizes[TRAIL_CONTEXT_KINDS] = {
 	[TRAIL_CONTEXT_PERF] = 8,
 };
 
+static const bool is_signed[TRAIL_CONTEXT_KINDS] = {
+#define SIGNED true
+#define UNSIGNED false
+#define TEXT false
+#define CONTEXT(kind, name, shape, bytes) [TRAIL_CONTEXT_##kind] = shape,
+#include "tracer/abi/contexts.def"
+#undef SIGNED
+#undef UNSIGNED
+#undef TEXT
+};
+
 uint32_t context_size(uint32_t kind)
 {
 	if (kind == TRAIL_CONTEXT_APP)
@@ -436,7 +447,7 @@ bool context_refill(const struct slot_extra *x, const void *ip)
 bool context_value(void *ip, uint32_t kind, const char *name, struct filter_value *out)
 {
 	uint64_t value, config;
-	uint32_t type;
+	uint32_t type, unused;
 
 	if (!context_size(kind))
 		return false;
@@ -456,8 +467,10 @@ bool context_value(void *ip, uint32_t kind, const char *name, struct filter_valu
 		return true;
 	default:
 		value = number(kind, 0, 0, ip);
-		if (kind <= TRAIL_CONTEXT_VTID || kind == TRAIL_CONTEXT_CPU_ID)
-			*out = (struct filter_value){ .type = FILTER_SIGNED, .i = (int32_t)value };
+		unused = 64 - 8 * context_size(kind);
+		if (is_signed[kind])
+			*out = (struct filter_value){ .type = FILTER_SIGNED,
+						      .i = (int64_t)(value << unused) >> unused };
 		else
 			*out = (struct filter_value){ .type = FILTER_UNSIGNED, .u = value };
 		return true;
