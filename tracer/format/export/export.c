@@ -77,11 +77,14 @@ static void drop(struct export_view *v)
  */
 static int check_whole(struct session *s, uint64_t clears, bool *again)
 {
-	struct session_info info;
+	bool gone;
 
-	session_info(s, &info);
+	/* Not session_info(), which says it only when all of the session was removed. */
+	pthread_mutex_lock(&s->tracer->lock);
+	gone = s->gone;
+	pthread_mutex_unlock(&s->tracer->lock);
 	*again = session_clears(s) != clears;
-	return info.gone ? -ESTALE : 0;
+	return gone ? -ESTALE : 0;
 }
 
 int export_open(struct session *s, enum export_form form, struct export_view **out)
