@@ -26,8 +26,8 @@ struct division {
 
 /*
  * Divides the events up to the marks of the cursors. A part has about `least` bytes or more. There
- * is one part if there are too few events or CPUs, if only reading the events says which ones are
- * of a time, or without memory.
+ * is only one part if there are too few events or CPUs, if the times of the events are known only
+ * by reading them, or if there is no memory.
  *
  * What it finds is a guess as good as the rings' side entries, which their writers may have forged.
  * inputs: also imported streams, where it is as good as the headers of their packets; the caller

@@ -245,9 +245,11 @@ void text_stripes_begin(struct text_stripes *t, struct text_engine *e, struct se
 			uint64_t offset, uint64_t mark, uint64_t limit, uint32_t generation)
 {
 	uint64_t after = t->ready && offset < t->ready->end ? t->ready->end : offset;
-	size_t most = cpus_allowed() - 1;
+	size_t most;
 
-	most = most < DIVISION_MOST - 1 ? most : DIVISION_MOST - 1;
+	if (!t->cpus)
+		t->cpus = cpus_allowed();
+	most = t->cpus < DIVISION_MOST ? t->cpus - 1 : DIVISION_MOST - 1;
 	if (t->count >= most || t->failed || after > mark || mark - after < 2 * STRIPE ||
 	    pthread_mutex_trylock(&e->lock))
 		return;

@@ -45,6 +45,7 @@ struct text_stripes {
 	struct text_stripe *spare;      /* has memory for the next one; or NULL */
 	size_t count;                   /* of `coming` */
 	size_t slots;                   /* how many may be there, of STRIPED_MOST for all readers */
+	size_t cpus;                    /* cpus_allowed() at the first stripe; 0: not asked yet */
 	bool failed;                    /* a stripe was not whole: no other one begins */
 };
 

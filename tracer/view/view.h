@@ -9,7 +9,7 @@
  *	text_index.c     the text engine: how long the text is, where a reader can begin
  *	divide.c         … counted by several threads
  *	text_view.c      one open of `text`
- *	text_window.c    … what is formatted for it, by its own run and by another thread
+ *	text_window.c    … what is formatted for it, by its own run and by other threads
  *	pipe.c           one open of `pipe`: text as it happens
  *	counts.c         how often each event was recorded
  *	counts_text.c    … as a table, and for each rule

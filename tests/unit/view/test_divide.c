@@ -3,24 +3,11 @@
  * Events that several threads read at once, each of them a part of the time: the parts are as many
  * as there are CPUs for, they meet, and what is counted is what one thread counts.
  */
-#define _GNU_SOURCE
-#include <sched.h>
-
+#include "tests/lib/fake_cpus.h"
 #include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
 #include "tracer/view/divide.h"
 #include "tracer/view/text_index.h"
-
-static int cpus = 1;    /* of this process, as the code under test sees it */
-
-int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
-{
-	(void)pid;
-	CPU_ZERO_S(size, set);
-	for (int i = 0; i < cpus; i++)
-		CPU_SET_S((size_t)i, size, set);
-	return 0;
-}
 
 static struct session *fill(void)
 {
@@ -32,7 +19,10 @@ static struct session *fill(void)
 	return s;
 }
 
-/* Where the text ends, and a digest of its checkpoints, as counted for so many CPUs. */
+/*
+ * Counts the text on a machine that seems to have so many CPUs. Returns its length; *text gets the
+ * state after its last line, *bytes a digest of pieces of the text.
+ */
 static uint64_t count(struct session *s, int for_cpus, struct md_text *text, uint64_t *bytes)
 {
 	struct text_engine *e;

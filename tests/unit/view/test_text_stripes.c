@@ -3,9 +3,7 @@
  * Stripes of a text that another thread formats: they are the bytes of the text, or there are none
  * if their events are overwritten meanwhile.
  */
-#define _GNU_SOURCE
-#include <sched.h>
-
+#include "tests/lib/fake_cpus.h"
 #include "tests/lib/fake_writers.h"
 #include "tests/lib/test.h"
 #include "tracer/view/divide.h"
@@ -13,16 +11,6 @@
 
 #define READERS 20
 
-static int cpus = 2;    /* of this process, as the code under test sees it */
-
-int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
-{
-	(void)pid;
-	CPU_ZERO_S(size, set);
-	for (int i = 0; i < cpus; i++)
-		CPU_SET_S((size_t)i, size, set);
-	return 0;
-}
 
 /* Begins with the first stripe after the offset. False: there is none. */
 static bool begin(struct text_stripes *t, struct session *s, uint64_t offset)
