@@ -8,6 +8,7 @@
  * exists.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -105,11 +106,12 @@ static void *run(void *arg)
 void kernel_prompt_update(struct tracer *t)
 {
 	struct watcher *w = &kernel_of(t)->prompt;
+	int ret = watcher_start(w, run, t);
 
-	if (!watcher_start(w, run, t))
+	if (ret)
 		tracer_report(t, "no thread for values of /proc: contexts, filters and sets that "
 				 "need them are right only for threads that exist when a program "
-				 "reads the session");
+				 "reads the session: %s", strerror(-ret));
 	watcher_nudge(w);
 }
 

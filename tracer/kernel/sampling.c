@@ -286,15 +286,15 @@ static void *run(void *arg)
 
 static int start_thread(struct sampling *p)
 {
-	bool started;
+	int ret;
 
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (p->epoll < 0)
 		return -errno;
 	pthread_mutex_lock(&p->kc->lock);
-	started = watcher_start(&p->watcher, run, p);
+	ret = watcher_start(&p->watcher, run, p);
 	pthread_mutex_unlock(&p->kc->lock);
-	return started ? 0 : -EAGAIN;
+	return ret;
 }
 
 /* ---- open and close; caller holds session.lock ---- */

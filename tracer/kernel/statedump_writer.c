@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +173,6 @@ static void *run_dump(void *arg)
 static int start_dump(struct session *s)
 {
 	struct dump *d = malloc(sizeof(*d));
-	sigset_t all, before;
 	int ret;
 
 	if (!d)
@@ -182,10 +180,7 @@ static int start_dump(struct session *s)
 	*d = (struct dump){ .sink.event = write_event,
 			    .session = session_ref(s),
 			    .number = s->statedump };
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	ret = thread_start(0, run_dump, d);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (ret) {
 		session_put(s);         /* not the last reference: the caller has one */
 		free(d);
@@ -307,8 +302,7 @@ void kernel_statedumps_end(struct tracer *t)
 		return;
 	pthread_mutex_lock(&t->lock);
 	k->ending = true;
-	pthread_cond_broadcast(&k->dumped);
-	while (k->dumps || k->watching)
+	while (k->dumps)
 		pthread_cond_wait(&k->dumped, &t->lock);
 	pthread_mutex_unlock(&t->lock);
 }

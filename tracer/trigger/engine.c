@@ -3,6 +3,7 @@
  * The engine's thread: looks at conditions about amounts when they are due, and saves counters.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "tracer/trigger/trigger.h"
 
@@ -130,9 +131,12 @@ static void *run(void *arg)
 
 void engine_nudge(struct triggers *all)
 {
-	if (all->count && !watcher_start(&all->engine, run, all->tracer))
+	int ret = all->count ? watcher_start(&all->engine, run, all->tracer) : 0;
+
+	if (ret)
 		tracer_report(all->tracer, "no thread for triggers: conditions about amounts are "
-					   "not true before the next change of a trigger");
+					   "not true before the next change of a trigger: %s",
+			      strerror(-ret));
 	watcher_nudge(&all->engine);
 }
 

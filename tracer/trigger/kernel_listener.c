@@ -8,6 +8,7 @@
  * because what it does not copy in time is lost.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -134,11 +135,14 @@ static void *run(void *arg)
 
 void kernel_listener_nudge(struct triggers *all)
 {
-	if (kernel_is_open(all->tracer) && all->count &&
-	    !watcher_start(&all->kernel_listener, run, all->tracer))
+	int ret = kernel_is_open(all->tracer) && all->count
+			  ? watcher_start(&all->kernel_listener, run, all->tracer)
+			  : 0;
+
+	if (ret)
 		tracer_report(all->tracer, "no thread for triggers: conditions about events of the "
 					   "kernel are not true before the next change of a "
-					   "trigger");
+					   "trigger: %s", strerror(-ret));
 	watcher_nudge(&all->kernel_listener);
 }
 

@@ -153,16 +153,17 @@ static void *run(void *arg)
 static void follow_session(struct session *s)
 {
 	struct reclaimer *r = reclaimer_of(s->tracer);
-	bool started;
+	int ret;
 
 	if (s->hidden || s->draft || !period_of(s))
 		return;
 	pthread_mutex_lock(&r->lock);
-	started = watcher_start(&r->watcher, run, s->tracer);
+	ret = watcher_start(&r->watcher, run, s->tracer);
 	watcher_nudge(&r->watcher);
 	pthread_mutex_unlock(&r->lock);
-	if (!started)
-		tracer_report(s->tracer, "no thread for memory_max_age: memory is not given back");
+	if (ret)
+		tracer_report(s->tracer, "no thread for memory_max_age: memory is not given back: "
+					 "%s", strerror(-ret));
 }
 
 static void follow_unlocked(struct session *s)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A watcher's thread: no nudge is forgotten, a file wakes it, and it ends once for all. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/lib/test.h"
@@ -31,14 +34,19 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static bool start(struct looked *l)
+static int try_start(struct looked *l)
 {
-	bool done;
+	int ret;
 
 	pthread_mutex_lock(&lock);
-	done = watcher_start(&l->w, run, l);
+	ret = watcher_start(&l->w, run, l);
 	pthread_mutex_unlock(&lock);
-	return done;
+	return ret;
+}
+
+static bool start(struct looked *l)
+{
+	return try_start(l) == 0;
 }
 
 static void want(struct looked *l)
@@ -141,6 +149,51 @@ static void ends_among_nudges(void)
 	}
 }
 
+/* It says what the process lacks, and begins when that is there. */
+static void says_what_is_missing(void)
+{
+	struct looked l = { .fd = -1, .until = WATCHER_NEVER };
+	struct rlimit before, none;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &before));
+	none = before;
+	none.rlim_cur = 0;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &none));
+	CHECK(try_start(&l) == -EMFILE && !l.w.runs);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &before));
+	CHECK(start(&l));
+	wait_for(&l.looks, 1);
+	watcher_end(&l.w, &lock);
+}
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	caught = 1;
+}
+
+/* Its thread takes no signal of the process. */
+static void takes_no_signal(void)
+{
+	struct looked l = { .fd = -1, .until = WATCHER_NEVER };
+	sigset_t usr1, before;
+
+	CHECK(signal(SIGUSR1, on_signal) != SIG_ERR);
+	CHECK(start(&l));
+	wait_for(&l.looks, 1);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	CHECK(!pthread_sigmask(SIG_BLOCK, &usr1, &before));
+	CHECK(!kill(getpid(), SIGUSR1));
+	/* The thread would have had it before it ends. */
+	watcher_end(&l.w, &lock);
+	CHECK(!caught);
+	CHECK(!pthread_sigmask(SIG_SETMASK, &before, NULL));
+	CHECK(caught);
+}
+
 int main(void)
 {
 	CASE(sees_each_nudge);
@@ -148,5 +201,7 @@ int main(void)
 	CASE(looks_at_a_file);
 	CASE(ends_for_good);
 	CASE(ends_among_nudges);
+	CASE(says_what_is_missing);
+	CASE(takes_no_signal);
 	return test_summary();
 }

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tracer/base/os/watcher.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tracer/base/os/clock.h"
+#include "tracer/base/os/thread.h"
 
-bool watcher_start(struct watcher *w, void *(*run)(void *arg), void *arg)
+int watcher_start(struct watcher *w, void *(*run)(void *arg), void *arg)
 {
+	int ret;
+
 	if (w->runs || w->ends)
-		return true;
+		return 0;
 	w->nudge = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (w->nudge < 0)
-		return false;
-	w->runs = !pthread_create(&w->thread, NULL, run, arg);
-	if (!w->runs)
+		return -errno;
+	ret = thread_create(&w->thread, NULL, run, arg);
+	w->runs = !ret;
+	if (ret)
 		close(w->nudge);
-	return w->runs;
+	return ret;
 }
 
 void watcher_nudge(struct watcher *w)

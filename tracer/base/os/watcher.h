@@ -28,10 +28,10 @@ struct watcher {
 };
 
 /*
- * Starts the thread, unless it exists or watcher_end() was called. False: the kernel has no thread
- * or no descriptor for it; the next call tries again. Caller holds the lock.
+ * Starts the thread, unless it exists or watcher_end() was called. 0; or -errno: the kernel has no
+ * thread or no descriptor for it; the next call tries again. Caller holds the lock.
  */
-bool watcher_start(struct watcher *w, void *(*run)(void *arg), void *arg);
+int watcher_start(struct watcher *w, void *(*run)(void *arg), void *arg);
 /* The thread, if there is one, looks again before it sleeps. Caller holds the lock. */
 void watcher_nudge(struct watcher *w);
 /*

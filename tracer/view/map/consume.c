@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tracer/view/map/map.h"
 #include "tracer/base/ring/reader.h"
@@ -380,18 +381,19 @@ static void *run(void *arg)
 void map_set_live(struct map *m, bool live)
 {
 	struct maps *all = all_maps(m->tracer);
-	bool started;
+	int ret;
 
 	pthread_mutex_lock(&all->lock);
 	if (live && cds_list_empty(&m->live))
 		cds_list_add_tail(&m->live, &all->live);
 	if (!live)
 		cds_list_del_init(&m->live);
-	started = !live || watcher_start(&all->watcher, run, all);
+	ret = live ? watcher_start(&all->watcher, run, all) : 0;
 	watcher_nudge(&all->watcher);
 	pthread_mutex_unlock(&all->lock);
-	if (!started)
-		tracer_report(m->tracer, "no thread for maps: their buffers may overflow");
+	if (ret)
+		tracer_report(m->tracer, "no thread for maps: their buffers may overflow: %s",
+			      strerror(-ret));
 }
 
 static void create_maps(struct tracer *t)
