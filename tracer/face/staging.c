@@ -126,7 +126,7 @@ int session_become(struct session *s, struct session *draft, bool start, struct 
 	}
 	session_unlock(s);
 	session_follow_parts(s);
-	kernel_watch_pending(s->tracer);
+	kernel_pending_update(s->tracer);
 	if (!ret && start)
 		domains_dump(s);
 	buffers_keep(s->tracer);

@@ -364,7 +364,7 @@ int tracer_open(const struct tracer_config *config, struct tracer **out, struct 
 	}
 	start_sessions(t);
 	kernel_probes_gc(t);
-	kernel_watch_pending(t);
+	kernel_pending_update(t);
 	last_boot_open(t);
 	keeper_guard_begin(t);
 	ret = triggers_open(t);
@@ -419,6 +419,7 @@ void tracer_close(struct tracer *t, bool keep)
 	maps_stop(t, keep);
 	reclaimer_stop(t);
 	kernel_statedumps_end(t);
+	kernel_pending_end(t);
 	kernel_prompt_end(t);
 	ksampling_end(t);
 	/* No other thread runs any more, and the triggers' hidden sessions are closed. */

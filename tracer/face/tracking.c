@@ -139,7 +139,7 @@ int track_store(struct session *s, enum track_attr attr, const char *text, bool 
 			else
 				session_follow_parts(s);
 			if (!ret && attr == TRACK_KERNEL_CGROUP)
-				kernel_watch_pending(t);
+				kernel_pending_update(t);
 		}
 		track_deinit(&old);
 	}

@@ -86,6 +86,7 @@ void kernel_close(struct tracer *t)
 
 	if (!k)
 		return;
+	kernel_pending_end(t);
 	kernel_prompt_end(t);
 	kernel_channels_gc(t);
 	kernel_follower_free(k);

@@ -102,11 +102,11 @@ struct kernel {
 	 */
 	struct kformat *(*format_of)(struct kernel *k, const char *system, const char *event);
 	struct watcher prompt;          /* prompt_drain.c; its lock is tracer.lock */
-	/* Number of threads that write a state dump. tracer.lock guards this and the next three. */
+	struct watcher pending;         /* pending.c; the same */
+	/* Number of threads that write a state dump. tracer.lock guards this and the next two. */
 	uint32_t dumps;
-	bool watching;                  /* the thread of pending.c runs */
 	bool ending;
-	pthread_cond_t dumped;          /* one of these threads has ended, or is to end */
+	pthread_cond_t dumped;          /* one of these threads has ended */
 	/*
 	 * Number of writes of rules that are under way; guarded by tracer.lock. Until it is 0, no
 	 * probe is removed: its rule may not be in a channel yet.
@@ -437,10 +437,13 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 /* ---- pending.c ---- */
 
 /*
- * Starts the thread that looks for events for which rules wait, and for threads that join control
- * groups, if there are such rules or sets. Caller does not hold tracer.lock.
+ * After rules or a set of control groups were changed: has the thread that looks for events for
+ * which rules wait, and for threads that join control groups, look if there are such rules or sets.
+ * Caller does not hold tracer.lock.
  */
-void kernel_watch_pending(struct tracer *t);
+void kernel_pending_update(struct tracer *t);
+/* Ends the thread for good. Caller does not hold tracer.lock. */
+void kernel_pending_end(struct tracer *t);
 
 /* ---- statedump_writer.c: caller does not hold tracer.lock ---- */
 

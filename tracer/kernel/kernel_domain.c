@@ -75,7 +75,7 @@ static int end_rules(struct session *s, struct rule_preparation *prep, int ret, 
 	kernel_scan(s->tracer);
 	buffers_keep(s->tracer);
 	kernel_probes_gc(s->tracer);
-	kernel_watch_pending(s->tracer);
+	kernel_pending_update(s->tracer);
 	return ret;
 }
 

@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rules that wait for their events (`?PATTERN`): of a module that is not loaded, of another
- * program, or in a file that is not installed yet. While there is such a rule, a thread looks each
+ * program, or in a file that is not installed yet. While there is such a rule, a watcher looks each
  * second at what such events come from: the kernel's list of events, its list of modules, and the
- * files that the rules name. When one of these has changed, the rules are applied again. The same
- * thread looks for threads that have joined the control groups of an active session's track/cgroup.
+ * files that the rules name. When one of these has changed, or there are other rules, the rules are
+ * applied again. If that fails, nothing need change before it succeeds (another program may have
+ * been about to change the kernel's probes, or memory was short): they are applied again after
+ * pauses that grow. The same watcher looks for threads that have joined the control groups of an
+ * active session's track/cgroup.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "tracer/base/array.h"
 #include "tracer/base/hash.h"
-#include "tracer/base/os/thread.h"
+#include "tracer/base/os/clock.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/kernel/kernel.h"
 #include "tracer/session/streams.h"
+
+#define PERIOD UINT64_C(1000000000)     /* ns between two looks */
+#define PAUSE_MAX (64 * PERIOD)         /* until what failed is tried again */
 
 struct waiting {                        /* sessions with rules that wait */
 	struct session **sessions;      /* referenced */
 	size_t count;
 	struct md_buf files;            /* of their rules, each with a NUL */
+	uint64_t rules;                 /* a number that changes with them */
+};
+
+/* What the watcher knows from its last look. */
+struct looked {
+	uint64_t world; /* of hash_world */
+	uint64_t again; /* when what failed is tried again; WATCHER_NEVER: nothing failed */
+	uint64_t pause; /* until then, ns */
 };
 
 static bool waits(const struct channel *c, const struct rule *r)
@@ -31,20 +43,24 @@ static bool waits(const struct channel *c, const struct rule *r)
 	return c->kernel && r->optional && !r->disabled;
 }
 
-/* Whether the session has such a rule. Adds the files of all. Caller holds tracer.lock. */
-static bool look_at(const struct session *s, struct md_buf *files)
+/* Whether the session has such a rule. Adds all of them to w. Caller holds tracer.lock. */
+static bool look_at(const struct session *s, struct waiting *w)
 {
 	const struct channel *c;
 	bool some = false;
 
 	cds_list_for_each_entry(c, &s->channels, node)
-		for (size_t i = 0; i < c->rules.count; i++)
-			if (waits(c, &c->rules.rules[i])) {
-				some = true;
-				if (files && c->rules.rules[i].file)
-					md_buf_put(files, c->rules.rules[i].file,
-						   strlen(c->rules.rules[i].file) + 1);
-			}
+		for (size_t i = 0; i < c->rules.count; i++) {
+			const struct rule *r = &c->rules.rules[i];
+
+			if (!waits(c, r))
+				continue;
+			some = true;
+			if (w)
+				w->rules = hash_string(hash_step(w->rules, c->serial), r->source);
+			if (w && r->file)
+				md_buf_put(&w->files, r->file, strlen(r->file) + 1);
+		}
 	return some;
 }
 
@@ -69,7 +85,7 @@ static void collect(struct tracer *t, struct waiting *w)
 
 	pthread_mutex_lock(&t->lock);
 	cds_list_for_each_entry(s, &t->sessions, node)
-		if (look_at(s, &w->files) && array_room(w->sessions, w->count + 1))
+		if (look_at(s, w) && array_room(w->sessions, w->count + 1))
 			w->sessions[w->count++] = session_ref(s);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -108,44 +124,60 @@ static uint64_t hash_modules(uint64_t h)
 	return h;
 }
 
-/* A number that changes when an event may have appeared or gone. */
-static uint64_t hash_world(struct kernel *k, const struct md_buf *files)
+/* A number that changes when an event may have appeared or gone, or other rules wait. */
+static uint64_t hash_world(struct kernel *k, const struct waiting *w)
 {
 	struct md_buf list = MD_BUF_INIT;
-	uint64_t h = hash_modules(HASH_START);
+	uint64_t h = hash_modules(w->rules);
 
 	if (!k->ops->list(k->backend, &list) && !list.failed)
 		h = hash_string(h, md_buf_str(&list));
 	md_buf_deinit(&list);
-	for (size_t at = 0; at < files->len; at += strlen(files->data + at) + 1)
-		h = hash_file(h, files->data + at);
+	for (size_t at = 0; at < w->files.len; at += strlen(w->files.data + at) + 1)
+		h = hash_file(h, w->files.data + at);
 	return h;
 }
 
-static void apply_again(struct session *s)
+/* Whether the rules are in force. */
+static bool apply_again(struct session *s)
 {
 	struct md_buf names = MD_BUF_INIT;
+	bool done;
 
 	channels_list(s, DOMAIN_KERNEL, &names);
+	done = !names.failed;
 	for (size_t at = 0; !names.failed && at < names.len; at += strlen(names.data + at) + 1)
-		events_again(s, DOMAIN_KERNEL, names.data + at);
+		done &= !events_again(s, DOMAIN_KERNEL, names.data + at);
 	md_buf_deinit(&names);
+	return done;
 }
 
-static void look(struct tracer *t, uint64_t *last)
+static void apply_all(const struct waiting *w, struct looked *last)
 {
-	struct waiting w = { 0 };
-	uint64_t now;
+	bool done = true;
+
+	for (size_t i = 0; i < w->count; i++)
+		done &= apply_again(w->sessions[i]);
+	last->again = done ? WATCHER_NEVER : monotonic_now() + last->pause;
+	last->pause = 2 * last->pause < PAUSE_MAX ? 2 * last->pause : PAUSE_MAX;
+}
+
+static void look(struct tracer *t, struct looked *last)
+{
+	struct waiting w = { .files = MD_BUF_INIT, .rules = HASH_START };
+	uint64_t now = 0;
 
 	collect(t, &w);
 	/* Only for rules that wait: it reads the list of all events. */
-	now = w.count ? hash_world(kernel_of(t), &w.files) : *last;
-	for (size_t i = 0; i < w.count; i++) {
-		if (now != *last)
-			apply_again(w.sessions[i]);
+	if (w.count)
+		now = hash_world(kernel_of(t), &w);
+	if (now != last->world)
+		last->pause = PERIOD;
+	if (now != last->world || monotonic_now() >= last->again)
+		apply_all(&w, last);
+	last->world = now;
+	for (size_t i = 0; i < w.count; i++)
 		session_put(w.sessions[i]);
-	}
-	*last = now;
 	free(w.sessions);
 	md_buf_deinit(&w.files);
 }
@@ -181,53 +213,46 @@ static void follow_cgroups(struct tracer *t)
 	free(all);
 }
 
-/* Waits a second, or until the daemon ends. Caller holds tracer.lock. */
-static void pause_looking(struct tracer *t)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec++;
-	while (!kernel_of(t)->ending &&
-	       !pthread_cond_timedwait(&kernel_of(t)->dumped, &t->lock, &until))
-		;
-}
-
 static void *run(void *arg)
 {
 	struct tracer *t = arg;
-	struct kernel *k = kernel_of(t);
-	uint64_t last = 0;      /* looks at least once: an event may have come before the thread */
+	struct watcher *w = &kernel_of(t)->pending;
+	struct looked last = { .again = WATCHER_NEVER };
+	bool some;
 
-	pthread_mutex_lock(&t->lock);
-	while (!k->ending && any_waits(t)) {
-		pause_looking(t);
-		if (k->ending)
-			break;
-		pthread_mutex_unlock(&t->lock);
-		look(t, &last);
-		follow_cgroups(t);
+	while (watcher_next(w)) {
 		pthread_mutex_lock(&t->lock);
+		some = any_waits(t);
+		pthread_mutex_unlock(&t->lock);
+		if (some) {
+			look(t, &last);
+			follow_cgroups(t);
+		}
+		watcher_sleep(w, -1, some ? monotonic_now() + PERIOD : WATCHER_NEVER);
 	}
-	k->watching = false;
-	pthread_cond_broadcast(&k->dumped);
-	pthread_mutex_unlock(&t->lock);
 	return NULL;
 }
 
-void kernel_watch_pending(struct tracer *t)
+void kernel_pending_update(struct tracer *t)
 {
 	struct kernel *k = kernel_of(t);
-	sigset_t all, before;
+	int ret = 0;
 
 	if (!k)
 		return;
-	/* Signals are for the daemon's first thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_mutex_lock(&t->lock);
-	if (!k->watching && !k->ending && any_waits(t))
-		k->watching = thread_start(0, run, t) == 0;
+	if (any_waits(t)) {
+		ret = watcher_start(&k->pending, run, t);
+		watcher_nudge(&k->pending);
+	}
 	pthread_mutex_unlock(&t->lock);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (ret)
+		tracer_report(t, "no thread for rules that wait for their events, and for threads "
+				 "that join control groups: %s", strerror(-ret));
+}
+
+void kernel_pending_end(struct tracer *t)
+{
+	if (kernel_of(t))
+		watcher_end(&kernel_of(t)->pending, &t->lock);
 }

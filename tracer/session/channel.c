@@ -10,6 +10,7 @@
 
 #include "tracer/base/rows.h"
 #include "tracer/base/base.h"
+#include "tracer/base/hash.h"
 #include "tracer/session/session.h"
 #include "tracer/base/ring/reader.h"
 
@@ -348,16 +349,35 @@ static int store_rules(struct session *s, enum domain domain, const char *channe
 				       : 0;
 }
 
+/* Whether the sentence is another one than the last of this channel; "": there is none. */
+static bool is_news(struct session *s, enum domain domain, const char *channel,
+		    const char *sentence)
+{
+	uint64_t hash = *sentence ? hash_string(HASH_START, sentence) : 0;
+	struct channel *c;
+	bool news;
+
+	pthread_mutex_lock(&s->tracer->lock);
+	c = channel_find(s, domain, channel);
+	news = c && c->told != hash;
+	if (c)
+		c->told = hash;
+	pthread_mutex_unlock(&s->tracer->lock);
+	return news && hash;
+}
+
 int events_again(struct session *s, enum domain domain, const char *channel)
 {
 	struct tr_err err = TR_ERR_INIT;
 	int ret = events_store(s, domain, channel, NULL, false, &err);
 
+	if (ret)
+		return ret;
 	/* The rules are in force, but for one. */
-	if (!ret && *err.sentence)
+	if (is_news(s, domain, channel, err.sentence))
 		session_failed(s, "channel %s: a rule that waits for its event: %s", channel,
 			       err.sentence);
-	return ret;
+	return *err.sentence ? -EAGAIN : 0;
 }
 
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text,

@@ -264,6 +264,7 @@ struct channel {
 	char *picks;
 	bool counts;    /* of a map: hits are counted, no event is recorded (TRAIL_MODE_COUNT) */
 	struct rule_list rules;
+	uint64_t told;          /* a hash of what events_again said last; 0: nothing */
 	struct cds_list_head groups;            /* struct stream_group */
 	struct channel_trouble trouble;         /* app/trouble.c */
 };

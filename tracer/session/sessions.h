@@ -111,7 +111,10 @@ int channel_status(struct session *s, enum domain domain, const char *channel, b
 int events_show(struct session *s, enum domain domain, const char *channel, struct md_buf *out);
 int events_store(struct session *s, enum domain domain, const char *channel, const char *text,
 		 bool replace, struct tr_err *err);
-/* Checks and applies the rules that wait for their events (`?`) again. As events_store. */
+/*
+ * Checks and applies the rules that wait for their events (`?`) again. As events_store; -EAGAIN if
+ * that fails for one of them: the first such call tells its session why.
+ */
 int events_again(struct session *s, enum domain domain, const char *channel);
 
 /* Contexts: as event rules, but the first start fixes them (-EBUSY). */
