@@ -92,6 +92,15 @@ static __attribute__((noinline)) enum section write_timed(const struct slot *slo
 
 	return section_event_timed(rseq_self(), slot, seq, data, len, now);
 }
+
+/* The same with a bell. */
+static __attribute__((noinline)) enum section
+write_timed_wake(const struct slot *slot, uint64_t seq, const void *data, size_t len)
+{
+	uint64_t now = slot_clock(0, 0);
+
+	return section_event_timed_wake(rseq_self(), slot, seq, data, len, now);
+}
 #endif
 
 /* False: the slot is stale. */
@@ -242,6 +251,8 @@ static inline __attribute__((always_inline)) bool write_and_wake(const struct sl
 #ifdef HAVE_SECTIONS
 	enum section r = section_event_wake(rseq_self(), slot, seq, data, len);
 
+	if (r == SECTION_SLOW && __atomic_load_n(&slot->timed_count, __ATOMIC_RELAXED))
+		r = write_timed_wake(slot, seq, data, len);
 	if (unlikely(r == SECTION_ARMED))
 		ring_bell(slot, seq);
 	if (likely(r <= SECTION_ARMED))

@@ -32,6 +32,16 @@ static long call_kernel(long number, const long a[6])
 			 : "a"(number), "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return ret;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number, x0 __asm__("x0") = a[0], x1 __asm__("x1") = a[1],
+		      x2 __asm__("x2") = a[2], x3 __asm__("x3") = a[3], x4 __asm__("x4") = a[4],
+		      x5 __asm__("x5") = a[5];
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
 #else
 	(void)number, (void)a;
 	return -ENOSYS;
@@ -71,7 +81,7 @@ int main(int argc, char **argv)
 {
 	long count = argc > 1 ? atol(argv[1]) : 1, pause = argc > 2 ? atol(argv[2]) : 0;
 
-#ifndef __x86_64__
+#if !defined(__x86_64__) && !defined(__aarch64__)
 	return 77;
 #endif
 	late = argc > 3 ? (useconds_t)atol(argv[3]) : 0;
