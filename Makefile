@@ -484,7 +484,7 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	$(INSTALL) -m 644 $(filter-out %/trailfs.service,$(wildcard docs/examples/*)) $(DESTDIR)$(DOCDIR)/examples/
 	@echo 'installed below $(DESTDIR)$(PREFIX)'
 # Not for a package (DESTDIR), nor for a private PREFIX: these belong to the whole system.
-	$(if $(DESTDIR),,@tools/installed.sh$(if $(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX))), --system) '$(BINDIR)' '$(LIBDIR)' '$(MANDIR)' '$(UNITDIR)')
+	$(if $(DESTDIR),,@tools/installed.sh$(if $(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX))), --system) '$(BINDIR)' '$(LIBDIR)' '$(MANDIR)' '$(UNITDIR)' '$(PYTHONDIR)')
 
 KMOD_SRC = $(DESTDIR)/usr/src/trailfs-$(VERSION)
 

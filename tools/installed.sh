@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# tools/installed.sh [--system] BINDIR LIBDIR MANDIR UNITDIR: the end of `make install`. With
-# --system, if root runs it: makes the group `tracing` (its members may trace the kernel by root's
-# mount) and /run/trailfs, which boot makes by tmpfiles.d later, and updates the caches of the linker,
-# of man and of systemd. Prints what is left to do: each line has the command.
+# tools/installed.sh [--system] BINDIR LIBDIR MANDIR UNITDIR PYTHONDIR: the end of `make install`.
+# With --system, if root runs it: makes the group `tracing` (its members may trace the kernel by
+# root's mount) and /run/trailfs, which boot makes by tmpfiles.d later, and updates the caches of the
+# linker, of man and of systemd. Prints what is left to do: each line has the command.
 PATH=$PATH:/usr/sbin:/sbin
 group=tracing
 system=
@@ -12,6 +12,7 @@ system=
 # (PREFIX may end with a slash.)
 shorter() { echo "$1" | tr -s /; }
 bin=$(shorter "$1") lib=$(shorter "$2") man=$(shorter "$3") units=$(shorter "$4")
+python=$(shorter "$5")
 root=
 [ "$(id -u)" != 0 ] || root=1
 
@@ -61,6 +62,11 @@ if ! ldconfig -p 2>/dev/null | grep -q " $lib/libtrail.so" &&
 fi
 ! have pkg-config || pkg-config --exists trail 2>/dev/null ||
 	left "PKG_CONFIG_PATH=$lib/pkgconfig"
+# (python3 leaves out directories that do not exist when it starts.)
+! have python3 ||
+	python3 -c 'import os, sys
+sys.exit(os.path.realpath(sys.argv[1]) not in map(os.path.realpath, sys.path[1:]))' "$python" ||
+	left "PYTHONPATH=$python for Python programs that import trail"
 if [ -n "$system" ] && have systemctl; then
 	left "systemctl enable --now trailfs (mounts /trace now and at each boot: $units)"
 fi

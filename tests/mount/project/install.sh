@@ -24,6 +24,7 @@ sed 's/^/said: /' /installed
 echo "group: $(getent group tracing)"
 echo "apps: $(stat -c %a /run/trailfs/apps)"
 echo "library: $(ldconfig -p | grep -o '/usr/local/lib/libtrail.so.0$' | head -n 1)"
+! command -v python3 >/dev/null || echo "python: $(cd / && python3 -c 'import trail' 2>&1)"
 ! command -v mandb >/dev/null || echo "manual: $(man -w 8 trailfs)"
 cd $HOME
 echo '#include <trail/trail.h>
@@ -38,6 +39,9 @@ fusermount3 -u trace || exit 1
 cd "$1"
 mk install PREFIX=/opt/new >/installed2 2>&1 || { cat /installed2; exit 1; }
 sed 's/^/private: /' /installed2
+p=$(sed -n 's/^left to do: \(PYTHONPATH=[^ ]*\) .*/\1/p' /installed2)
+! command -v python3 >/dev/null || echo "python at $p: $(cd / && env $p python3 -c \
+	'import trail; print(trail.__file__)' 2>&1)"
 mk uninstall PREFIX=/usr/local >/dev/null && mk uninstall PREFIX=/opt/new >/dev/null || exit 1
 rm -r $HOME
 find /usr/local /opt /etc -name '*trail*' | sort | comm -13 /before - | sed 's/^/remains: /'
@@ -73,12 +77,17 @@ has "$out" '^library: /usr/local/lib/libtrail.so.0$'
 [ -z "$(grep '^manual' "$work/out")" ] ||
 	has "$out" '^manual: /usr/local/.*man/man8/trailfs.8'
 # Nothing is said that is not so.
-grep '^said: left to do: \(PATH\|ldconfig\|LD_LIB\|PKG_\)' "$work/out" && fail "this is done already"
+grep '^said: left to do: \(PATH\|ldconfig\|LD_LIB\|PKG_\|PYTHON\)' "$work/out" &&
+	fail "this is done already"
 is "commands of trailfs -h" 6 "$(grep -c '^begin: ' "$work/out")"
 is "events" 3 "$(grep -c '^text: .*hello:tick.*{ i = [012] }$' "$work/out")"
 # Elsewhere, nothing of the system is touched, and more is left to do.
 has "$out" '^private: left to do: PATH=/opt/new/bin:'
 has "$out" '^private: left to do: LD_LIBRARY_PATH=/opt/new/lib '
+if command -v python3 >/dev/null; then
+	has "$out" '^python: $'
+	has "$out" '^python at PYTHONPATH=/opt/new/.*: /opt/new/.*/trail.py$'
+fi
 grep '^private: made' "$work/out" && fail "an installation elsewhere makes a group"
 grep '^remains: ' "$work/out" && fail "make uninstall leaves files"
 echo "$checks checks"
