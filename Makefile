@@ -8,7 +8,8 @@
 #   WERROR=1         warnings are errors
 #   V=1              show all commands, and all that the tests print
 #   DESTDIR, PREFIX  for install (PREFIX is /usr/local)
-#   RELAY=1          for static: outputs may be addresses of relays
+#   RELAY=1          for static: outputs may be addresses of relays; EXPORTS=1: the files of export/;
+#                    IMPORTS=1: traces of others in `input`
 #   TESTS            what `tests/run` is to run: "unit", "mount", a name pattern (check only)
 #
 # Each combination of compiler, SAN and COVERAGE has its own build directory: build, build-san, build-clang, build-clang-san, ….
@@ -96,17 +97,24 @@ FS_SRC := $(sort $(wildcard fs/*/*.c))
 LIB_SRC := $(sort $(wildcard ustlib/*.c ustlib/base/*.c ustlib/context/*.c ustlib/front/*.c))
 ifneq ($(STATIC),)
 # For `make static`: what a target board does without, and another C library
-LEFT_OUT := $(foreach d,export foreign import picture parquet maker,$(wildcard tracer/format/$d/*.c)) \
-	$(wildcard tracer/view/metrics/*.c tracer/kernel/sampling.c tracer/kernel/sample/*.c \
+LEFT_OUT := $(wildcard tracer/view/metrics/*.c tracer/kernel/sampling.c tracer/kernel/sample/*.c \
 	tracer/kernel/count/*.c tracer/kernel/programs/*.c) \
 	$(addprefix tracer/app/agent/,server.c link.c port_file.c tcp_table.c agent_events.c agent_rule.c)
 ifeq ($(RELAY),)
-LEFT_OUT += $(wildcard tracer/output/relay/*.c)
+LEFT_OUT += $(filter-out %/url.c,$(wildcard tracer/output/relay/*.c))
 CPPFLAGS += -DWITHOUT_RELAY
+endif
+ifeq ($(EXPORTS),)
+LEFT_OUT += $(foreach d,export picture parquet maker,$(wildcard tracer/format/$d/*.c))
+CPPFLAGS += -DWITHOUT_EXPORTS
+endif
+ifeq ($(IMPORTS),)
+LEFT_OUT += $(foreach d,foreign import,$(wildcard tracer/format/$d/*.c))
+CPPFLAGS += -DWITHOUT_IMPORTS
 endif
 CORE_SRC := $(filter-out $(LEFT_OUT),$(CORE_SRC)) tools/static/left_out.c
 CFLAGS := -Os -fno-pie -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections
-CPPFLAGS += -include tools/static/musl.h -DWITHOUT_EXPORTS -DWITHOUT_COMPRESSION
+CPPFLAGS += -include tools/static/musl.h -DWITHOUT_COMPRESSION
 PKG_CFLAGS := -idirafter build-musl-libs/include -Ibuild-musl-libs/include/fuse3
 LIB_PATHS = -idirafter build-musl-libs/include
 CORE_LIBS := build-musl-libs/libuuid.a $(THREAD_LIBS)
@@ -246,7 +254,7 @@ clean:					## remove the build directories
 # ---- one static binary for target boards, with musl (tools/static/) ----
 
 # (What is left out is no prerequisite of what is built.)
-STATIC_B = build-musl-gcc$(if $(RELAY),-relay)
+STATIC_B = build-musl-gcc$(if $(RELAY),-relay)$(if $(EXPORTS),-exports)$(if $(IMPORTS),-imports)
 static:					## build-musl-gcc/trailfs, static and small, and libtrail, with musl
 	@tools/static/libs.sh build-musl-libs
 	@$(MAKE) CC=musl-gcc STATIC=1 SAN= B=$(STATIC_B) $(addprefix $(STATIC_B)/,trailfs libtrail.so libtrail.a)

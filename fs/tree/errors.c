@@ -223,6 +223,11 @@ bool errors_refused(const struct node *n, const struct who *who, int rc)
 		tr_fail(&err, rc, "the file would be larger than this format allows: hold fewer "
 			"events, or read trace/");
 		break;
+	case -EOPNOTSUPP:       /* export.c says it of files in export/ */
+		if (S_ISDIR(n->row->mode))
+			return false;
+		tr_fail(&err, rc, "this build was made without it");
+		break;
 	case -ENOMEM:
 	case -EIO:
 		break;

@@ -218,3 +218,27 @@ const struct tree_row export_rows[] = {
 #endif
 	{ 0 }
 };
+
+int export_left_out(const struct node *dir, const char *name, const struct who *who,
+		    struct found *found)
+{
+#ifdef WITHOUT_EXPORTS
+#define EXPORT(form, file, make, help) file,
+	static const char *const names[] = {
+#include "tracer/session/exports.def"
+		"lket", "ltt",
+	};
+#undef EXPORT
+	struct tr_err err = TR_ERR_INIT;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i])) {
+			tr_fail(&err, -EOPNOTSUPP, "this build was made without exports: of these "
+				"files, it has json and json.symbols");
+			errors_result(dir, name, who, errors_count(), -EOPNOTSUPP, &err);
+			return -EOPNOTSUPP;
+		}
+#endif
+	(void)dir, (void)name, (void)who, (void)found;
+	return -ENOENT;
+}

@@ -100,6 +100,9 @@ struct trigger *trigger_of(const struct node *n);
 
 /* export.c: what is in export/. */
 extern const struct tree_row export_rows[];
+/* Finds none; for a file that other builds have, `error` says that this one was made without. */
+int export_left_out(const struct node *dir, const char *name, const struct who *who,
+		    struct found *found);
 /*
  * Frees files that only stat(2) has made, after two seconds; returns when to be called again, or
  * -1: never. Any thread.

@@ -398,7 +398,8 @@ static const struct tree_row session_rows[] = {
 	{ .name = "text.symbols", .mode = S_IFREG | 0444, .view = &text_view, .attr = text_attr,
 	  .arg = TEXT_SYMBOLS },
 	{ .name = "pipe.symbols", .mode = S_IFREG | 0444, .view = &pipe_view, .arg = TEXT_SYMBOLS },
-	{ .name = "export", .mode = S_IFDIR | 0555, .rows = export_rows },
+	{ .name = "export", .mode = S_IFDIR | 0555, .rows = export_rows,
+	  .find = export_left_out },
 	{ 0 }
 };
 

@@ -78,7 +78,7 @@ def read_page(data, chunk, rows):
     packed = data[t.at:t.at + page[3]]
     if t.at + page[3] - meta[9] != meta[7]:
         sys.exit('the size of a column chunk is wrong')
-    raw = zlib.decompress(packed, 31)
+    raw = zlib.decompress(packed, 31) if meta[4] else packed
     if len(raw) != page[2] or page[5][1] != rows:
         sys.exit('the size of a page is wrong')
     n, = struct.unpack_from('<I', raw)

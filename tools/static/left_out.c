@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * left_out.c - what `make static` has in place of the rooms of tracer/format/ that make and read
- * files for other programs, of relays, metrics, samples, BPF, agents of loggers, zlib and liblzma.
- * There are no files in export/ but `json`; `input` and rules on samples are refused with a
- * sentence; `compress` knows none but `none`. Who calls the rest gets EOPNOTSUPP, or nothing.
+ * files for other programs (without EXPORTS=1, IMPORTS=1), of relays (without RELAY=1), metrics,
+ * samples, BPF, agents of loggers, zlib and liblzma. There are no files in export/ but `json`;
+ * `input` and rules on samples are refused with a sentence; `compress` knows none but `none`. Who
+ * calls the rest gets EOPNOTSUPP, or nothing.
  */
 #include <errno.h>
 #include <lzma.h>
@@ -24,8 +25,11 @@
 #include "tracer/kernel/kernel.h"
 #include "tracer/kernel/sample/sampler.h"
 #include "tracer/output/relay/relay.h"
+#include "tracer/output/relay/url.h"
+#include "tracer/output/sink.h"
 #include "tracer/view/metrics/metrics.h"
 
+#ifdef WITHOUT_EXPORTS
 const struct session_part export_part = { .name = "export" };
 
 void export_close(struct export_view *v)
@@ -69,8 +73,11 @@ ssize_t export_files_read(const struct export_files *l, size_t i, uint64_t offse
 	return -EOPNOTSUPP;
 }
 
+#endif
+
 /* ---- traces of others ---- */
 
+#ifdef WITHOUT_IMPORTS
 const struct session_part import_part = { .name = "input" };
 
 void input_show(const void *session, struct md_buf *out)
@@ -81,7 +88,8 @@ void input_show(const void *session, struct md_buf *out)
 int input_store(void *session, const char *value, bool replace, struct tr_err *err)
 {
 	(void)session, (void)value, (void)replace;
-	return tr_fail(err, -EOPNOTSUPP, "this build reads no traces of others");
+	return tr_fail(err, -EOPNOTSUPP,
+		       "this build was made without imports: it reads no traces of others");
 }
 
 struct foreign *foreign_get(struct session *s, int *ret)
@@ -100,6 +108,8 @@ int foreign_main(void)
 {
 	return 1;
 }
+
+#endif
 
 /* ---- metrics ---- */
 
@@ -270,25 +280,32 @@ void available_loggers(struct tracer *t, uid_t viewer, enum agent_domain domain,
 	(void)t, (void)viewer, (void)domain, (void)json, (void)out;
 }
 
-/* ---- relays, without RELAY=1: no text is the address of one, so there is no sender ---- */
+/* ---- relays, without RELAY=1: each address is refused, so there is no sender ---- */
 
 #ifdef WITHOUT_RELAY
 bool relay_takes(const char *text)
 {
-	(void)text;
-	return false;
+	return relay_url_is(text);
 }
 
 int relay_address(const char *text, char **shown, struct tr_err *err)
 {
 	(void)text, (void)shown;
-	return tr_fail(err, -EOPNOTSUPP, "this build sends to no relay");
+	return tr_fail(err, -EOPNOTSUPP, "this build was made without relays");
 }
+
+static int refuse_relay(struct output *o, const char *value, struct tr_err *err)
+{
+	(void)o;
+	return relay_address(value, NULL, err);
+}
+
+const struct output_sink relay_sink = { .takes = relay_takes, .attach = refuse_relay };
 
 const char *relay_explain(int err)
 {
 	(void)err;
-	return "this build sends to no relay";
+	return "this build was made without relays";
 }
 
 int relay_sender_open(const struct relay_delivery *d, struct relay_sender **out)

@@ -20,6 +20,7 @@
 #define RENAME_NOREPLACE (1 << 0)
 #define RENAME_EXCHANGE (1 << 1)
 #endif
+#define __FLOAT_WORD_ORDER __BYTE_ORDER
 #define M_ARENA_MAX -8
 #define M_MMAP_THRESHOLD -3
 #define M_TRIM_THRESHOLD -1

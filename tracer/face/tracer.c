@@ -50,9 +50,7 @@ static const struct tracer_room *const tracer_rooms[] = {
 	&face_room, NULL
 };
 static const struct output_sink *const sinks[] = {
-#ifndef WITHOUT_RELAY
 	&relay_sink,
-#endif
 	NULL
 };
 

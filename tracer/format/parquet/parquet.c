@@ -16,7 +16,12 @@
 /* Numbers of parquet.thrift */
 enum { TYPE_INT64 = 2, TYPE_FLOAT = 4, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
 enum { CONVERTED_UTF8 = 0, CONVERTED_TIMESTAMP_MICROS = 10, CONVERTED_UINT_64 = 14 };
-enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, CODEC_GZIP = 2, OPTIONAL = 1, DATA_PAGE = 0 };
+enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, OPTIONAL = 1, DATA_PAGE = 0 };
+#ifdef WITHOUT_COMPRESSION
+enum { CODEC = 0 };
+#else
+enum { CODEC = 2 };     /* gzip */
+#endif
 
 struct column {
 	char *name;             /* owned */
@@ -159,6 +164,13 @@ static void make_page(struct parquet *p, const struct column *c)
 	md_buf_deinit(&levels);
 }
 
+#ifdef WITHOUT_COMPRESSION
+static bool compress_page(struct parquet *p, struct md_buf *out)
+{
+	md_buf_put(out, p->page.data, p->page.len);
+	return !out->failed;
+}
+#else
 /* Compresses the page as gzip. False: no memory. */
 static bool compress_page(struct parquet *p, struct md_buf *out)
 {
@@ -177,6 +189,7 @@ static bool compress_page(struct parquet *p, struct md_buf *out)
 	deflateEnd(&z);
 	return ret == Z_STREAM_END;
 }
+#endif
 
 static void put_page_header(struct parquet *p, size_t compressed, struct md_buf *out)
 {
@@ -234,7 +247,7 @@ static void describe_column(struct parquet *p, const struct column *c, uint64_t 
 	thrift_zigzag(out, ENCODING_RLE);
 	thrift_list(out, &inner, 3, THRIFT_BINARY, 1);
 	thrift_bytes(out, c->name, strlen(c->name));
-	thrift_int(out, &inner, 4, THRIFT_I32, CODEC_GZIP);
+	thrift_int(out, &inner, 4, THRIFT_I32, CODEC);
 	thrift_int(out, &inner, 5, THRIFT_I64, p->rows);
 	thrift_int(out, &inner, 6, THRIFT_I64, (int64_t)(header + p->page.len));
 	thrift_int(out, &inner, 7, THRIFT_I64, (int64_t)(header + compressed));
