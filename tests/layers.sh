@@ -57,7 +57,7 @@ rule ustlib "(ustlib|trail)/.*|$shared" 'fuse|urcu|uuid/|lttng/|babeltrace'
 rule kmod "kmod/.*|$shared" "$foreign"
 # (tracer.h is what the daemon's front has of the tracer; recover.h, the same without a daemon:
 # trail-recover. tools/static/left_out.c stands in for rooms.)
-stands='tracer/(app/agent|format/(export|foreign)|kernel/(backend|count|sample)|output/relay|view/metrics)/[a-z_]*\.h|tracer/kernel/kernel\.h'
+stands='tracer/(app/agent|format/(export|foreign)|kernel/(backend|count|sample)|output/relay|view/metrics)/[a-z_]*\.h|tracer/(kernel/kernel|output/sink)\.h'
 rule tools "(tools|metadata)/.*|tracer/face/(recover|tracer)\\.h|$stands" 'fuse|urcu|lttng/|babeltrace'
 
 # ---- rooms, in order: each may include and call itself and the rooms before it ----

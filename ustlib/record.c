@@ -92,15 +92,6 @@ static __attribute__((noinline)) enum section write_timed(const struct slot *slo
 
 	return section_event_timed(rseq_self(), slot, seq, data, len, now);
 }
-
-/* The same with a bell. */
-static __attribute__((noinline)) enum section
-write_timed_wake(const struct slot *slot, uint64_t seq, const void *data, size_t len)
-{
-	uint64_t now = slot_clock(0, 0);
-
-	return section_event_timed_wake(rseq_self(), slot, seq, data, len, now);
-}
 #endif
 
 /* False: the slot is stale. */
@@ -204,62 +195,7 @@ static inline __attribute__((always_inline)) bool put_steady(const struct slot_e
 	return __atomic_load_n(&context_block.id, __ATOMIC_RELAXED) == id;
 }
 
-/* ---- the bells of triggers ---- */
-
-/*
- * Wakes the daemon if it sleeps. The exchange lets one thread of many do it. errno stays. After
- * trail_seal() there are no system calls: the daemon finds the event later by itself.
- */
-static __attribute__((noinline, cold)) void ring_bell(const struct slot *slot, uint64_t seq)
-{
-	int saved = errno;
-	uint32_t *bell;
-
-	if (library_sealed || thread_is_foreign() || thread_state.forked)
-		return;
-	/* before the load: see slots.c, slots_reclaim() */
-	__atomic_fetch_add(&slot_users, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&slot->seq, __ATOMIC_SEQ_CST) == seq &&
-	    !(slot->flags & SLOT_RETIRED)) {
-		bell = slot->mapping->bell;
-		if (__atomic_load_n(bell, __ATOMIC_RELAXED) &&
-		    __atomic_exchange_n(bell, 0, __ATOMIC_SEQ_CST))
-			syscall(SYS_futex, bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-	}
-	__atomic_fetch_sub(&slot_users, 1, __ATOMIC_RELEASE);
-	errno = saved;
-}
-
-static __attribute__((noinline, cold)) bool write_and_ring(const struct slot *slot, uint64_t seq,
-							   const void *data, size_t len)
-{
-	if (!write_slot(slot, seq, data, len))
-		return false;
-	ring_bell(slot, seq);
-	return true;
-}
-
-/*
- * As write_slot(), for a slot with SLOT_WAKE. There is no barrier between the commit and the load
- * of the bell, which may come first: the daemon looks at the rings again a while after it has armed
- * the bell.
- */
-static inline __attribute__((always_inline)) bool write_and_wake(const struct slot *slot,
-								 uint64_t seq, const void *data,
-								 size_t len)
-{
-#ifdef HAVE_SECTIONS
-	enum section r = section_event_wake(rseq_self(), slot, seq, data, len);
-
-	if (r == SECTION_SLOW && __atomic_load_n(&slot->timed_count, __ATOMIC_RELAXED))
-		r = write_timed_wake(slot, seq, data, len);
-	if (unlikely(r == SECTION_ARMED))
-		ring_bell(slot, seq);
-	if (likely(r <= SECTION_ARMED))
-		return true;
-#endif
-	return write_and_ring(slot, seq, data, len);
-}
+#include "ustlib/hit_rings.inc"
 
 /* ---- events with a filter, contexts or a bell ---- */
 
