@@ -89,6 +89,8 @@ for group in "$@"; do
 		need strace strace strace strace has strace
 		need mariadb-server mariadb-server mariadb mariadb has mariadbd
 		need sqlite3 sqlite sqlite sqlite has sqlite3
+		# (tests/vm/import_lttng.sh)
+		need kmod kmod kmod kmod has depmod
 		# (tests/vm/board.sh)
 		need musl-tools musl-gcc musl-dev musl has musl-gcc
 		# (programs/containers.sh and project/recipes.sh)

@@ -53,7 +53,7 @@ kernel_instructions() {
 	[ -n "$(instructions_of trailfs plain getppid)" ] ||
 		{ echo "  left out: $(tail -n 1 "$work/guest")"; return; }
 	[ -n "$(instructions_of lttng plain getppid)" ] ||
-		echo "  LTTng-modules are left out: $(tail -n 1 "$loop/lttng.log")"
+		echo "  LTTng-modules are left out: $(sed -n 's/^no LTTng-modules: //p' "$work/guest")"
 	row "" trailfs theirs ratio
 	instructions_rows cpu_frequency "two u32 (power:cpu_frequency)"
 	instructions_rows module_get "a string (module:module_get)"

@@ -4,16 +4,12 @@
 # SOAK=1: LTTng's kernel modules record a trace in a guest, with contexts; a session outside imports
 # it. Its text, and what babeltrace2 prints of its trace/, is what babeltrace2 prints of the trace.
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../lib/lttng_modules.sh"
 
 record() { # In the guest. LOOP: as in tests/bench/vm/guest.sh
-	m=/lib/modules/$(uname -r)
-	files=$(readlink -f "$m")
-	rm "$m" && mkdir -p "$m" && cp -r "$1/lttng/ko" "$m/extra" || return
-	cp "$files/modules.builtin" "$files/modules.order" "$files/modules.builtin.modinfo" "$m/" \
-		2>/dev/null
 	LTTNG_HOME=/run/lttng-home
 	export LTTNG_HOME
-	mkdir -p $LTTNG_HOME && depmod &&
+	mkdir -p $LTTNG_HOME && install_lttng_modules "$1" &&
 		lttng-sessiond --background --quiet --kmod-probes=sched,irq &&
 		lttng -n create k --output=/run/trace &&
 		lttng -n enable-channel -k -s k --subbuf-size=1M --num-subbuf=8 ch &&
@@ -33,13 +29,13 @@ if [ -n "${VM-}" ]; then
 	exit 0
 fi
 [ -n "${SOAK-}" ] || { echo "LTTng's kernel modules are built for SOAK=1"; exit 77; }
-for tool in babeltrace2 lttng lttng-sessiond depmod; do
+for tool in babeltrace2 lttng lttng-sessiond; do
 	command -v $tool >/dev/null || { echo "there is no $tool"; exit 77; }
 done
 . "$here/../lib/mount.sh"
+! why=$(lttng_modules_missing) || skip "$why"
 loop=$("$here/../bench/vm/modules" 6.1) || skip "$loop"
-ls "$loop"/lttng/ko/*.ko >/dev/null 2>&1 ||
-	skip "LTTng's modules cannot be built: $(tail -n 1 "$loop/lttng.log")"
+! why=$(lttng_modules_missing "$loop") || skip "$why"
 OUT=$work/out
 export OUT
 mkdir "$OUT"

@@ -34,13 +34,11 @@ if [ "${1-}" = record ]; then
 	exit
 fi
 
+. "$here/../lib/lttng_modules.sh"
+
 guest() { # LOOP ROOT
-	m=/lib/modules/$(uname -r)
-	files=$(readlink -f "$m")
-	rm "$m" && mkdir -p "$m" && cp -r "$1/lttng/ko" "$m/extra" || return
-	cp "$files/modules.builtin" "$files/modules.order" "$files/modules.builtin.modinfo" "$m/" \
-		2>/dev/null
-	depmod && mkdir -p "$2/lib/modules" && mount --bind /lib/modules "$2/lib/modules" || return
+	install_lttng_modules "$1" && mkdir -p "$2/lib/modules" &&
+		mount --bind /lib/modules "$2/lib/modules" || return
 	for d in dev proc sys run; do mount --rbind /$d "$2/$d" || return; done
 	cp "$here/import_lttng_new.sh" "$2/run/record"
 	chroot "$2" sh /run/record record && cp -r /run/ctf-2 /run/ctf-1.8 "$OUT/"
@@ -53,10 +51,9 @@ fi
 . "$here/../lib/mount.sh"
 . "$here/../lib/sid.sh"
 need_sid
-command -v depmod >/dev/null || skip "there is no depmod"
+! why=$(lttng_modules_missing) || skip "$why"
 loop=$("$here/../bench/vm/modules" 6.1 sid) || skip "$loop"
-ls "$loop"/lttng/ko/*.ko >/dev/null 2>&1 ||
-	skip "LTTng's modules cannot be built: $(tail -n 1 "$loop/lttng.log")"
+! why=$(lttng_modules_missing "$loop") || skip "$why"
 OUT=$work/out
 export OUT
 mkdir "$OUT"

@@ -13,6 +13,7 @@ mnt=$work/mnt
 TRAIL_RUNTIME_DIR=$work/state LTTNG_HOME=$work/lttng
 export TRAIL_RUNTIME_DIR LTTNG_HOME
 mkdir -p $mnt $LTTNG_HOME
+. "${0%/*}/../../lib/lttng_modules.sh"
 session=$mnt/sessions/bench
 
 events='power:cpu_frequency module:module_get syscalls:sys_enter_getppid syscalls:sys_exit_getppid'
@@ -71,16 +72,9 @@ end_bpf() {
 # ---- LTTng-modules ----
 
 start_lttng() {
-	ls "$loop"/lttng/ko/*.ko >/dev/null 2>&1 && command -v lttng-sessiond >/dev/null || return
-	# lttng-sessiond loads them itself.
-	m=/lib/modules/$(uname -r)
-	files=$(readlink -f "$m")
-	rm "$m" && mkdir -p "$m" && cp -r "$loop/lttng/ko" "$m/extra" || return
-	cp "$files/modules.builtin" "$files/modules.order" "$files/modules.builtin.modinfo" "$m/" \
-		2>/dev/null
-	depmod &&
-		lttng-sessiond --background --quiet --kmod-probes=power,module >$work/sessiond.log \
-		2>&1
+	command -v lttng-sessiond >/dev/null || { echo "there is no lttng-sessiond" >&2; return 1; }
+	install_lttng_modules "$loop" &&
+		lttng-sessiond --background --quiet --kmod-probes=power,module
 }
 
 lttng_q() {
@@ -213,7 +207,7 @@ busybox insmod "$trail/trail.ko" && busybox insmod "$trail/trail_events.ko" || e
 say "$(grep '^kernel' $mnt/version), $(cat \
 	/sys/devices/system/clocksource/clocksource0/current_clocksource)"
 who='trailfs ftrace perf bpftrace'
-if start_lttng; then
+if start_lttng >$work/sessiond.log 2>&1; then
 	who="trailfs lttng ftrace perf bpftrace"
 else
 	say "no LTTng-modules: $(tail -n 2 $work/sessiond.log 2>/dev/null)"
