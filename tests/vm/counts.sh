@@ -4,7 +4,7 @@
 #
 # As many events as a program has made calls: four processes that change their CPU all the time make
 # calls with text and without, which each backend records (tracefs, BPF programs where the kernel
-# has them, trail.ko where modules were built), and the kernel counts. With room for all, each is
+# has them, trail.ko where modules can be built), and the kernel counts. With room for all, each is
 # there once and in its order; with little room, those that are there and those that count as lost
 # are together what was made. For SOAK=1 only, on each kernel.
 #
@@ -50,7 +50,8 @@ int main(int argc, char **argv)
 C
 	${CC:-cc} -static -O1 -o "$1/calls" "$1/calls.c"
 }
-. "$(dirname "$0")/lib.sh"
+or_without=1
+. "$(dirname "$0")/modlib.sh"
 few=1500 many=${VM_CALLS:-20000}
 
 # begin BACKEND LOSS_MODE SUBBUF_SIZE
@@ -158,11 +159,8 @@ compare tracefs
 count
 fusermount3 -u "$MNT"
 within 20 daemon_ended
-modules=$BUILD/vm/modules-$VM/kmod
-if [ -e "$modules/trail.ko" ]; then
-	busybox insmod "$modules/trail.ko" &&
-		{ [ ! -e "$modules/trail_events.ko" ] || busybox insmod "$modules/trail_events.ko"; } ||
-		fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
+if built; then
+	load
 	mount_tree
 	compare module
 	count

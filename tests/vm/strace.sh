@@ -3,7 +3,7 @@
 # TIMEOUT: 900
 #
 # The arguments of 40 system calls are what strace(1) says they are, and there are as many events as
-# the program has made calls: by tracefs, and by trail.ko where modules were built. A program calls
+# the program has made calls: by tracefs, and by trail.ko where modules can be built. A program calls
 # each of them once under strace, while trailfs records it; strace.py compares the two outside.
 # For SOAK=1 only, on each kernel.
 [ -n "${VM_KERNEL-}${SOAK-}${VM-}" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
@@ -17,7 +17,8 @@ conclude() { # OUT KERNEL
 			{ echo "FAILED: $how"; return 1; }
 	done
 }
-. "$(dirname "$0")/lib.sh"
+or_without=1
+. "$(dirname "$0")/modlib.sh"
 
 # record HOW: into $OUT
 record() {
@@ -48,11 +49,8 @@ mount_tree
 record tracefs
 fusermount3 -u "$MNT"
 within 20 daemon_ended
-modules=$BUILD/vm/modules-$VM/kmod
-if [ -e "$modules/trail.ko" ]; then
-	busybox insmod "$modules/trail.ko" &&
-		{ [ ! -e "$modules/trail_events.ko" ] || busybox insmod "$modules/trail_events.ko"; } ||
-		fail "the modules cannot be loaded: $(dmesg | tail -n 5)"
+if built; then
+	load
 	mount_tree
 	record module
 fi
