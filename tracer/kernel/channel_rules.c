@@ -213,6 +213,8 @@ static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *w
 		off += !wanted[i];
 		change += wanted[i] != kc->on[i];
 	}
+	if (k->ops->expect)
+		k->ops->expect(kc->bc, system, on);
 	if (change > 2 && (!on || !off))
 		ret = k->ops->enable(kc->bc, system, NULL, on != 0);
 	for (size_t i = 0; i < n; i++) {

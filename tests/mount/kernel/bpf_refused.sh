@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A kernel that refuses the programs of system calls which get arguments, or the one that reads text
-# at the end of a call: the channel records by other programs, and its status says so, and why.
+# A kernel that refuses the programs of system calls which get arguments, only those at functions,
+# or the one that reads text at the end of a call: the channel records by other programs, and its
+# status says so, and why.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 library=$BUILD/tests/mount/kernel/librefuse.so
@@ -27,7 +28,8 @@ record() {
 	/bin/cat "$work/daemon.log" >/dev/null
 	put stop "$s/control"
 	is "$1: texts are recorded" 1 "$(grep -c "entry_openat: .*filename = \"$work/daemon.log\"" "$s/text")"
-	is "$1: nothing is lost" 0 "$(key events_discarded "$s/status")"
+	# (Linux 7.0 may preempt a program, and misses then events, which are counted.)
+	kernel_since 7.0 || is "$1: nothing is lost" 0 "$(key events_discarded "$s/status")"
 	rmdir "$s"
 	umount "$MNT" || fail umount
 	within 20 daemon_ended || fail "the daemon does not end"
@@ -43,6 +45,10 @@ record first
 is "programs get arguments" "" "$(echo "$status" | grep '^arguments_refused')"
 has "$status" "^texts_at_entry_only 1 syscalls:sys_enter_[a-z]*: $why\$"
 is "what records" 2 "$(echo "$status" | grep -c '^program syscalls:.* arguments$')"
+
+record functions
+is "of functions: nothing is said" "" "$(echo "$status" | grep '_refused\|_only')"
+is "of functions: what records" 2 "$(echo "$status" | grep -c '^program syscalls:.* arguments$')"
 
 record none
 is "nothing is refused" "" "$(echo "$status" | grep '_refused\|_only')"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none dl */
 /*
- * For LD_PRELOAD, in the daemon: a kernel that refuses BPF programs which get the arguments of
- * tracepoints: while $REFUSE is `all`; or `first`: the first one.
+ * For LD_PRELOAD, in the daemon: a kernel that refuses BPF programs which get arguments. $REFUSE
+ * says which: those of functions (`functions`), the first one of a tracepoint as well (`first`),
+ * `all`, or `none`.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,10 +21,15 @@ static bool is_refused(const union bpf_attr *a)
 {
 	static atomic_int programs;
 	const char *which = getenv("REFUSE");
-	/* The daemon asks for the kernel's log in a second try. */
-	int before = a->log_level ? atomic_load(&programs) - 1 : atomic_fetch_add(&programs, 1);
+	int before;
 
-	return which && (!strcmp(which, "all") || (!strcmp(which, "first") && !before));
+	if (!which || !strcmp(which, "none") || a->prog_type != BPF_PROG_TYPE_TRACING)
+		return false;
+	if (a->expected_attach_type != BPF_TRACE_RAW_TP)
+		return a->expected_attach_type != BPF_TRACE_ITER;
+	/* The daemon asks for the kernel's log in a second try. */
+	before = a->log_level ? atomic_load(&programs) - 1 : atomic_fetch_add(&programs, 1);
+	return !strcmp(which, "all") || (!strcmp(which, "first") && !before);
 }
 
 long syscall(long number, ...)
@@ -37,14 +43,9 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(list, long);
 	va_end(list);
-	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD) {
-		const union bpf_attr *attr = (const void *)a[1];
-
-		if (attr->prog_type == BPF_PROG_TYPE_TRACING &&
-		    attr->expected_attach_type == BPF_TRACE_RAW_TP && is_refused(attr)) {
-			errno = EINVAL;
-			return -1;
-		}
+	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD && is_refused((const void *)a[1])) {
+		errno = EINVAL;
+		return -1;
 	}
 	memcpy(&real, &symbol, sizeof(real));
 	return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -186,6 +186,8 @@ struct backend_ops {
 	/* The text that `filter` has set. */
 	int (*filter_text)(struct backend_channel *c, const char *system, const char *event,
 			   struct md_buf *out);
+	/* The channel is to record this many events of the system. NULL: it does not matter. */
+	void (*expect)(struct backend_channel *c, const char *system, size_t events);
 	/* event NULL: all events of the system */
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on);
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */

@@ -61,11 +61,14 @@ int bpf_map_next(int map, const void *key, void *next);
  * of what the kernel says: it refuses the program. Returns a descriptor or -errno.
  */
 int bpf_load(enum bpf_prog_type type, struct bpf_code *code, struct tr_err *err);
-/*
- * The same for a program that gets the arguments of a tracepoint: type is the one that
- * bpf_tracepoint_type gives.
- */
-int bpf_load_typed(uint32_t type, struct bpf_code *code, struct tr_err *err);
+/* Where a program gets arguments, with their types. */
+struct bpf_hook {
+	uint32_t type;                  /* of bpf_tracepoint_type, or of btf_function_type */
+	/* BPF_TRACE_RAW_TP; before and after a function: BPF_TRACE_FENTRY, BPF_TRACE_FEXIT */
+	enum bpf_attach_type at;
+};
+/* The same for a program that gets the arguments of a tracepoint or of a function. */
+int bpf_load_typed(const struct bpf_hook *hook, struct bpf_code *code, struct tr_err *err);
 /* Loads a program that runs for each item of the iterator whose function has this type. */
 int bpf_load_iterator(struct bpf_code *code, uint32_t type);
 /*
@@ -73,7 +76,7 @@ int bpf_load_iterator(struct bpf_code *code, uint32_t type);
  * the descriptor that this returns is closed. The kernel keeps the program as long.
  */
 int bpf_attach(int program, uint32_t id);
-/* The same for a program of bpf_load_typed, which knows its tracepoint. */
+/* The same for a program of bpf_load_typed, which knows its hook. */
 int bpf_attach_typed(int program);
 /*
  * Closes what bpf_attach returned, and the program, in another thread: the kernel waits some

@@ -158,13 +158,13 @@ int bpf_load(enum bpf_prog_type type, struct bpf_code *code, struct tr_err *err)
 	return ret ? tr_fail(err, ret, "the BPF program is too long") : load(&a, err);
 }
 
-int bpf_load_typed(uint32_t type, struct bpf_code *code, struct tr_err *err)
+int bpf_load_typed(const struct bpf_hook *hook, struct bpf_code *code, struct tr_err *err)
 {
 	union bpf_attr a;
 	int ret = describe_program(code, BPF_PROG_TYPE_TRACING, &a);
 
-	a.expected_attach_type = BPF_TRACE_RAW_TP;
-	a.attach_btf_id = type;
+	a.expected_attach_type = hook->at;
+	a.attach_btf_id = hook->type;
 	return ret ? tr_fail(err, ret, "the BPF program is too long") : load(&a, err);
 }
 

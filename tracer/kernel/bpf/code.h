@@ -78,5 +78,7 @@ void bpf_exit(struct bpf_code *c);
  * result 0 they would not.
  */
 void bpf_pass(struct bpf_code *c);
+/* Ends a program that gets arguments: at a function, the kernel permits no other result than 0. */
+void bpf_finish(struct bpf_code *c);
 
 #endif

@@ -48,7 +48,7 @@ static int load_program(uint32_t type, int map)
 	bpf_store(c, BPF_DW, BPF_REG_0, 8, BPF_REG_1);
 	bpf_here(c, none);
 	bpf_pass(c);
-	ret = bpf_load_typed(type, c, NULL);
+	ret = bpf_load_typed(&(struct bpf_hook){ type, BPF_TRACE_RAW_TP }, c, NULL);
 	free(c);
 	return ret;
 }

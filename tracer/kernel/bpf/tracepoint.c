@@ -166,8 +166,8 @@ int bpf_tracepoint_find(const struct btf *types, const char *system, const char 
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	t->type = bpf_tracepoint_type(types, event, &proto);
-	ret = t->type ? add_fields(t, types, proto, k->fields, format) : -ENOENT;
+	t->hook = (struct bpf_hook){ bpf_tracepoint_type(types, event, &proto), BPF_TRACE_RAW_TP };
+	ret = t->hook.type ? add_fields(t, types, proto, k->fields, format) : -ENOENT;
 	if (ret)
 		free(t);
 	else

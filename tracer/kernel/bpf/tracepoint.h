@@ -10,6 +10,7 @@
 #ifndef TRACER_KERNEL_BPF_TRACEPOINT_H
 #define TRACER_KERNEL_BPF_TRACEPOINT_H
 
+#include "tracer/kernel/bpf/bpf.h"
 #include "tracer/kernel/bpf/expression.h"
 
 enum { BPF_TRACEPOINT_FIELDS = 24 };
@@ -29,7 +30,7 @@ struct bpf_field {
 };
 
 struct bpf_tracepoint {
-	uint32_t type;                  /* which programs are attached to */
+	struct bpf_hook hook;           /* which programs are attached to */
 	uint32_t strings;
 	bool needs_pages;               /* see bpf_tracepoint_set_pages */
 	uint32_t count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The backend `tracefs and bpf`: an instance of tracefs, and programs for the calls with text. */
-#include "tracer/kernel/programs/bpf.h"
+#include "tracer/kernel/programs/bpf_typed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -184,6 +184,18 @@ static int enable_program(struct bpf_channel *c, const char *key, const char *ev
 		ret = 0;
 	}
 	return *plain && text && !ret ? bpf_plain_add(c, event, source) : ret;
+}
+
+/* A program at the function of a call costs milliseconds once, and other calls nothing. */
+enum { FEW_CALLS = 16 };
+
+static void expect(struct backend_channel *c, const char *system, size_t events)
+{
+	if (strcmp(system, "syscalls"))
+		return;
+	pthread_mutex_lock(&c->bpf->lock);
+	c->bpf->few_calls = events <= FEW_CALLS;
+	pthread_mutex_unlock(&c->bpf->lock);
 }
 
 static int enable(struct backend_channel *c, const char *system, const char *event, bool on)
@@ -381,6 +393,7 @@ const struct backend_ops bpf_backend = {
 	.recording = tracefs_recording,
 	.changed = tracefs_changed,
 	.filter_text = print_filter,
+	.expect = expect,
 	.enable = enable,
 	.enabled = list_enabled,
 	.filter = set_filter,

@@ -19,7 +19,7 @@
  *	bpf_events.c    … their list
  *	bpf_bodies.c    … their programs
  *	bpf_kept.c      … their descriptors in the keeper
- *	bpf_typed.c     … which of them get the arguments of tracepoints
+ *	bpf_typed.h     … which of them get the arguments of tracepoints or functions
  *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
  *	bpf_plain.c     … calls that the instance records after all
  *	bpf_track.c     … its set of threads
@@ -212,8 +212,8 @@ int bpf_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink
 
 /*
  * How an event gets to its program. PLAIN: a program of a tracepoint, by the record that the kernel
- * makes. TYPED: by the tracepoint's arguments. CALL: by those of sys_enter or sys_exit, whose
- * programs (#enter, #exit) jump to the body of the call.
+ * makes. TYPED: by the arguments of the tracepoint, or of the call's function. CALL: by those of
+ * sys_enter or sys_exit, whose programs (#enter, #exit) jump to the body of the call.
  */
 enum bpf_kind { BPF_KIND_PLAIN, BPF_KIND_TYPED, BPF_KIND_CALL };
 
@@ -263,6 +263,7 @@ struct bpf_channel {
 	/* Guards the rest: configuration, drains and the keeper's thread use it. */
 	pthread_mutex_t lock;
 	bool on, tracked, whole;
+	bool few_calls;                 /* they may have programs at their functions */
 	uint32_t dropped;               /* rings of an earlier daemon that were not taken over */
 	uint64_t missed;                /* events that programs missed which were dropped since */
 	struct bpf_contexts *contexts;  /* of all its records; NULL: none */
@@ -330,6 +331,8 @@ void bpf_channel_set(struct bpf_channel *c);
 struct bpf_event *bpf_channel_find(struct bpf_channel *c, const char *event);
 /* The event, added without descriptors if it is missing; NULL: no memory. */
 struct bpf_event *bpf_channel_room(struct bpf_channel *c, uint32_t slot, const char *name);
+/* Whether it has its program at the function of a system call. */
+bool bpf_event_by_function(const struct bpf_event *e);
 /* The channel's status: which programs record which events. Caller holds c->lock. */
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out);
 
@@ -347,10 +350,11 @@ struct bpf_place {                      /* of a body */
  */
 int bpf_bodies_set(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code);
 /*
- * Makes what reads the texts of a call at its end, if it is missing, and attaches #exit. event: the
- * entry. 0 or -errno.
+ * Makes what reads the texts of a call at its end, if it is missing: behind the call's function, or
+ * by #exit. event: the entry. 0 or -errno.
  */
-int bpf_bodies_set_late(struct bpf_channel *c, const char *event, const struct bpf_source *source);
+int bpf_bodies_set_late(struct bpf_channel *c, const char *event, const struct bpf_source *source,
+			bool function);
 /* NULL: there is none. */
 struct bpf_event *bpf_bodies_find_late(struct bpf_channel *c, const char *event);
 /* Whether the event is one of these. */
@@ -382,42 +386,6 @@ int bpf_kept_take(struct bpf_channel *c);
 /* Drops what the keeper has of a channel of this name. */
 void bpf_channel_forget(struct backend *b, const char *name);
 
-/* ---- bpf_typed.c; caller holds the channel's lock ---- */
-
-/* How programs get what they record of an event from the arguments of a tracepoint. */
-struct bpf_typed {
-	struct bpf_tracepoint *tracepoint;      /* owned */
-	enum bpf_kind kind;
-	bool exit;                      /* of a CALL: which side, which call */
-	uint32_t number;
-	/* Functions of the kernel that disable and enable preemption; 0: programs have it off. */
-	uint32_t preempt[2];
-};
-
-/* 0; -ENOENT: they cannot; -ENOMEM. The caller frees out->tracepoint. */
-int bpf_typed_find(struct bpf_channel *c, const char *event, const struct bpf_source *source,
-		   struct bpf_typed *out);
-/* What reads the texts of the call at its end: its fields are the texts. The same results. */
-int bpf_typed_late(struct bpf_channel *c, const char *event, const struct bpf_source *source,
-		   struct bpf_typed *out);
-/* The channel needs the kernel's types no longer; they are freed if no other one does. */
-void bpf_typed_done(struct bpf_channel *c);
-struct bpf_calls_code {                 /* of a program at sys_enter or sys_exit */
-	struct bpf_expression foreign;  /* not 0: of a call of 32 bits, which has no event */
-	struct bpf_expression number;
-	uint32_t first;                 /* the call that is found with one comparison */
-	int late_table, late_bodies;    /* maps of the channel; -1: not at sys_exit */
-};
-/*
- * What is attached to sys_enter or sys_exit, and to which type. 0; -ENOENT: this kernel has no such
- * programs; -ENOMEM.
- */
-int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf_calls_code *code);
-/* The name of that program in the channel: #enter, #exit */
-const char *bpf_typed_program(bool exit);
-/* Side and number of the call that the event is about. False: the number is not known. */
-bool bpf_typed_number(const char *event, bool *exit, uint32_t *number);
-
 /* ---- bpf_plain.c; caller holds the lock, but for the last one, which a drain calls ---- */
 
 /* From now on the instance records the event. 0 or -errno. */
@@ -447,7 +415,8 @@ int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count);
 /* ---- bpf_program.c ---- */
 
 /* What is attached to an event: jumps to the program in this entry of the map, its body. */
-void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry);
+void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool typed);
+struct bpf_calls_code;
 /* What is attached to sys_enter or sys_exit: jumps to the body of the call's number. */
 void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s);
 
@@ -468,7 +437,7 @@ struct bpf_late_table {
 
 struct bpf_late {                       /* of what reads the texts of a call at its end */
 	uint32_t number;                /* of the call */
-	int exits;                      /* map of what records exits */
+	int exits;                      /* map of what records exits; -1: another program does */
 };
 
 struct bpf_recording {

@@ -5,7 +5,7 @@
  * tracepoints' programs share one map. Those that get arguments are of a type that is bound to
  * their tracepoint, and the kernel wants all programs of a map to have one type.
  */
-#include "tracer/kernel/programs/bpf.h"
+#include "tracer/kernel/programs/bpf_typed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -96,14 +96,21 @@ int bpf_channel_add(struct bpf_channel *c, const char *name, uint32_t slot, uint
 	return e.program < 0 ? e.program : attach(c, name, slot, id, &e);
 }
 
-/* The same for what gets the arguments of the tracepoint with this type. */
-static int add_typed(struct bpf_channel *c, const char *name, uint32_t slot, uint32_t type,
-		     int own, struct bpf_code *code)
+/* The same for what gets arguments. */
+static int add_typed(struct bpf_channel *c, const char *name, uint32_t slot,
+		     const struct bpf_hook *hook, int own, struct bpf_code *code)
 {
 	struct bpf_event e = { .kind = BPF_KIND_TYPED, .link = -1, .own = own };
+	int ret;
 
-	e.program = bpf_load_typed(type, code, &c->why);
-	return e.program < 0 ? e.program : attach(c, name, slot, 0, &e);
+	e.program = bpf_load_typed(hook, code, &c->why);
+	if (e.program < 0)
+		return e.program;
+	ret = attach(c, name, slot, 0, &e);
+	/* (It takes 38 programs at a function: -E2BIG.) */
+	if (ret && ret != -ENOMEM && ret != -E2BIG && hook->at != BPF_TRACE_RAW_TP)
+		bpf_typed_no_functions(c);
+	return ret;
 }
 
 /* Puts a body into a map, and attaches a stub of the event if it is new. */
@@ -121,7 +128,7 @@ static int set_plain(struct bpf_channel *c, const struct bpf_place *p, struct bp
 	close(body);                    /* the map has it */
 	if (ret || bpf_channel_find(c, p->event))
 		return ret;
-	bpf_program_stub(code, c->bodies, at);
+	bpf_program_stub(code, c->bodies, at, false);
 	ret = bpf_channel_add(c, p->event, p->slot, p->id, code);
 	if (ret)
 		bpf_map_remove(c->bodies, &at);
@@ -131,7 +138,7 @@ static int set_plain(struct bpf_channel *c, const struct bpf_place *p, struct bp
 static int set_typed(struct bpf_channel *c, const struct bpf_place *p, struct bpf_code *code)
 {
 	const struct bpf_event *e = bpf_channel_find(c, p->event);
-	int body = bpf_load_typed(p->typed->tracepoint->type, code, &c->why), map, ret;
+	int body = bpf_load_typed(&p->typed->tracepoint->hook, code, &c->why), map, ret;
 	const uint32_t at = 0;
 
 	if (body < 0)
@@ -140,8 +147,8 @@ static int set_typed(struct bpf_channel *c, const struct bpf_place *p, struct bp
 	ret = map < 0 ? map : put_into_map(c, map, at, body);
 	close(body);
 	if (!ret && !e) {
-		bpf_program_stub(code, map, at);
-		ret = add_typed(c, p->event, p->slot, p->typed->tracepoint->type, map, code);
+		bpf_program_stub(code, map, at, true);
+		ret = add_typed(c, p->event, p->slot, &p->typed->tracepoint->hook, map, code);
 	}
 	if (ret && !e && map >= 0)
 		close(map);
@@ -166,13 +173,13 @@ static int open_late(struct bpf_channel *c)
 static int attach_calls(struct bpf_channel *c, bool exit, uint32_t first)
 {
 	struct bpf_calls_code calls;
+	struct bpf_hook hook = { .at = BPF_TRACE_RAW_TP };
 	struct bpf_code *code;
-	uint32_t type;
 	int ret;
 
 	if (bpf_channel_find(c, bpf_typed_program(exit)))
 		return 0;
-	ret = bpf_typed_calls(c, exit, &type, &calls);
+	ret = bpf_typed_calls(c, exit, &hook.type, &calls);
 	if (ret)
 		return ret;
 	calls.first = first;
@@ -185,7 +192,7 @@ static int attach_calls(struct bpf_channel *c, bool exit, uint32_t first)
 	if (!code)
 		return -ENOMEM;
 	bpf_program_calls(code, c->calls[exit], &calls);
-	ret = add_typed(c, bpf_typed_program(exit), BPF_SLOTS, type, -1, code);
+	ret = add_typed(c, bpf_typed_program(exit), BPF_SLOTS, &hook, -1, code);
 	free(code);
 	return ret;
 }
@@ -203,7 +210,7 @@ static int set_call(struct bpf_channel *c, const struct bpf_place *p, struct bpf
 		ret = attach_calls(c, exit, number);
 	if (ret)
 		return ret;
-	new.program = bpf_load_typed(p->typed->tracepoint->type, code, &c->why);
+	new.program = bpf_load_typed(&p->typed->tracepoint->hook, code, &c->why);
 	if (new.program < 0)
 		return new.program;
 	ret = put_into_map(c, *map, number, new.program);
@@ -245,49 +252,54 @@ struct bpf_event *bpf_bodies_find_late(struct bpf_channel *c, const char *event)
 	return bpf_channel_find(c, name);
 }
 
-/* Puts a program into the maps and the list. */
-static int add_late(struct bpf_channel *c, const char *event, uint32_t number, int program)
+/* Puts a body into the maps and the list, and attaches #exit. */
+static int add_late_body(struct bpf_channel *c, const char *name, const struct bpf_typed *typed,
+			 struct bpf_code *code)
 {
-	const struct bpf_event new = { .kind = BPF_KIND_CALL, .program = program, .link = -1,
-				       .own = -1 };
-	int ret = put_into_map(c, c->late_bodies, number, program);
-	char name[BPF_EVENT_NAME];
+	struct bpf_event new = { .kind = BPF_KIND_CALL, .link = -1, .own = -1 };
+	int ret;
 
-	print_late(event, name);
+	new.program = bpf_load_typed(&typed->tracepoint->hook, code, &c->why);
+	if (new.program < 0)
+		return new.program;
+	ret = put_into_map(c, c->late_bodies, typed->number, new.program);
 	if (!ret && !add_event(c, name, BPF_SLOTS, &new))
 		ret = -ENOMEM;
-	if (!ret)
-		ret = attach_calls(c, true, number);
-	return ret;
+	if (ret)
+		close(new.program);
+	return ret ? ret : attach_calls(c, true, typed->number);
 }
 
-int bpf_bodies_set_late(struct bpf_channel *c, const char *event, const struct bpf_source *source)
+int bpf_bodies_set_late(struct bpf_channel *c, const char *event, const struct bpf_source *source,
+			bool function)
 {
-	struct bpf_late late;
+	struct bpf_late late = { .exits = -1 };
 	struct bpf_typed typed = { 0 };
 	struct bpf_recording r = { .source = source, .typed = &typed, .ring = &c->ring,
 				   .threads = -1, .late = &late };
+	char name[BPF_EVENT_NAME];
 	struct bpf_code *code;
-	int ret, program;
+	int ret;
 
-	if (bpf_bodies_find_late(c, event))
+	print_late(event, name);
+	if (bpf_channel_find(c, name))
 		return 0;
-	ret = bpf_typed_late(c, event, source, &typed);
+	ret = bpf_typed_late(c, event, source, function, &typed);
 	if (!ret)
 		ret = open_late(c);
-	if (!ret)
+	if (!ret && !function)
 		ret = open_map(c, &c->calls[1], BPF_CALLS_MAX, BPF_KEPT_EXITS);
 	code = ret ? NULL : calloc(1, sizeof(*code));
 	if (!ret && !code)
 		ret = -ENOMEM;
 	if (!ret) {
-		late = (struct bpf_late){ typed.number, c->calls[1] };
+		late.number = typed.number;
+		if (!function)
+			late.exits = c->calls[1];
 		r.late_table = c->late_table;
 		bpf_program_late(code, &r);
-		program = bpf_load_typed(typed.tracepoint->type, code, &c->why);
-		ret = program < 0 ? program : add_late(c, event, typed.number, program);
-		if (ret && program >= 0 && !bpf_bodies_find_late(c, event))
-			close(program);
+		ret = function ? add_typed(c, name, BPF_SLOTS, &typed.tracepoint->hook, -1, code)
+			       : add_late_body(c, name, &typed, code);
 	}
 	free(code);
 	free(typed.tracepoint);

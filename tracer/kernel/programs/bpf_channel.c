@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The events of a channel that BPF programs record. */
-#include "tracer/kernel/programs/bpf.h"
+#include "tracer/kernel/programs/bpf_typed.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +46,9 @@ static uint64_t count_missed(const struct bpf_event *e)
 {
 	uint64_t events;
 
-	return e->name[0] == '@' || bpf_missed(e->program, &events) ? 0 : events;
+	return e->name[0] == '@' || bpf_bodies_is_late(e) || bpf_missed(e->program, &events)
+		       ? 0
+		       : events;
 }
 
 uint64_t bpf_channel_missed(const struct bpf_channel *c)
@@ -85,7 +87,7 @@ static bool has_calls(const struct bpf_channel *c, bool exit)
 
 	for (size_t i = 0; i < c->count; i++)
 		if (bpf_bodies_is_late(&c->events[i])
-			    ? exit
+			    ? exit && c->events[i].kind == BPF_KIND_CALL
 			    : c->events[i].kind == BPF_KIND_CALL &&
 				      bpf_typed_number(c->events[i].name, &side, &number) &&
 				      side == exit)
@@ -294,6 +296,32 @@ static int set_body(struct bpf_channel *c, struct bpf_recording *r, const char *
 	return bpf_bodies_set(c, &place, code);
 }
 
+/* Whether the event is to have its program at the function of a call. */
+static bool wants_function(struct bpf_channel *c, const char *event,
+			   const struct bpf_source *source)
+{
+	const struct bpf_event *e = bpf_channel_find(c, event);
+
+	return !source->fixed && (e ? bpf_event_by_function(e) : c->few_calls);
+}
+
+/* The body by arguments. *lacks: the kernel takes no such program. */
+static int make_typed(struct bpf_channel *c, struct bpf_recording *r, const char *event,
+		      bool function, struct bpf_code *code, bool *lacks)
+{
+	struct bpf_typed typed = { 0 };
+	int ret = bpf_typed_find(c, event, r->source, function, &typed);
+
+	if (!ret) {
+		ret = set_body(c, r, event, &typed, code);
+		*lacks = ret != 0;
+	}
+	if (*lacks)
+		c->why_lacks[BPF_LACKS_ARGUMENTS] = c->why;
+	free(typed.tracepoint);
+	return ret;
+}
+
 /* The body of a new event, by the arguments if the kernel takes such a program; or another one. */
 static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char *event,
 		     struct bpf_code *code)
@@ -301,16 +329,13 @@ static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char 
 	const struct bpf_event *e = bpf_channel_find(c, event);
 	bool is_plain = e && e->kind == BPF_KIND_PLAIN;
 	bool lacks = is_plain && e->lacks[BPF_LACKS_ARGUMENTS];
-	struct bpf_typed typed = { 0 };
-	int ret = is_plain ? -ENOENT : bpf_typed_find(c, event, r->source, &typed);
+	bool function = wants_function(c, event, r->source);
+	int ret = -ENOENT;
 
-	if (!ret) {
-		ret = set_body(c, r, event, &typed, code);
-		lacks = ret != 0;
-		if (ret)
-			c->why_lacks[BPF_LACKS_ARGUMENTS] = c->why;
-	}
-	free(typed.tracepoint);
+	if (!is_plain && function)
+		ret = make_typed(c, r, event, true, code, &lacks);
+	if (ret && ret != -ENOMEM && !is_plain && !(e && function))
+		ret = make_typed(c, r, event, false, code, &lacks);
 	/* (What is attached takes only bodies of its own kind.) */
 	if (ret && ret != -ENOMEM && (!e || is_plain))
 		ret = set_body(c, r, event, NULL, code);
@@ -322,8 +347,11 @@ static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char 
 /* Makes what reads the texts of the entry at the end of the call. Returns whether it is there. */
 static bool make_late(struct bpf_channel *c, struct bpf_recording *r, const char *event)
 {
-	int ret = bpf_bodies_set_late(c, event, r->source);
+	bool function = wants_function(c, event, r->source);
+	int ret = bpf_bodies_set_late(c, event, r->source, function);
 
+	if (ret && ret != -ENOMEM && function)
+		ret = bpf_bodies_set_late(c, event, r->source, false);
 	mark_id(c, r->source->id);
 	if (ret)
 		c->why_lacks[BPF_LACKS_LATE] = c->why;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a program writes its record: its level and the ring of this level (struct bpf_control). */
+#include "tracer/kernel/programs/bpf_typed.h"
 #include "tracer/kernel/programs/bpf_writer.h"
 
 #define CONTROL(member) ((int)offsetof(struct bpf_control, member))
@@ -240,7 +241,10 @@ void bpf_leave(const struct bpf_writer *w)
 	bpf_here(c, w->end);
 	if (w->r->late)
 		bpf_late_end(c, w->r->late);
-	bpf_pass(c);
+	if (w->r->typed)
+		bpf_finish(c);
+	else
+		bpf_pass(c);
 	if (!w->loses)
 		return;
 	bpf_here(c, w->lost);

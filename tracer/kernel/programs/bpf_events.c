@@ -27,6 +27,11 @@ struct bpf_event *bpf_channel_room(struct bpf_channel *c, uint32_t slot, const c
 	return e;
 }
 
+bool bpf_event_by_function(const struct bpf_event *e)
+{
+	return e->kind == BPF_KIND_TYPED && !strncmp(e->name, "syscalls:", strlen("syscalls:"));
+}
+
 /* Of the channel; the programs at sys_enter and sys_exit belong to several of them. */
 static bool is_shown(const struct bpf_event *e)
 {
@@ -98,5 +103,7 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 	for (size_t i = 0; i < c->count; i++)
 		if (is_shown(&c->events[i]))
 			fact_item(out, "program", "%s %s", c->events[i].name,
-				  c->events[i].kind == BPF_KIND_PLAIN ? "record" : "arguments");
+				  c->events[i].kind == BPF_KIND_PLAIN        ? "record"
+				  : bpf_event_by_function(&c->events[i]) ? "function"
+									 : "arguments");
 }

@@ -4,7 +4,8 @@
  * program at the entry may not wait for the page. So it records the entry without the text, and
  * notes the thread in a table. The call itself brings the page into memory. The program at sys_exit
  * looks whether the table has the thread; if so, it reads the texts and writes them as a KREC_LATE,
- * with which the daemon completes the entry (bpf_lates.c).
+ * with which the daemon completes the entry (bpf_lates.c). A program behind the call's function
+ * does the same where the entry's program is before it (bpf_typed.h).
  *
  * While the table is empty, an exit costs three instructions more in a channel that records exits;
  * one that records entries alone has a program at sys_exit for this. A thread takes the place of
@@ -106,6 +107,8 @@ void bpf_late_take(const struct bpf_writer *w)
 
 void bpf_late_end(struct bpf_code *c, const struct bpf_late *late)
 {
+	if (late->exits < 0)
+		return;
 	bpf_move(c, BPF_REG_1, BPF_REG_6);
 	bpf_set_map(c, BPF_REG_2, late->exits);
 	bpf_set(c, BPF_REG_3, (int32_t)late->number);

@@ -3,6 +3,7 @@
 #include "tracer/kernel/programs/bpf_writer.h"
 
 #include "tracer/kernel/kevent/bpf_filter.h"
+#include "tracer/kernel/programs/bpf_typed.h"
 
 #define CONTROL(member) ((int)offsetof(struct bpf_control, member))
 
@@ -179,14 +180,17 @@ void bpf_program_late(struct bpf_code *c, const struct bpf_recording *r)
 
 /* ---- what is attached ---- */
 
-void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry)
+void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool typed)
 {
 	bpf_code_begin(code);
 	/* Register 1 has the program's data. The call returns only if there is no body. */
 	bpf_set_map(code, BPF_REG_2, bodies);
 	bpf_set(code, BPF_REG_3, (int32_t)entry);
 	bpf_call(code, BPF_FUNC_tail_call);
-	bpf_pass(code);
+	if (typed)
+		bpf_finish(code);
+	else
+		bpf_pass(code);
 }
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a program writes as the data of a record: the layout is the one that tracefs has. */
+#include "tracer/kernel/programs/bpf_typed.h"
 #include "tracer/kernel/programs/bpf_writer.h"
 
 /* Bytes of a fixed part that is copied without a call. */

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Which events programs record by the arguments of tracepoints: events in the table
- * (bpf/tracepoints.def), and system calls by sys_enter and sys_exit. One program of a channel is
- * attached to each of these two, so a call that the channel does not record costs one jump.
- */
-#include "tracer/kernel/programs/bpf.h"
+#include "tracer/kernel/programs/bpf_typed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +20,7 @@ struct bpf_types {
 	unsigned int users;             /* channels */
 	uint32_t preempt[2];
 	uint64_t pages;         /* of bpf_pages_find; 0: not looked for; UINT64_MAX: in vain */
+	bool no_functions;      /* the kernel attaches no program to a function */
 };
 
 /* ---- the kernel's types ---- */
@@ -39,9 +35,9 @@ static int load_types(struct bpf_types *t)
 
 	if (ret)
 		return ret == -ENOMEM ? ret : -ENOENT;
-	for (int i = 0; i < 2 && bpf_kernel_since(PREEMPTIBLE, 0); i++) {
+	for (int i = 0; i < 2; i++) {
 		t->preempt[i] = btf_function_type(t->btf, functions[i], strlen(functions[i]));
-		if (!t->preempt[i])
+		if (!t->preempt[i] && bpf_kernel_since(PREEMPTIBLE, 0))
 			return -ENOENT;
 	}
 	return 0;
@@ -136,18 +132,52 @@ static int add_number(struct bpf_tracepoint *t, const struct btf *b, uint32_t pr
 	return bpf_tracepoint_add(t, b, proto, &f, expression);
 }
 
-static int describe_call(const struct btf *b, const struct bpf_source *s, struct bpf_tracepoint *t)
+/*
+ * The function that executes the event's call; type 0: there is none, or it may return to the
+ * process another way than it was called, or not at all.
+ */
+static struct bpf_hook find_function(const struct btf *b, const char *event, bool after)
+{
+	static const char *const others[] = { "clone", "clone3", "fork", "vfork", "exit",
+					      "exit_group" };
+	const char *name = event + strlen(strncmp(event, EXIT, strlen(EXIT)) ? ENTRY : EXIT);
+	struct bpf_hook hook = { 0, after ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY };
+	char function[BPF_EVENT_NAME];
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(name, others[i]))
+			return hook;
+	snprintf(function, sizeof(function), "__x64_sys_%.*s", (int)sizeof(function) - 11, name);
+	hook.type = btf_function_type(b, function, strlen(function));
+	return hook;
+}
+
+/*
+ * Sets what a program of the call is attached to. *proto: its arguments, which are the registers
+ * and, after the call, the result; a function's program has them at the same places as a program of
+ * sys_exit.
+ */
+static int find_hook(const struct btf *b, const char *event, bool after, bool function,
+		     struct bpf_tracepoint *t, uint32_t *proto)
+{
+	uint32_t type = bpf_tracepoint_type(b, calls_event(after || function), proto);
+
+	t->hook = function ? find_function(b, event, after)
+			   : (struct bpf_hook){ type, BPF_TRACE_RAW_TP };
+	return type && t->hook.type ? 0 : -ENOENT;
+}
+
+static int describe_call(const struct btf *b, const char *event, const struct bpf_source *s,
+			 bool function, struct bpf_tracepoint *t)
 {
 	struct bpf_field text = { .kind = BPF_FIELD_USER_STRING, .size = 4 };
 	uint32_t proto;
-	int ret;
+	int ret = find_hook(b, event, s->exit, function, t, &proto);
 
-	t->type = bpf_tracepoint_type(b, calls_event(s->exit), &proto);
-	ret = t->type ? 0 : -ENOENT;
 	/* The trace has neither the number nor the mark after it, which is 0 in an entry here. */
 	if (!ret)
 		ret = add_number(t, b, proto, s->exit ? 4 : 8, KRECORD_HEADER,
-				 s->exit ? "+$1->orig_ax" : "+$2");
+				 s->exit || function ? "+$1->orig_ax" : "+$2");
 	if (!ret && s->exit)
 		return add_number(t, b, proto, 8, BPF_CALL_FIXED, "+$2");
 	for (uint32_t i = 0; i < s->count && !ret; i++)
@@ -163,15 +193,14 @@ static int describe_call(const struct btf *b, const struct bpf_source *s, struct
  * The arguments are still in their registers, except after a successful execve. The new program's
  * memory has a copy of its text, after the environment.
  */
-static int describe_late(const struct btf *b, const struct bpf_source *s, bool execve,
-			 struct bpf_tracepoint *t)
+static int describe_late(const struct btf *b, const char *event, const struct bpf_source *s,
+			 bool function, struct bpf_tracepoint *t)
 {
 	struct bpf_field text = { .kind = BPF_FIELD_USER_STRING, .size = 4 };
+	bool execve = !strcmp(event, ENTRY "execve");
 	uint32_t proto;
-	int ret;
+	int ret = find_hook(b, event, true, function, t, &proto);
 
-	t->type = bpf_tracepoint_type(b, calls_event(true), &proto);
-	ret = t->type ? 0 : -ENOENT;
 	for (uint32_t i = 0; i < s->texts && !ret; i++) {
 		text.offset = (uint16_t)(bpf_source_places(s) + 4 * i);
 		ret = bpf_tracepoint_add(t, b, proto, &text,
@@ -202,28 +231,59 @@ int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf
 	return 0;
 }
 
+void bpf_typed_no_functions(struct bpf_channel *c)
+{
+	pthread_mutex_lock(&c->b->lock);
+	if (c->has_types)
+		c->b->types->no_functions = true;
+	pthread_mutex_unlock(&c->b->lock);
+}
+
+/* A program that may be preempted calls the functions against that. */
+static void set_preempt(const struct bpf_types *t, bool function, struct bpf_typed *out)
+{
+	if (function || bpf_kernel_since(PREEMPTIBLE, 0))
+		memcpy(out->preempt, t->preempt, sizeof(out->preempt));
+}
+
+/* Sets all of *out but the description of the tracepoint. NULL: *error. */
+static const struct bpf_types *begin_call(struct bpf_channel *c, const char *event, bool function,
+					  struct bpf_typed *out, int *error)
+{
+	const struct bpf_types *t = get_types(c, error);
+
+	if (!t)
+		return NULL;
+	*out = (struct bpf_typed){ .kind = function ? BPF_KIND_TYPED : BPF_KIND_CALL };
+	set_preempt(t, function, out);
+	if (!bpf_typed_number(event, &out->exit, &out->number))
+		*error = tr_fail(&c->why, -ENOENT, "the number of the call is not known");
+	else if (function && (!t->preempt[1] || (t->no_functions && !bpf_channel_find(c, event))))
+		*error = -ENOENT;
+	out->tracepoint = *error ? NULL : calloc(1, sizeof(*out->tracepoint));
+	if (!*error && !out->tracepoint)
+		*error = -ENOMEM;
+	return *error ? NULL : t;
+}
+
+static int end_call(struct bpf_typed *t, int ret)
+{
+	if (ret) {
+		free(t->tracepoint);
+		t->tracepoint = NULL;
+	}
+	return ret;
+}
+
 int bpf_typed_late(struct bpf_channel *c, const char *event, const struct bpf_source *source,
-		   struct bpf_typed *out)
+		   bool function, struct bpf_typed *out)
 {
 	const struct bpf_types *t;
 	int ret;
 
-	*out = (struct bpf_typed){ .kind = BPF_KIND_CALL };
-	if (!bpf_typed_number(event, &out->exit, &out->number))
-		return tr_fail(&c->why, -ENOENT, "the number of the call is not known");
-	t = get_types(c, &ret);
-	if (!t)
-		return ret;
-	memcpy(out->preempt, t->preempt, sizeof(out->preempt));
-	out->tracepoint = calloc(1, sizeof(*out->tracepoint));
-	ret = out->tracepoint ? describe_late(t->btf, source, !strcmp(event, ENTRY "execve"),
-					      out->tracepoint)
-			      : -ENOMEM;
-	if (ret) {
-		free(out->tracepoint);
-		out->tracepoint = NULL;
-	}
-	return ret;
+	t = begin_call(c, event, function, out, &ret);
+	return t ? end_call(out, describe_late(t->btf, event, source, function, out->tracepoint))
+		 : ret;
 }
 
 /* ---- events ---- */
@@ -267,7 +327,7 @@ static int find_in_table(struct bpf_channel *c, const struct btf *types, const c
 }
 
 int bpf_typed_find(struct bpf_channel *c, const char *event, const struct bpf_source *source,
-		   struct bpf_typed *out)
+		   bool function, struct bpf_typed *out)
 {
 	const struct bpf_types *t;
 	int ret;
@@ -276,20 +336,12 @@ int bpf_typed_find(struct bpf_channel *c, const char *event, const struct bpf_so
 	/* Programs of this kind would find their own frames at the top of the kernel's stack. */
 	if (c->contexts && c->contexts->stacks)
 		return -ENOENT;
-	t = get_types(c, &ret);
+	t = source->fixed ? get_types(c, &ret) : begin_call(c, event, function, out, &ret);
 	if (!t)
 		return ret;
-	memcpy(out->preempt, t->preempt, sizeof(out->preempt));
-	if (source->fixed)
+	if (source->fixed) {
+		set_preempt(t, false, out);
 		return find_in_table(c, t->btf, event, &out->tracepoint);
-	out->kind = BPF_KIND_CALL;
-	if (!bpf_typed_number(event, &out->exit, &out->number))
-		return -ENOENT;
-	out->tracepoint = calloc(1, sizeof(*out->tracepoint));
-	ret = out->tracepoint ? describe_call(t->btf, source, out->tracepoint) : -ENOMEM;
-	if (ret) {
-		free(out->tracepoint);
-		out->tracepoint = NULL;
 	}
-	return ret;
+	return end_call(out, describe_call(t->btf, event, source, function, out->tracepoint));
 }
