@@ -3,7 +3,7 @@
 /*
  * For LD_PRELOAD, in the daemon: a kernel that refuses BPF programs which get arguments. $REFUSE
  * says which: those of functions (`functions`), the first one of a tracepoint as well (`first`),
- * `all`, or `none`.
+ * `all`, or `none`; `records`: while the file $REFUSE_WHILE exists, all other programs as well.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,6 +23,8 @@ static bool is_refused(const union bpf_attr *a)
 	const char *which = getenv("REFUSE");
 	int before;
 
+	if (which && !strcmp(which, "records"))
+		return !access(getenv("REFUSE_WHILE"), F_OK);
 	if (!which || !strcmp(which, "none") || a->prog_type != BPF_PROG_TYPE_TRACING)
 		return false;
 	if (a->expected_attach_type != BPF_TRACE_RAW_TP)

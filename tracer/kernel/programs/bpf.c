@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tracer/base/context/kernel_context.h"
+#include "tracer/kernel/programs/bpf_refused.h"
 
 static int probe_bpf(const char *owner, struct backend **out, struct tr_err *err)
 {
@@ -178,9 +179,8 @@ static int enable_program(struct bpf_channel *c, const char *key, const char *ev
 		bpf_source_try_stacks(c);
 	if (ret && (c->geometry.by != BACKEND_BPF || !text)) {
 		*plain = true;
-		c->refused++;
-		c->why_refused = c->why;
-		snprintf(c->refused_name, sizeof(c->refused_name), "%s", key);
+		bpf_refused_event(c, key);
+		bpf_refused_keep(c);
 		ret = 0;
 	}
 	return *plain && text && !ret ? bpf_plain_add(c, event, source) : ret;
@@ -346,6 +346,7 @@ static void show_note(struct backend_channel *c, struct facts *out)
 {
 	pthread_mutex_lock(&c->bpf->lock);
 	bpf_channel_show(c->bpf, out);
+	bpf_refused_show(c->bpf, out);
 	pthread_mutex_unlock(&c->bpf->lock);
 }
 

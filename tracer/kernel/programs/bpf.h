@@ -217,9 +217,6 @@ int bpf_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink
  */
 enum bpf_kind { BPF_KIND_PLAIN, BPF_KIND_TYPED, BPF_KIND_CALL };
 
-/* What a channel's status says of an event: it has no program by arguments, of late texts. */
-enum bpf_lack { BPF_LACKS_ARGUMENTS, BPF_LACKS_LATE, BPF_LACKS };
-
 struct bpf_event {
 	char name[BPF_EVENT_NAME];      /* SYSTEM:EVENT; not of the channel: begins with @ or # */
 	uint32_t slot;                  /* in bpf_control.tokens; BPF_SLOTS: none */
@@ -228,7 +225,6 @@ struct bpf_event {
 	int program, link;
 	int own;                        /* of a TYPED event: the map with its body; -1 */
 	char *filter;                   /* the filters in it, a line each; NULL: none; owned */
-	bool lacks[BPF_LACKS];
 };
 
 /* Filters of an event, one of which must be true. */
@@ -270,10 +266,9 @@ struct bpf_channel {
 	struct bpf_counter *counters;   /* of its contexts */
 	size_t counter_count;
 	int call_stacks;                /* of bpf_source_try_stacks; -1: not tried */
-	uint32_t refused;               /* events that the kernel took no program for */
-	char refused_name[BPF_EVENT_NAME];      /* the last of these events */
-	/* Why; of bpf_event.lacks; of the last program or map */
-	struct tr_err why_refused, why_lacks[BPF_LACKS], why;
+	struct tr_err why;              /* the kernel refused the last program or map */
+	struct bpf_refused *refused;    /* bpf_refused.c; owned */
+	int refused_file;               /* what the keeper has of it; -1: nothing */
 	struct bpf_ring ring;
 	int threads;                    /* map of tracked threads; -1: none yet */
 	int bodies;                     /* map of what records, by token; -1: none yet */

@@ -12,6 +12,7 @@
 #include "tracer/base/array.h"
 #include "tracer/base/hash.h"
 #include "tracer/kernel/kevent/kevent.h"
+#include "tracer/kernel/programs/bpf_refused.h"
 
 /* ---- the channel ---- */
 
@@ -22,6 +23,11 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 
 	if (!c)
 		return -ENOMEM;
+	c->refused = bpf_refused_new();
+	if (!c->refused) {
+		free(c);
+		return -ENOMEM;
+	}
 	pthread_mutex_init(&c->lock, NULL);
 	c->b = b;
 	snprintf(c->name, sizeof(c->name), "%s", name);
@@ -29,7 +35,7 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 	c->geometry = *g;
 	c->ring = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
 	c->threads = c->bodies = c->calls[0] = c->calls[1] = c->call_stacks = -1;
-	c->late_table = c->late_bodies = -1;
+	c->late_table = c->late_bodies = c->refused_file = -1;
 	*out = c;
 	return 0;
 }
@@ -206,6 +212,7 @@ void bpf_channel_adopt(struct bpf_channel *c)
 	int kept = bpf_kept_take(c), ring = kept;
 	const struct bpf_control *control;
 
+	bpf_refused_take(c);
 	if (ring >= 0 && bpf_ring_open(&c->ring, ring, c->name, &c->geometry, NULL))
 		ring = -1;
 	if (ring >= 0) {
@@ -242,6 +249,7 @@ void bpf_channel_free(struct bpf_channel *c, bool remove)
 		bpf_kept_drop_one(c, BPF_KEPT_RING);
 	for (size_t i = 0; i < c->count; i++)
 		close_event(&c->events[i]);
+	bpf_refused_free(c, remove);
 	bpf_typed_done(c);
 	bpf_ring_close(&c->ring);
 	bpf_plain_free(c);
@@ -317,7 +325,7 @@ static int make_typed(struct bpf_channel *c, struct bpf_recording *r, const char
 		*lacks = ret != 0;
 	}
 	if (*lacks)
-		c->why_lacks[BPF_LACKS_ARGUMENTS] = c->why;
+		bpf_refused_why(c, BPF_LACKS_ARGUMENTS);
 	free(typed.tracepoint);
 	return ret;
 }
@@ -328,7 +336,7 @@ static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char 
 {
 	const struct bpf_event *e = bpf_channel_find(c, event);
 	bool is_plain = e && e->kind == BPF_KIND_PLAIN;
-	bool lacks = is_plain && e->lacks[BPF_LACKS_ARGUMENTS];
+	bool lacks = is_plain && bpf_refused_lacks(c, e, BPF_LACKS_ARGUMENTS);
 	bool function = wants_function(c, event, r->source);
 	int ret = -ENOENT;
 
@@ -340,7 +348,7 @@ static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char 
 	if (ret && ret != -ENOMEM && (!e || is_plain))
 		ret = set_body(c, r, event, NULL, code);
 	if (!ret)
-		bpf_channel_find(c, event)->lacks[BPF_LACKS_ARGUMENTS] = lacks;
+		bpf_refused_set(c, r->slot, BPF_LACKS_ARGUMENTS, lacks);
 	return ret;
 }
 
@@ -354,7 +362,7 @@ static bool make_late(struct bpf_channel *c, struct bpf_recording *r, const char
 		ret = bpf_bodies_set_late(c, event, r->source, false);
 	mark_id(c, r->source->id);
 	if (ret)
-		c->why_lacks[BPF_LACKS_LATE] = c->why;
+		bpf_refused_why(c, BPF_LACKS_LATE);
 	else
 		r->late_table = c->late_table;
 	return !ret;
@@ -385,13 +393,13 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 		    : ++bpf_ring_control(&c->ring, 0)->last_token;
 	late = !source->texts || make_late(c, &r, event);
 	ret = make_body(c, &r, event, code);
-	e = bpf_channel_find(c, event);
-	if (e)
-		e->lacks[BPF_LACKS_LATE] = !late;
+	if (bpf_channel_find(c, event))
+		bpf_refused_set(c, r.slot, BPF_LACKS_LATE, !late);
 	else
 		drop_late(c, event);
 	if (!ret)
 		set_token(c, r.slot, r.token);
+	bpf_refused_keep(c);
 	detach_calls(c);
 	free(code);
 	return ret;

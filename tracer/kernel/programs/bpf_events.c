@@ -2,7 +2,6 @@
 /* The list of events of a channel. */
 #include "tracer/kernel/programs/bpf.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "tracer/base/array.h"
@@ -38,33 +37,6 @@ static bool is_shown(const struct bpf_event *e)
 	return e->slot < BPF_SLOTS;
 }
 
-/* How many events, the last one, and what the kernel said. */
-static void show_refused(struct facts *out, const char *key, uint32_t count, const char *last,
-			 const struct tr_err *why)
-{
-	fact_text(out, key, "%" PRIu32 " %s: %s", count, last,
-		  *why->sentence ? why->sentence : "unknown");
-}
-
-/* The same of the events that lack this. */
-static void show_lack(const struct bpf_channel *c, struct facts *out, enum bpf_lack lack)
-{
-	static const char *const keys[BPF_LACKS] = {
-		[BPF_LACKS_ARGUMENTS] = "arguments_refused",
-		[BPF_LACKS_LATE] = "texts_at_entry_only",
-	};
-	const char *last = NULL;
-	uint32_t count = 0;
-
-	for (size_t i = 0; i < c->count; i++)
-		if (c->events[i].lacks[lack]) {
-			last = c->events[i].name;
-			count++;
-		}
-	if (count)
-		show_refused(out, keys[lack], count, last, &c->why_lacks[lack]);
-}
-
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 {
 	bool some = c->geometry.by != BACKEND_TRACEFS;
@@ -94,10 +66,6 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out)
 	unread = __atomic_load_n(&c->unread, __ATOMIC_RELAXED);
 	if (unread)
 		fact_number(out, "texts_unread", unread);
-	if (c->refused)
-		show_refused(out, "programs_refused", c->refused, c->refused_name, &c->why_refused);
-	show_lack(c, out, BPF_LACKS_ARGUMENTS);
-	show_lack(c, out, BPF_LACKS_LATE);
 	if (c->dropped)
 		fact_number(out, "rings_dropped", c->dropped);
 	for (size_t i = 0; i < c->count; i++)

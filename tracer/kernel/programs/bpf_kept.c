@@ -3,7 +3,7 @@
  * What the keeper holds of channels. Of an event, KIND is `program` and `link`; of a TYPED one also
  * `own`; of a CALL `call`, its body. Of a counter it is `counter`, with its type and config.
  */
-#include "tracer/kernel/programs/bpf.h"
+#include "tracer/kernel/programs/bpf_refused.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,6 +116,7 @@ void bpf_channel_keep(struct bpf_channel *c)
 	bpf_channel_keep_one(c, BPF_KEPT_EXITS, c->calls[1]);
 	bpf_channel_keep_one(c, BPF_KEPT_LATE_TABLE, c->late_table);
 	bpf_channel_keep_one(c, BPF_KEPT_LATE_BODIES, c->late_bodies);
+	bpf_channel_keep_one(c, BPF_KEPT_REFUSED, c->refused_file);
 	for (size_t i = 0; i < c->counter_count; i++)
 		bpf_kept_counter(c, &c->counters[i]);
 	for (size_t i = 0; i < c->count; i++)
@@ -191,6 +192,7 @@ static void take_kept(void *arg, const char *name, int fd)
 			{ BPF_KEPT_EXITS, &f->c->calls[1] },
 			{ BPF_KEPT_LATE_TABLE, &f->c->late_table },
 			{ BPF_KEPT_LATE_BODIES, &f->c->late_bodies },
+			{ BPF_KEPT_REFUSED, &f->c->refused_file },
 		};
 
 		for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !taken; i++)
