@@ -223,6 +223,7 @@ sampled_by() {
 	none) "$bin/kernel_calls" work >>"$work/sampled.none" ;;
 	trailfs)
 		kernel_session sampled overwrite "sample:cpu ${hz}hz"
+		sleep 2         # as below: it reads the tables of all programs that run
 		before=$(cpu_us) a=$(now_ms)
 		"$bin/kernel_calls" work >>"$work/sampled.trailfs"
 		echo stop >"$k/control"
