@@ -29,6 +29,7 @@
 #include "tracer/output/snapshot/target.h"
 #include "tracer/output/output.h"
 #include "tracer/output/relay/relay.h"
+#include "tracer/base/os/cpus.h"
 #include "tracer/base/os/slice.h"
 #include "tracer/base/os/syncer.h"
 #include "tracer/trigger/trigger.h"
@@ -63,26 +64,18 @@ static const struct setting session_settings[] = {
 
 #define SYNC_SECONDS 10         /* for which a clean end waits for disks */
 
+/* One more than the greatest number of a CPU. */
 static uint32_t possible_cpus(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	unsigned int first, last = 0;
-	char text[256];
-	const char *range;
-	FILE *f = fopen("/sys/devices/system/cpu/possible", "re");
+	uint32_t n = cpus < 1 ? 1 : (uint32_t)cpus;
+	cpu_set_t set[8192 / CPU_SETSIZE];
 
-	/* "0-1" or "0,2-7": the last number is the greatest. */
-	if (f && fgets(text, sizeof(text), f)) {
-		range = strrchr(text, ',');
-		range = range ? range + 1 : text;
-		if (sscanf(range, "%u-%u", &first, &last) == 1)
-			last = first;
-	}
-	if (f)
-		fclose(f);
-	if (cpus < 1)
-		cpus = 1;
-	return last + 1 > (uint32_t)cpus ? last + 1 : (uint32_t)cpus;
+	cpus_read(CPUS_POSSIBLE, set, sizeof(set));
+	for (uint32_t i = n; i < sizeof(set) * 8; i++)
+		if (CPU_ISSET_S(i, sizeof(set), set))
+			n = i + 1;
+	return n;
 }
 
 static int open_subdir(const struct tracer *t, const char *name, mode_t mode)

@@ -24,6 +24,7 @@
 #define FIXED_MAX 128u          /* of its other fields */
 #define CONTEXTS_MAX (TRAIL_CONTEXT_MAX * 8 + 128)
 #define NICE (-10)
+#define CPUS_PERIOD 1000000000  /* ns between two looks for CPUs that came or went */
 #define PAUSE 2000000           /* ns between two reads by the thread, at least */
 
 struct sampling {
@@ -266,20 +267,33 @@ void ksampling_drain(struct kchannel *kc)
 
 /* ---- the thread ---- */
 
+static void follow_cpus(struct sampling *p)
+{
+	struct sampler_sink sink = sink_of(p);
+
+	if (sampler_follow(p->sampler, &sink))
+		sampler_watch(p->sampler, p->epoll);
+}
+
 static void *run(void *arg)
 {
 	struct sampling *p = arg;
 	const struct timespec pause = { .tv_nsec = PAUSE };
+	uint64_t due = monotonic_now() + CPUS_PERIOD;
 
 	/* Of this thread alone. If it is not permitted, more samples are lost on a busy machine. */
 	setpriority(PRIO_PROCESS, 0, NICE);
-	watcher_sleep(&p->watcher, p->epoll, WATCHER_NEVER);
+	watcher_sleep(&p->watcher, p->epoll, due);
 	while (watcher_next(&p->watcher)) {
 		pthread_mutex_lock(&p->kc->lock);
+		if (monotonic_now() >= due) {
+			follow_cpus(p);
+			due = monotonic_now() + CPUS_PERIOD;
+		}
 		drain(p, clock_now(&p->kc->clock));
 		pthread_mutex_unlock(&p->kc->lock);
 		nanosleep(&pause, NULL);
-		watcher_sleep(&p->watcher, p->epoll, WATCHER_NEVER);
+		watcher_sleep(&p->watcher, p->epoll, due);
 	}
 	return NULL;
 }

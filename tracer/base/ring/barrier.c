@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/base/os/cpus.h"
 #include "tracer/base/os/slice.h"
 #include "tracer/base/ring/ring.h"
 
@@ -52,25 +52,18 @@ static void wait_for_cpus(void)
 
 /*
  * Whether one of these CPUs is online. A section on a CPU that comes online later begins after the
- * barrier. The file has "0-1" or "0,2-7"; if it cannot be read, all CPUs count as online.
+ * barrier. If the kernel does not say, all CPUs count as online.
  */
 static bool any_online(const cpu_set_t *cpus, size_t size)
 {
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	unsigned int first, last;
-	bool any = !f;
-	int c = ',';
+	cpu_set_t *online = CPU_ALLOC(CPUS_MAX);
+	bool any = true;
 
-	while (!any && c == ',' && fscanf(f, "%u", &first) == 1) {
-		last = first;
-		c = getc(f);
-		if (c == '-' && fscanf(f, "%u", &last) == 1)
-			c = getc(f);
-		for (; !any && first <= last && first < CPUS_MAX; first++)
-			any = CPU_ISSET_S(first, size, cpus);
+	if (online && cpus_read(CPUS_ONLINE, online, size)) {
+		CPU_AND_S(size, online, online, cpus);
+		any = CPU_COUNT_S(size, online) != 0;
 	}
-	if (f)
-		fclose(f);
+	CPU_FREE(online);
 	return any;
 }
 

@@ -3,6 +3,8 @@
 #ifndef TRACER_SAMPLE_INTERNAL_H
 #define TRACER_SAMPLE_INTERNAL_H
 
+#include <sched.h>
+
 #include "metadata/buf.h"
 #include "tracer/kernel/sample/perf_ring.h"
 #include "tracer/kernel/sample/process_table.h"
@@ -42,6 +44,8 @@ struct sampler {
 	size_t count;
 	uint64_t number;        /* of records so far */
 	uint32_t cpus;
+	cpu_set_t *online;      /* CPUs that have rings, but what a look found to fail */
+	size_t online_size;
 	struct perf_ring rings[];       /* EVENTS for each CPU */
 };
 

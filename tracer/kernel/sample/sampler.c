@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "tracer/base/array.h"
+#include "tracer/base/os/cpus.h"
 #include "tracer/kernel/sample/internal.h"
 #include "tracer/kernel/task/task.h"
 
@@ -341,6 +342,56 @@ static void close_event(struct sampler *s, uint32_t event)
 		perf_ring_close(ring_of(s, cpu, event));
 }
 
+/* ---- CPUs that come and go ---- */
+
+static bool open_cpu(struct sampler *s, uint32_t cpu)
+{
+	int ret = 0;
+
+	for (uint32_t n = EVENTS; n-- > 0 && !ret;) {
+		if (n != PROCESSES && !s->rates[n])
+			continue;
+		ret = open_ring(s, cpu, n, n == PROCESSES ? 0 : s->rates[n]);
+		if (!ret)
+			ret = perf_ring_enable(ring_of(s, cpu, n), true);
+	}
+	return !ret;
+}
+
+/* What its rings have is kept. */
+static void close_cpu(struct sampler *s, uint32_t cpu, const struct sampler_sink *sink)
+{
+	for (uint32_t n = 0; n < EVENTS; n++) {
+		if (!ring_of(s, cpu, n)->page)
+			continue;
+		sampler_read(s, n, sink);
+		sampler_keep(s, n, sink);
+		perf_ring_close(ring_of(s, cpu, n));
+	}
+}
+
+bool sampler_follow(struct sampler *s, const struct sampler_sink *sink)
+{
+	cpu_set_t *now = CPU_ALLOC(s->cpus);
+	bool some = now && cpus_read(CPUS_ONLINE, now, s->online_size), opened = false;
+	for (uint32_t cpu = 0; some && cpu < s->cpus; cpu++) {
+		bool is = CPU_ISSET_S(cpu, s->online_size, now);
+
+		if (is == !!CPU_ISSET_S(cpu, s->online_size, s->online))
+			continue;
+		CPU_CLR_S(cpu, s->online_size, s->online);
+		close_cpu(s, cpu, sink);
+		if (!is || !open_cpu(s, cpu))
+			continue;
+		CPU_SET_S(cpu, s->online_size, s->online);
+		/* What processes did there before was not recorded. */
+		process_doubt(&s->processes);
+		opened = true;
+	}
+	CPU_FREE(now);
+	return opened;
+}
+
 int sampler_open(uint32_t cpus, const struct clock *clock, struct sampler **out,
 		 struct tr_err *err)
 {
@@ -354,16 +405,22 @@ int sampler_open(uint32_t cpus, const struct clock *clock, struct sampler **out,
 		return tr_fail(err, -ENOMEM, "out of memory");
 	s->clock = clock;
 	s->cpus = cpus;
+	s->online_size = CPU_ALLOC_SIZE(cpus);
+	s->online = CPU_ALLOC(cpus);
 	for (uint32_t i = 0; i < cpus * EVENTS; i++)
 		s->rings[i].fd = -1;
 	/* Without it stacks are shorter. */
 	s->unwinder = unwinder_create();
 	find_time(s);
-	ret = open_event(s, PROCESSES, 0);
+	ret = s->online ? open_event(s, PROCESSES, 0) : -ENOMEM;
 	if (ret) {
 		sampler_close(s);
 		return explain(SAMPLE_CPU, ret, err);
 	}
+	CPU_ZERO_S(s->online_size, s->online);
+	for (uint32_t cpu = 0; cpu < cpus; cpu++)
+		if (ring_of(s, cpu, PROCESSES)->fd >= 0)
+			CPU_SET_S(cpu, s->online_size, s->online);
 	*out = s;
 	return 0;
 }
@@ -373,6 +430,7 @@ int sampler_change(struct sampler *s, const uint64_t rates[SAMPLE_KINDS],
 {
 	int ret = 0, one;
 
+	sampler_follow(s, sink);
 	for (uint32_t n = 0; n < SAMPLE_KINDS; n++) {
 		if (s->rates[n] == rates[n])
 			continue;
@@ -432,6 +490,7 @@ void sampler_close(struct sampler *s)
 		perf_ring_close(&s->rings[i]);
 	process_table_deinit(&s->processes);
 	unwinder_free(s->unwinder);
+	CPU_FREE(s->online);
 	for (size_t i = 0; i < s->count; i++)
 		free(s->records[i].copy);
 	free(s->records);

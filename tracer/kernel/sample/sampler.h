@@ -12,7 +12,7 @@
  *
  * Each CPU that is online has an event for each kind of samples, and one that records births and
  * mappings of processes. The kernel records them into rings of the daemon's memory; what does not
- * fit is lost and counted. A CPU that comes later is not sampled.
+ * fit is lost and counted. sampler_follow() opens the events of a CPU that comes later.
  *
  * The kernel follows frame pointers, which most programs do not have. So samples of time and of
  * cycles bring a copy of the top of the program's stack, which unwind/ follows by the program's own
@@ -87,6 +87,12 @@ int sampler_track(struct sampler *s, const struct track *pids);
  * number, or -errno.
  */
 int sampler_watch(const struct sampler *s, int epoll);
+/*
+ * Opens the events of CPUs that came online since the last call, and closes those of CPUs that went
+ * offline. True: there are new rings to watch. A CPU whose events cannot be opened is tried again
+ * by the next call.
+ */
+bool sampler_follow(struct sampler *s, const struct sampler_sink *sink);
 /* Passes on all that was recorded before `until`. */
 void sampler_drain(struct sampler *s, uint64_t until, const struct sampler_sink *sink);
 void sampler_close(struct sampler *s);  /* NULL is allowed */
