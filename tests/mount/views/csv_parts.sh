@@ -15,13 +15,14 @@ TZ=UTC
 export TZ
 mount_tree -o tz=UTC
 
-# make_session NAME SUBBUF_COUNT
+# make_session NAME SUBBUF_COUNT [CLOCK]
 make_session() {
 	s=$S/$1
 	mkdir "$s" "$s/user/channels/channel0"
 	echo 65536 >"$s/user/channels/channel0/subbuf_size"
 	echo "$2" >"$s/user/channels/channel0/subbuf_count"
 	echo '*' >"$s/user/events"
+	[ -z "${3-}" ] || put "$3" "$s/clock"
 	put start "$s/control"
 }
 
@@ -46,54 +47,8 @@ within 20 grep -q '^frozen_bytes 0$' "$s/status" || fail "$(grep frozen_bytes "$
 rmdir "$s"
 
 # Many events of one time, before and after the end of a sub-buffer: a clock that goes by steps.
-cat >"$work/steps.c" <<'END'
-#include <stdlib.h>
-#include <string.h>
-#include <lttng/ust-clock.h>
-
-static uint64_t reads;
-
-static uint64_t read64(void)
-{
-	return 1000000000 + __atomic_fetch_add(&reads, 1, __ATOMIC_RELAXED) / 50000 * 1000;
-}
-
-static uint64_t freq(void)
-{
-	return 1000000000;
-}
-
-static int uuid(char *out)
-{
-	strcpy(out, "0f7e2a54-91c3-4d3b-8a3a-3d0cb1f1a003");
-	return 0;
-}
-
-static const char *name(void)
-{
-	return "steps";
-}
-
-void lttng_ust_clock_plugin_init(void);
-void lttng_ust_clock_plugin_init(void)
-{
-	if (lttng_ust_trace_clock_set_read64_cb(read64) ||
-	    lttng_ust_trace_clock_set_freq_cb(freq) || lttng_ust_trace_clock_set_uuid_cb(uuid) ||
-	    lttng_ust_trace_clock_set_name_cb(name) ||
-	    lttng_ust_trace_clock_set_description_cb(name) ||
-	    lttng_ust_enable_trace_clock_override())
-		exit(1);
-}
-END
-${CC:-gcc} -O1 -w -fPIC -shared "-I$top/ustlib/lttng" "-I$top/ustlib" -o "$work/steps.so" \
-	"$work/steps.c" -L"$BUILD" -ltrail -Wl,-rpath,"$BUILD" || fail "steps.so does not build"
-mkdir "$S/steps" && s=$S/steps && put plugin "$s/clock"
-mkdir "$s/user/channels/channel0"
-echo 65536 >"$s/user/channels/channel0/subbuf_size"
-echo 64 >"$s/user/channels/channel0/subbuf_count"
-echo '*' >"$s/user/events"
-put start "$s/control"
-LTTNG_UST_CLOCK_PLUGIN=$work/steps.so "$TICKER" 100000 0 || fail "ticker"
+make_session steps 64 plugin
+LTTNG_UST_CLOCK_PLUGIN=$BUILD/tests/mount/views/libsteps.so STEP=50000 LONG=0 "$TICKER" 100000 0 || fail "ticker"
 put stop "$s/control"
 cat "$s/export/json" >"$work/json" && cat "$s/export/csv" >"$work/csv" || fail "cannot read"
 python3 "$top/tests/lib/judge_csv.py" "$work/json" "$work/csv" >"$work/judged" ||

@@ -103,53 +103,10 @@ rmdir "$s"
 
 # Many events of one time, before and after the end of a sub-buffer, and times that are longer from
 # one event to the next: a clock that goes by steps.
-cat >"$work/steps.c" <<'END'
-#include <stdlib.h>
-#include <string.h>
-#include <lttng/ust-clock.h>
-
-static uint64_t reads;
-
-static uint64_t read64(void)
-{
-	uint64_t n = __atomic_fetch_add(&reads, 1, __ATOMIC_RELAXED);
-
-	return UINT64_C(1000000000) + n / 20000 * 1000 + n / 60000 * 123000000000;
-}
-
-static uint64_t freq(void)
-{
-	return 1000000000;
-}
-
-static int uuid(char *out)
-{
-	strcpy(out, "0f7e2a54-91c3-4d3b-8a3a-3d0cb1f1a003");
-	return 0;
-}
-
-static const char *name(void)
-{
-	return "steps";
-}
-
-void lttng_ust_clock_plugin_init(void);
-void lttng_ust_clock_plugin_init(void)
-{
-	if (lttng_ust_trace_clock_set_read64_cb(read64) ||
-	    lttng_ust_trace_clock_set_freq_cb(freq) || lttng_ust_trace_clock_set_uuid_cb(uuid) ||
-	    lttng_ust_trace_clock_set_name_cb(name) ||
-	    lttng_ust_trace_clock_set_description_cb(name) ||
-	    lttng_ust_enable_trace_clock_override())
-		exit(1);
-}
-END
-${CC:-gcc} -O1 -w -fPIC -shared "-I$top/ustlib/lttng" "-I$top/ustlib" -o "$work/steps.so" \
-	"$work/steps.c" -L"$BUILD" -ltrail -Wl,-rpath,"$BUILD" || fail "steps.so does not build"
 make_session steps 64
 put plugin "$s/clock"
 put start "$s/control"
-LTTNG_UST_CLOCK_PLUGIN=$work/steps.so "$TICKER" 200000 0 || fail "ticker"
+LTTNG_UST_CLOCK_PLUGIN=$BUILD/tests/mount/views/libsteps.so STEP=20000 LONG=60000 "$TICKER" 200000 0 || fail "ticker"
 put stop "$s/control"
 read_anywhere steps
 grep -q '(+12[0-9]\.' "$work/text" || fail "no time between two events is long"
