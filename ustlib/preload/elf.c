@@ -120,6 +120,12 @@ static void file_notes(struct elf_id *id, int fd, const ElfW(Phdr) *h)
 		elf_build_id(id, notes, size, h->p_align);
 }
 
+/* Such a place is in no file. */
+static bool is_far(uint64_t at)
+{
+	return at > INT64_MAX / 2;
+}
+
 static void file_segments(struct elf_id *id, int fd, const ElfW(Ehdr) *e)
 {
 	struct span span = no_span;
@@ -130,7 +136,7 @@ static void file_segments(struct elf_id *id, int fd, const ElfW(Ehdr) *e)
 	for (unsigned int i = 0; i < e->e_phnum; i += PHDRS) {
 		unsigned int n = e->e_phnum - i < PHDRS ? e->e_phnum - i : PHDRS;
 
-		if (e->e_phoff > INT64_MAX / 2 ||
+		if (is_far(e->e_phoff) ||
 		    !read_at(fd, h, n * sizeof(h[0]), e->e_phoff + i * sizeof(h[0])))
 			return;
 		for (unsigned int j = 0; j < n; j++) {
@@ -165,9 +171,9 @@ static void file_link(struct elf_file *f, int fd, const ElfW(Ehdr) *e)
 	ElfW(Shdr) names, s;
 
 	if (e->e_shentsize != sizeof(s) || e->e_shstrndx >= e->e_shnum ||
-	    e->e_shoff > INT64_MAX / 2 ||
+	    is_far(e->e_shoff) ||
 	    !read_at(fd, &names, sizeof(names), e->e_shoff + e->e_shstrndx * sizeof(s)) ||
-	    names.sh_offset > INT64_MAX / 2)
+	    is_far(names.sh_offset))
 		return;
 	/* From the end: it is a late one. */
 	for (unsigned int i = e->e_shnum; i-- > 0;) {
