@@ -104,6 +104,10 @@ for group in "$@"; do
 		# (tests/adversarial/aarch64.sh, tests/vm/arm64.sh)
 		need qemu-system-arm qemu-system-aarch64-core qemu-system-aarch64 \
 			qemu-system-aarch64 has qemu-system-aarch64
+		# (tests/vm/riscv64.sh, tests/vm/s390x.sh)
+		need qemu-system-misc qemu-system-riscv qemu-system-riscv64 qemu-system-riscv \
+			has qemu-system-riscv64
+		need opensbi - opensbi - test -e /usr/lib/riscv64-linux-gnu/opensbi
 		need clang clang clang clang has clang
 		need lld lld lld lld has ld.lld
 		need gcc-s390x-linux-gnu gcc-s390x-linux-gnu gcc-s390x-linux-gnu \

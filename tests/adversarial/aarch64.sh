@@ -15,7 +15,7 @@ done
 qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) || skip "there is no qemu-aarch64"
 cd "$top" || exit 2
 
-root=$("$top/tests/vm/arm64_root") || skip "$root"
+root=$("$top/tests/vm/foreign_root" arm64) || skip "$root"
 cc="clang --target=aarch64-linux-gnu --sysroot=$root --gcc-toolchain=$root/usr -fuse-ld=lld
 	-Wno-unused-command-line-argument"
 flags="-std=gnu11 -D_GNU_SOURCE= -O1 -Wall -Wextra -Wshadow -Werror -I. -Iustlib"

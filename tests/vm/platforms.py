@@ -25,10 +25,10 @@ def page_columns(path):
 
 
 def order(name):
-    """Series by number, then the suites."""
+    """Series by number, the suites, other processors."""
     series = name.split('-')[0]
     number = [int(n) for n in series.split('.')] if series[0].isdigit() else [99]
-    return number, name
+    return [100] if name in ('arm64', 'riscv64', 's390x') else number, name
 
 
 def main():

@@ -5,21 +5,42 @@
 # What each kernel has, by trying it: docs/platforms.md is what this test has found. It fails if a
 # kernel's column there is another one now; kernels without a column pass. VM_WRITE=1 writes the
 # columns of the kernels that it runs on (VM_KERNEL), and keeps the others.
+# platforms.sh DIRECTORY NAME…: the same with columns that guests have left there (./foreign);
+# platforms.sh --append: what the command line of a kernel must have for it.
+append="reserve_mem=2M:4096:trace trace_instance=kept^traceoff@trace"
+[ "${1-}" != --append ] || { echo "$append"; exit; }
 page() {
 	echo "# What each kernel has"
 	echo
 	echo "tests/vm/platforms.sh wrote this table: it tried each thing on Debian's kernels,"
 	echo "by rules and the text of what they recorded. \`yes\`: it worked; \`-\`: it did not."
-	echo "\`backports\` and \`sid\` are Debian's newest kernels at that time. A kernel"
-	echo "with other build options may lack some of it: \`version\` on a mount says what."
+	echo "\`?\`: it was not tried. \`backports\` and \`sid\` are Debian's newest kernels at"
+	echo "that time. Columns are for x86-64, unless they are named after a processor. A"
+	echo "kernel with other build options may lack some of it: \`version\` on a mount says"
+	echo "what."
 	echo
 	python3 "$here/platforms.py" "$@"
+}
+
+# compare DIRECTORY KERNEL…: with the columns there
+compare() {
+	from=$1
+	shift
+	for kernel; do
+		[ -z "${VM_WRITE-}" ] && ! grep -q "^| |.* $kernel |" "$doc" ||
+			known="${known-} $kernel"
+	done
+	page "$doc" "$from" ${known-} >"$from/page" || exit
+	[ -z "${VM_WRITE-}" ] || cp "$from/page" "$doc"
+	diff "$doc" "$from/page" || { echo "docs/platforms.md says otherwise"; exit 1; }
+	exit 0
 }
 
 # Outside of guests
 if [ -z "${VM-}${VM_PLATFORMS-}" ]; then
 	here=$(cd "$(dirname "$0")" && pwd) || exit 2
 	doc=$here/../../docs/platforms.md
+	[ $# = 0 ] || compare "$@"
 	BUILD=${BUILD:-$here/../../build}
 	OUT=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-platforms.XXXXXX") || exit 2
 	trap 'rm -rf "$OUT"' EXIT
@@ -31,16 +52,9 @@ if [ -z "${VM-}${VM_PLATFORMS-}" ]; then
 		"$here/modules" $kernel >/dev/null 2>&1 || :
 	done
 	"$0" || exit
-	for kernel in $VM_KERNEL; do
-		[ -z "${VM_WRITE-}" ] && ! grep -q "^| |.* $kernel |" "$doc" ||
-			known="${known-} $kernel"
-	done
-	page "$doc" "$OUT" ${known-} >"$OUT/page" || exit
-	[ -z "${VM_WRITE-}" ] || cp "$OUT/page" "$doc"
-	diff "$doc" "$OUT/page" || { echo "docs/platforms.md says otherwise"; exit 1; }
-	exit 0
+	compare "$OUT" $VM_KERNEL
 fi
-VM_APPEND="${VM_APPEND-} reserve_mem=2M:4096:trace trace_instance=kept^traceoff@trace"
+VM_APPEND="${VM_APPEND-} $append"
 export VM_APPEND
 . "$(dirname "$0")/lib.sh"
 
@@ -98,7 +112,7 @@ leaves_out() {
 waits() {
 	accepts '?no_such_system:event'
 }
-libc=$(ldd /bin/sh | grep -o '/[^ ]*libc\.so[^ ]*')
+libc=$(grep -o '/[^ ]*libc\.so[^ ]*' /proc/self/maps | head -n 1)
 cat=/bin/cat
 
 by_module() {
@@ -136,11 +150,11 @@ try "function:" records function:vfs_read 'func = "vfs_read"' $cat /etc/hosts
 try "rules that wait for their event: ?" waits
 stacks() { # SUFFIX of the rows
 	try "callstack-kernel$1" with callstack-kernel \
-		records sched:sched_process_exec 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
+		records sched:sched_process_exec 'callstack_kernel = \[ \[0\] = 0xFFFF' $cat /etc/hosts
 	try "… of system calls$1" with callstack-kernel \
-		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
+		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFF' $cat /etc/hosts
 	[ -n "$1" ] || try "… of system calls by the backend tracefs" by tracefs with callstack-kernel \
-		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFFFFFF' $cat /etc/hosts
+		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFF' $cat /etc/hosts
 	try "callstack-user$1" with callstack-user \
 		records syscall:entry:openat 'callstack_user = \[ \[0\] = 0x' $cat /etc/hosts
 }
@@ -153,9 +167,9 @@ try "user_events" test -e /sys/kernel/tracing/user_events_data
 # library has made it for this thread already.
 size=$(LD_SHOW_AUXV=1 /bin/true |
 	sed -n 's/^AT_RSEQ_FEATURE_SIZE: *//p; s/^AT_??? (0x1b): *//p' | head -n 1)
-[ -n "$size" ] || size=$(python3 -c "import ctypes
+[ -n "$size" ] || size=$(python3 -c "import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
-libc.syscall(334, 0, 0, 0, 0)
+libc.syscall({'x86_64': 334, 's390x': 383}.get(os.uname().machine, 293), 0, 0, 0, 0)
 print('no' if ctypes.get_errno() == 38 else 'first')")
 case $size in
 0x*) row "rseq(2): bytes of the kernel's fields" $((size)) ;;
@@ -173,7 +187,7 @@ if by_module; then
 		records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' \
 		$cat /etc/hosts
 	stacks " by trail.ko"
-else
+elif [ "$(uname -m)" = x86_64 ]; then
 	row "trail.ko" -
 fi
 echo "$(wc -l <"$out") rows"

@@ -29,6 +29,8 @@
 
 #ifdef __aarch64__
 #define SIGNATURE 0xd428bc00
+#elif defined(__riscv)
+#define SIGNATURE 0xf1401073
 #else
 #define SIGNATURE 0x53053053
 #endif
