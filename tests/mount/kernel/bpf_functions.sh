@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# A rule on a few system calls has its programs at the functions of these calls, so no program runs
-# at the other calls of the machine. The records are the same as those of programs at sys_enter and
-# sys_exit, which record many calls, and calls whose function may not return.
+# Entries of a few system calls have their programs at the functions of these calls, so no program
+# runs at the other calls of the machine. The records are the same as those of programs at sys_enter
+# and sys_exit, which record many calls, exits, and calls whose function may not return.
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
@@ -107,8 +107,9 @@ keeper=$(ps -eo pid=,args= | awk -v a="trail-keeper --keeper $TRAIL_RUNTIME_DIR"
 record few syscall:openat syscall:read
 echo "$status" | grep -q '^program syscalls:.* function$' ||
 	skip "the kernel attaches no program to a function: $(uname -r)"
-is "each has its program" 4 "$(echo "$status" | grep -c '^program syscalls:.* function$')"
-is "programs at all calls" 0 "$links"
+is "each entry" 2 "$(echo "$status" | grep -c '^program syscalls:sys_enter_.* function$')"
+is "each exit" 2 "$(echo "$status" | grep -c '^program syscalls:sys_exit_.* arguments$')"
+is "programs at all calls" 1 "$links"
 sed -n 's/^syscall_exit_openat: .*{ ret = \(-*[0-9]*\) }/\1/p' "$work/few" |
 	tail -n 2000 | cmp -s - "$work/results" || fail "other results than the program had"
 is "entries" "$(grep -c '^syscall_exit_openat' "$work/few")" \
@@ -116,6 +117,13 @@ is "entries" "$(grep -c '^syscall_exit_openat' "$work/few")" \
 is "of 32 bits" 0 "$(grep -c '^syscall_entry_openat: .*filename = ""' "$work/few")"
 # (-ERESTARTSYS, as the kernel has it before the signal is delivered)
 has "$(cat "$work/few")" '^syscall_exit_read: .*{ ret = -512 }'
+
+# Entries alone need no program at all calls.
+record entries syscall:entry:openat syscall:entry:read
+is "programs at all calls, of entries" 0 "$links"
+grep '_entry_' "$work/few" >"$work/same"
+cmp -s "$work/entries" "$work/same" ||
+	fail "other entries: $(diff "$work/entries" "$work/same" | head -n 5)"
 
 # Calls that may not return to where they were called: each has its entry, the child its exit.
 record others syscall:fork syscall:exit_group
@@ -130,6 +138,33 @@ is "no function of many" 0 "$(echo "$status" | grep -c '^program syscalls:.* fun
 grep '_openat:\|_read:' "$work/many" >"$work/same"
 cmp -s "$work/few" "$work/same" ||
 	fail "other records: $(diff "$work/few" "$work/same" | head -n 5)"
+
+# The kernel leaves out programs behind a function, for calls that have begun, when another program
+# is attached to it or detached: each call has its exit all the same, also in a session that began
+# during the call, as with tracefs.
+few() {
+	mkdir "$S/$1$mark" "$S/$1$mark/kernel/channels/channel0"
+	put syscall:openat "$S/$1$mark/kernel/events"
+	put tid "$S/$1$mark/kernel/contexts"
+	put start "$S/$1$mark/control"
+}
+in_openat() { grep -q '^257 ' "/proc/$1/syscall"; }
+number() { grep -c " syscall_exit_openat: .*tid = $caller }, { ret = [0-9]* }" "$S/$1$mark/text"; }
+mkfifo "$work/fifo"
+few h
+cat "$work/fifo" &
+caller=$!
+within 20 in_openat $caller || fail "the open of a FIFO does not wait"
+before=$(number h)
+few i
+few j
+rmdir "$S/j$mark"
+: >"$work/fifo"
+wait $caller || fail cat
+is "losses" 0 "$(key events_discarded "$S/h$mark/status")"
+is "the exit of a call that waited" $((before + 1)) "$(number h)"
+is "… in a session that began later" 1 "$(number i)"
+rmdir "$S/h$mark" "$S/i$mark"
 
 # More and more of them: what has a program keeps it, and each call has one record
 s=$S/g$mark

@@ -304,13 +304,17 @@ static int set_body(struct bpf_channel *c, struct bpf_recording *r, const char *
 	return bpf_bodies_set(c, &place, code);
 }
 
-/* Whether the event is to have its program at the function of a call. */
+/*
+ * Whether the event is to have its program at the function of a call. Not an exit: whenever a
+ * program is attached to the function or detached from it, by whomever, the kernel leaves out what
+ * is behind the function for all calls that have begun before, and does not count them.
+ */
 static bool wants_function(struct bpf_channel *c, const char *event,
 			   const struct bpf_source *source)
 {
 	const struct bpf_event *e = bpf_channel_find(c, event);
 
-	return !source->fixed && (e ? bpf_event_by_function(e) : c->few_calls);
+	return !source->fixed && !source->exit && (e ? bpf_event_by_function(e) : c->few_calls);
 }
 
 /* The body by arguments. *lacks: the kernel takes no such program. */
@@ -355,7 +359,9 @@ static int make_body(struct bpf_channel *c, struct bpf_recording *r, const char 
 /* Makes what reads the texts of the entry at the end of the call. Returns whether it is there. */
 static bool make_late(struct bpf_channel *c, struct bpf_recording *r, const char *event)
 {
-	bool function = wants_function(c, event, r->source);
+	/* What is behind the function misses calls (see above); then the text counts as unread. */
+	bool function = wants_function(c, event, r->source) &&
+			!bpf_channel_find(c, bpf_typed_program(true));
 	int ret = bpf_bodies_set_late(c, event, r->source, function);
 
 	if (ret && ret != -ENOMEM && function)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which events programs record by arguments: events in the table (bpf/tracepoints.def) by those of
- * their tracepoint, and system calls by those of sys_enter and sys_exit, or of the function that
- * executes the call (__x64_sys_NAME).
+ * their tracepoint, and system calls by those of sys_enter and sys_exit; entries also by those of
+ * the function that executes the call (__x64_sys_NAME).
  *
  * sys_enter and sys_exit make each call of the machine slower, also those that a channel does not
  * record: one program of a channel is attached to each of these two, and a call that it does not
