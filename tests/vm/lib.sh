@@ -67,9 +67,10 @@ if command -v prepare >/dev/null && [ ! -d "$prepared" ]; then
 fi
 T=/sys/kernel/tracing
 
-# Whether this kernel's event probes read the text of system calls. Some read all of it as empty:
-# Debian's 6.1.0-50 does, 6.1.0-56 does not.
+# Whether this kernel has event probes, from Linux 5.15 on, and they read the text of system calls.
+# Some read all of it as empty: Debian's 6.1.0-50 does, 6.1.0-56 does not.
 reads_text() {
+	kernel_since 5.15 || return
 	mkdir $T/instances/trial &&
 		echo 'e:trial/trial syscalls.sys_enter_openat f=+0($filename):ustring' \
 		>>$T/dynamic_events &&

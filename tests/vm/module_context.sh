@@ -169,8 +169,10 @@ done
 wait
 echo stop >"$s/control"
 cat "$s/text" >"$work/events"
+# (A kernel that is never preempted does not count how often preemption was switched off.)
+case $(uname -v) in *PREEMPT*) switch=0 ;; *) switch=1 ;; esac
 for of in 'timer_hrtimer_expire_entry 0 0' 'irq_softirq_entry 1 0' 'nmi_handler 0 0' \
-	'syscall_entry_getppid 1 1' 'sched_switch 0 0'; do
+	'syscall_entry_getppid 1 1' "sched_switch 0 $switch"; do
 	set -- $of
 	n=$(grep -c " $1: .*interruptible = $2, preemptible = $3, need" "$work/events")
 	all_of=$(grep -c " $1: " "$work/events")

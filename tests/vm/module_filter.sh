@@ -46,6 +46,7 @@ int main(int argc, char **argv)
 	signal(SIGUSR2, nothing);
 	syscall(SYS_getppid);
 	for (int i = 0; i < 24; i++) {
+		static const char program[] = "/bin/true";
 		static const char *const names[] = { "/etc/passwd", "/nonexistent/a", "/nonexistent/b.conf", "/dev/null", "" };
 
 		p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -55,8 +56,9 @@ int main(int argc, char **argv)
 		nanosleep(&t, NULL);
 		close((int)syscall(SYS_openat, AT_FDCWD, names[i % 5], O_RDONLY | (i & 2 ? O_CLOEXEC : 0), 0));
 		if (i % 6 == 0) {
-			if (!fork())
-				execl("/bin/true", "true", (char *)NULL);
+			/* The page is in the child's memory then: programs also read a text later. */
+			if (!fork() && *(const volatile char *)program)
+				execl(program, "true", (char *)NULL);
 			wait(NULL);
 		}
 	}
@@ -109,13 +111,17 @@ irq:softirq_exit if vec != 1 && vec << 2 > 4
 signal:signal_generate if sig == 10 && (group == 1 || result != 0)
 task:task_newtask if (clone_flags >> 8) & 1 == 1 || pid < 0
 E2
-session texts <<'E2'
+# (Linux 5.10 records the address of the workqueue.)
+named=
+! grep -q 'char\[\] workqueue;' $T/events/workqueue/workqueue_queue_work/format ||
+	named='workqueue:workqueue_queue_work if workqueue == "events*"'
+session texts <<E2
+$named
 sched:sched_wakeup if comm == "load"
 sched:sched_switch if prev_comm == "lo*" && next_comm != "*wor*" && prev_comm[0] == 108
 sched:sched_process_exec if filename == "/bin/*e" || filename == "*load*"
 task:task_rename if newcomm == "true"
 task:task_newtask if comm != "load"
-workqueue:workqueue_queue_work if workqueue == "events*"
 irq:irq_handler_entry if name == "*a*"
 sched:sched_process_exit if !(comm == "load") && comm == "t*u*e"
 signal:signal_deliver if sig == 12
@@ -143,11 +149,14 @@ irq:softirq_raise if vec == 9 && vec == 8 || vec == 1
 signal:signal_generate if $ctx.procname == "l?ad" || $ctx.procname == "load"
 E2
 # What CPU 0 did between the marks, without times. An interrupt may have come between the two probes
-# of one event: order is not compared.
+# of one event: order is not compared. (Before Linux 5.18 each probe reads the state of a thread
+# itself, which another CPU may wake meanwhile.)
+state=none
+kernel_since 5.18 || state='prev_state = [0-9]+'
 window() {
-	awk -v mark="syscall_entry_getppid: { cpu_id = 0 }, { tid = $pid }" '
+	awk -v mark="syscall_entry_getppid: { cpu_id = 0 }, { tid = $pid }" -v state="$state" '
 		!/: { cpu_id = 0 }, / { next }
-		{ sub(/^\[[^]]*\] \([^)]*\) /, "") }
+		{ sub(/^\[[^]]*\] \([^)]*\) /, ""); sub(state, "prev_state = N") }
 		index($0, mark) { marks++ }
 		marks == 1 && !index($0, mark)' "$1/text" | sort
 }
