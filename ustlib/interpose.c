@@ -176,7 +176,7 @@ TRAIL_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...
 	return ret;
 }
 
-#ifdef HAVE_SECTIONS
+#if defined(HAVE_SECTIONS) || (defined(__riscv) && __riscv_xlen == 64) || defined(__s390x__)
 /*
  * vfork(2) returns twice on one stack, so it cannot be called through a function in C: the child
  * would overwrite the frame that the parent returns through. The return address waits in a register
@@ -230,6 +230,56 @@ __asm__(".text\n"
 	"	addq $8, %rsp\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"1:	ret\n"
+	"	.cfi_endproc\n"
+	".size vfork, . - vfork\n");
+#elif defined(__riscv)
+__asm__(".text\n"
+	".globl vfork\n"
+	".type vfork, @function\n"
+	".balign 4\n"
+	"vfork:\n"
+	"	.cfi_startproc\n"
+	"	addi sp, sp, -16\n"
+	"	.cfi_adjust_cfa_offset 16\n"
+	"	sd ra, 8(sp)\n"
+	"	.cfi_rel_offset ra, 8\n"
+	"	call vfork_begin\n"
+	"	ld ra, 8(sp)\n"
+	"	.cfi_restore ra\n"
+	"	addi sp, sp, 16\n"
+	"	.cfi_adjust_cfa_offset -16\n"
+	"	li a0, 0x4111\n"              /* CLONE_VM, CLONE_VFORK, SIGCHLD */
+	"	li a1, 0\n"
+	"	li a2, 0\n"
+	"	li a3, 0\n"
+	"	li a4, 0\n"
+	"	li a7, 220\n"                 /* SYS_clone */
+	"	ecall\n"
+	"	beqz a0, 1f\n"                /* the child */
+	"	tail vfork_end\n"
+	"1:	ret\n"
+	"	.cfi_endproc\n"
+	".size vfork, . - vfork\n");
+#elif defined(__s390x__)
+__asm__(".text\n"
+	".globl vfork\n"
+	".type vfork, @function\n"
+	".balign 16\n"
+	"vfork:\n"
+	"	.cfi_startproc\n"
+	"	stmg %r14, %r15, 112(%r15)\n"
+	"	.cfi_rel_offset %r14, -48\n"
+	"	aghi %r15, -160\n"
+	"	.cfi_adjust_cfa_offset 160\n"
+	"	brasl %r14, vfork_begin\n"
+	"	lmg %r14, %r15, 272(%r15)\n"
+	"	.cfi_adjust_cfa_offset -160\n"
+	"	.cfi_restore %r14\n"
+	"	svc 190\n"                    /* SYS_vfork */
+	"	ltgr %r2, %r2\n"
+	"	jz 1f\n"                      /* the child */
+	"	jg vfork_end\n"
+	"1:	br %r14\n"
 	"	.cfi_endproc\n"
 	".size vfork, . - vfork\n");
 #else

@@ -5,7 +5,8 @@
 # `make static`: the daemon is one static file of at most 1 MiB. On a board that has nothing but a
 # kernel, busybox and this file (an initial file system in QEMU), it records a program with libtrail
 # and itself, which the serial console shows; idle, it has 4 threads at most, and 2 MB. The mount
-# outlives a killed daemon. SOAK=1, or STATIC=1: it builds everything with musl.
+# outlives a killed daemon. SOAK=1, or STATIC=1: it builds everything with musl. RELAY=1: the daemon
+# knows relays, and is larger.
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 top=${here%/tests/*}
 BUILD=${BUILD:-$top/build}
@@ -33,12 +34,13 @@ kernel=${VM_KERNEL:-6.12}
 linux=$(BUILD=$BUILD "$here/kernel" "$kernel") || skip "$linux"
 version=$(ls "$linux/lib/modules")
 
-unset MAKEFLAGS MAKELEVEL MFLAGS CC STATIC
-make -C "$top" static >"$work/log" 2>&1 || fail "make static: $(tail -n 20 "$work/log")"
-m=$top/build-musl-gcc
+relay=${RELAY:+RELAY=1}
+unset MAKEFLAGS MAKELEVEL MFLAGS CC STATIC RELAY
+make -C "$top" static $relay >"$work/log" 2>&1 || fail "make static: $(tail -n 20 "$work/log")"
+m=$top/build-musl-gcc${relay:+-relay}
 readelf -l "$m/trailfs" | grep -q INTERP && fail "the daemon is not static"
 size=$(stat -c %s "$m/trailfs")
-[ "$size" -le 1048576 ] || fail "the daemon has $size bytes"
+[ "$size" -le $([ -n "$relay" ] && echo 1150000 || echo 1048576) ] || fail "the daemon has $size bytes"
 checks=$((checks + 2))
 
 # --- libtrail with musl, shared and static
@@ -107,6 +109,13 @@ echo stop >control
 grep hello:tick text
 grep -m 3 'next_comm = "trailfs"' text
 cat counts error
+ip link set lo up
+mkdir ../r
+echo 'hello:*' >../r/user/events
+echo net://127.0.0.1:7:8 >../r/output
+echo start >../r/control
+echo "board: output '$(cat ../r/output)', $(head -n 1 ../r/error)"
+rmdir ../r
 echo start >control
 for p in $(pidof trailfs); do
 	[ "$(ls /proc/$p/task | wc -l)" = 1 ] || kill -9 $p
@@ -137,6 +146,11 @@ checks=$((checks + 1))
 [ "$(grep -c 'hello:tick: .*{ i = [012] }$' "$work/console")" = 6 ] ||
 	fail "not all events of both programs: $(tail -n 60 "$work/console")"
 has 'sched_switch: .*next_comm = "trailfs"'
+if [ -n "$relay" ]; then
+	has "^board: output 'net://127.0.0.1:7:8', .*Connection refused"
+else
+	has "^board: output '', output: this build was made without relays"
+fi
 has '^board: after a kill, events 9, processes 2$'
 line=$(grep '^board: process .*Name: trailfs' "$work/console" | head -n 1)
 threads=$(echo "$line" | sed 's/.*Threads: \([0-9]*\).*/\1/')

@@ -25,7 +25,12 @@ round() {
 	echo discard >"$s/user/channels/c/loss_mode"
 	echo 'rseq:*' >"$s/user/channels/c/events"
 	echo start >"$s/control"
-	made=$(env "$@" $threads "$count") || fail "$name: exit status $?, $(dmesg | tail -n 3)"
+	made=$(env "$@" $threads "$count")
+	case $? in
+	0) ;;
+	77) echo "$name: the C library registers the threads"; rmdir "$s"; return ;;
+	*) fail "$name: $(dmesg | tail -n 3)" ;;
+	esac
 	echo stop >"$s/control"
 	is "$name: lost" 0 "$(key events_discarded "$s/status")"
 	grep -v '^WARNING: Tracer ' "$s/text" >"$work/text"
@@ -51,7 +56,12 @@ flood() {
 	echo overwrite >"$s/user/channels/c/loss_mode"
 	echo 'rseq:*' >"$s/user/channels/c/events"
 	echo start >"$s/control"
-	made=$(env "$@" $threads "$flood") || fail "$name: exit status $?, $(dmesg | tail -n 3)"
+	made=$(env "$@" $threads "$flood")
+	case $? in
+	0) ;;
+	77) rmdir "$s"; return ;;
+	*) fail "$name: $(dmesg | tail -n 3)" ;;
+	esac
 	echo stop >"$s/control"
 	is "$name: all" $((${made% *} + ${made#* })) "$(key events_recorded "$s/status")"
 	is "$name: none lost" 0 "$(key events_discarded "$s/status")"

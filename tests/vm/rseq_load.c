@@ -62,11 +62,12 @@ static struct area *get_area(uint32_t *len)
 	return &area;
 }
 
+/* (glibc 2.41 registers a thread at the place that this program tells libraries.) */
 static void register_area(void)
 {
 	area.cpu_id = (uint32_t)-1;
 	if (syscall(SYS_rseq, &area, area_len, 0, SIGNATURE))
-		abort();
+		_exit(77);
 }
 
 /* Before any library's constructor */
@@ -81,7 +82,8 @@ static void begin(int argc, char **argv, char **env)
 	area_len = v2 ? sizeof(area) : 32;
 	if (syscall(SYS_rseq, &area, area_len, 0, SIGNATURE)) {
 		area_len = 32;  /* Linux before 6.3 takes no more */
-		register_area();
+		if (syscall(SYS_rseq, &area, area_len, 0, SIGNATURE))
+			abort();
 	}
 	if (v2) {
 		__rseq_offset = (char *)&area - (char *)__builtin_thread_pointer();
