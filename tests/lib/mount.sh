@@ -160,6 +160,8 @@ mount_kernel() {
 	mount_tree "$@"
 	grep -q '^kernel none' "$MNT/version" &&
 		skip "the kernel cannot be traced here: $(grep '^kernel' "$MNT/version")"
+	[ "${KERNEL_BACKEND-}" != bpf ] || programs_record ||
+		skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
 	command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 	know_pids
 }

@@ -76,7 +76,7 @@ is "losses" 0 "$(key events_discarded "$s/status")"
 same_text "$s"
 
 # --- the channel's `backend`
-is "choices" "[auto] tracefs bpf module" "$(cat "$s/kernel/channels/channel0/backend")"
+is "choices" "auto tracefs bpf module" "$(tr -d '[]' <"$s/kernel/channels/channel0/backend")"
 for by in tracefs bpf module; do
 	b=$S/b$mark
 	mkdir "$b" "$b/kernel/channels/channel0"

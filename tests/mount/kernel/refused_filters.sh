@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 
 mount_kernel
+by_programs
 s=$S/s
 mkdir "$s" "$s/kernel/channels/channel0"
 

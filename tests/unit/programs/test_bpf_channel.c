@@ -70,7 +70,8 @@ static const char *collect(struct bpf_channel *c)
 {
 	static char letters[100];
 	size_t count = 0, n = strlen(own);
-	uint64_t head[2], before = 0;
+	uint64_t before = 0;
+	struct bpf_entry e;
 
 	for (uint32_t cpu = 0; cpu < c->ring.cpus; cpu++) {
 		struct md_buf *r = &c->ring.records;
@@ -78,14 +79,14 @@ static const char *collect(struct bpf_channel *c)
 		md_buf_reset(r);
 		CHECK(!bpf_ring_collect(&c->ring, cpu));
 		before = 0;
-		for (size_t at = 0; at < r->len; at += sizeof(head) + ((head[1] + 7) & ~7u)) {
-			const char *record = r->data + at + sizeof(head);
+		for (size_t at = 0; at < r->len; at += bpf_entry_size(&e)) {
+			const char *record = r->data + at + sizeof(e);
 			const char *text;
 
-			memcpy(head, r->data + at, sizeof(head));
-			CHECK(head[0] >= before && head[0] <= c->ring.until);
-			before = head[0];
-			text = memmem(record, head[1], own, n);
+			memcpy(&e, r->data + at, sizeof(e));
+			CHECK(e.time >= before && e.time <= c->ring.until);
+			before = e.time;
+			text = memmem(record, e.len, own, n);
 			if (text && count + 1 < sizeof(letters))
 				letters[count++] = text[n];
 		}

@@ -155,11 +155,13 @@ struct bpf_ring {
 	uint64_t until;                 /* a later record may not be in it */
 	const uint8_t *front;           /* the contexts of the record that follows */
 	uint32_t front_len;
+	uint64_t missed;                /* events that were overwritten before that record */
 	struct bpf_lates *lates;        /* of bpf_lates.c; NULL: there was none yet */
 };
 
 struct bpf_entry {                      /* the contexts and the record follow, padded to 8 bytes */
 	uint64_t time;
+	uint64_t missed;                /* events that were overwritten since the one before */
 	uint32_t len, contexts;         /* bytes */
 };
 

@@ -99,6 +99,8 @@ static void pass_until(struct merging *m, uint64_t time)
 		if (e.time > time)
 			return;
 		at += sizeof(e);
+		if (e.missed)
+			m->to->missed(m->to->arg, e.missed);
 		if (e.contexts && m->to->contexts)
 			m->to->contexts(m->to->arg, at, e.contexts);
 		at += (e.contexts + 7) & ~(size_t)7;

@@ -207,7 +207,7 @@ static void add_record(void *arg, uint64_t time, const uint8_t *record, size_t l
 {
 	static const uint8_t zeros[8];
 	struct bpf_ring *r = arg;
-	struct bpf_entry e = { time, (uint32_t)len, r->front_len };
+	struct bpf_entry e = { time, r->missed, (uint32_t)len, r->front_len };
 
 	md_buf_put(r->filling, &e, sizeof(e));
 	md_buf_put(r->filling, r->front, r->front_len);
@@ -215,6 +215,7 @@ static void add_record(void *arg, uint64_t time, const uint8_t *record, size_t l
 	md_buf_put(r->filling, record, len);
 	md_buf_put(r->filling, zeros, -len & 7);
 	r->front_len = 0;
+	r->missed = 0;
 }
 
 /* They lie in the copy of the sub-buffer until the record is added. */
@@ -231,10 +232,11 @@ static void add_late(void *arg, const uint8_t *record, size_t len)
 	bpf_lates_add(arg, record, len);
 }
 
-/* `lost` counts them. */
-static void ignore_missed(void *arg, uint64_t events)
+static void add_missed(void *arg, uint64_t events)
 {
-	(void)arg, (void)events;
+	struct bpf_ring *r = arg;
+
+	r->missed += events;
 }
 
 /* Pairs with the program's loads of `consumed`, before which it may not write. */
@@ -339,10 +341,12 @@ static int collect_level(struct bpf_ring *r, uint32_t cpu, uint32_t level, uint6
 			 struct md_buf *to)
 {
 	const struct backend_sink sink = { .record = add_record, .contexts = add_contexts,
-					   .late = add_late, .missed = ignore_missed, .arg = r };
+					   .late = add_late, .missed = add_missed, .arg = r };
 	int ret;
 
 	r->filling = to;
+	/* (Where no record follows, `lost` counts them.) */
+	r->missed = 0;
 	ret = kring_drain(get_shape(r, level), bpf_ring_reader(r, cpu, level), head, &sink,
 			  release_space, r);
 	return ret ? ret : to->failed ? -ENOMEM : 0;
