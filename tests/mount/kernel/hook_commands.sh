@@ -88,7 +88,10 @@ python3 -B "$work/run.py" "$top/data/lket-kernels.txt" "$work/groups" "$BUILD" "
 	>"$work/ran" 2>"$work/ran.err" || fail "run.py: $(cat "$work/ran.err")"
 for d in "$s" "$S/y$mark" "$S/i$mark"; do
 	echo stop >"$d/control"
-	is "events that are lost in ${d##*/}" "events_discarded 0" "$(grep '^events_discarded' "$d/status")"
+	# (Linux 7.0 may preempt a program, and misses then events, which are counted.)
+	kernel_since 7.0 ||
+		is "events that are lost in ${d##*/}" "events_discarded 0" \
+			"$(grep '^events_discarded' "$d/status")"
 done
 cat "$s/export/lket.txt" "$S/y$mark/export/lket.txt" "$S/i$mark/export/lket.txt" >"$work/lines" || fail "lket.txt"
 sed -n 's/^skip|/not run: /p' "$work/ran"
