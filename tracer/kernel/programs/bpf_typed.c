@@ -174,10 +174,15 @@ static int describe_call(const struct btf *b, const char *event, const struct bp
 	uint32_t proto;
 	int ret = find_hook(b, event, s->exit, function, t, &proto);
 
-	/* The trace has neither the number nor the mark after it, which is 0 in an entry here. */
+	/*
+	 * The trace has neither the number nor the mark after it, which is 0 in an entry here: a
+	 * program may set the upper half of the register with the number.
+	 */
 	if (!ret)
 		ret = add_number(t, b, proto, s->exit ? 4 : 8, KRECORD_HEADER,
-				 s->exit || function ? "+$1->orig_ax" : "+$2");
+				 s->exit    ? "+$1->orig_ax"
+				 : function ? "+($1->orig_ax & 0x7fffffff)"
+					    : "+$2");
 	if (!ret && s->exit)
 		return add_number(t, b, proto, 8, BPF_CALL_FIXED, "+$2");
 	for (uint32_t i = 0; i < s->count && !ret; i++)
