@@ -154,6 +154,8 @@ cmp -s "$work/few" "$work/same" ||
 # The kernel leaves out programs behind a function, for calls that have begun, when another program
 # is attached to it or detached: each call has its exit all the same, also in a session that began
 # during the call, as with tracefs.
+# (Linux 7.0 may preempt a program, and misses then events, which are counted.)
+missing() { kernel_since 7.0 && [ "$(key events_discarded "$S/$1$mark/status")" != 0 ]; }
 few() {
 	mkdir "$S/$1$mark" "$S/$1$mark/kernel/channels/channel0"
 	put syscall:openat "$S/$1$mark/kernel/events"
@@ -173,9 +175,9 @@ few j
 rmdir "$S/j$mark"
 : >"$work/fifo"
 wait $caller || fail cat
-is "losses" 0 "$(key events_discarded "$S/h$mark/status")"
-is "the exit of a call that waited" $((before + 1)) "$(number h)"
-is "… in a session that began later" 1 "$(number i)"
+kernel_since 7.0 || is "losses" 0 "$(key events_discarded "$S/h$mark/status")"
+missing h || is "the exit of a call that waited" $((before + 1)) "$(number h)"
+missing i || is "… in a session that began later" 1 "$(number i)"
 rmdir "$S/h$mark" "$S/i$mark"
 
 # More and more of them: what has a program keeps it, and each call has one record
@@ -189,13 +191,11 @@ status=$s/kernel/channels/channel0/status
 printf '%s\n' syscall:entry:openat 'syscall:*at*' >"$s/kernel/events"
 is "the first one" 1 "$(grep -c '^program syscalls:sys_enter_openat function$' "$status")"
 [ "$(grep -c '^program syscalls:.* arguments$' "$status")" -gt 20 ] || fail "no others"
-# (Linux 7.0 may preempt a program, and misses then events, which are counted.)
-opens_missing() { [ "$(key events_discarded "$s/status")" != 0 ]; }
 opens() { grep -c 'entry_openat: .*filename = "/none/at all"' "$s/text"; }
 "$work/calls" "$top/Makefile" 30 >"$work/results"
-opens_missing || is "one record each" 10 "$(opens)"
+missing g || is "one record each" 10 "$(opens)"
 put 'syscall:entry:openat' "$s/kernel/events"
 "$work/calls" "$top/Makefile" 30 >"$work/results"
-opens_missing || is "one record each, later" 20 "$(opens)"
+missing g || is "one record each, later" 20 "$(opens)"
 rmdir "$s"
 echo "$checks checks"
