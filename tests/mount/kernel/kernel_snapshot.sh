@@ -27,10 +27,18 @@ for i in $(seq 10); do
 			fail "$s, hit $i: $(cat "$T/$s/status" "$S/$s$mark/error")"
 	done
 done
+# (Linux 7.0 may preempt a program, and misses then an event, which is counted.)
+missing=0
 for d in "$S"/*/snapshots/*; do
 	babeltrace2 "$d" >"$work/events" 2>"$work/err" ||
 		fail "babeltrace2 $d: $(cat "$work/err")"
-	is "$d" 1 "$(grep -c getppid "$work/events")"
+	if kernel_since 7.0 && ! grep -q getppid "$work/events"; then
+		missing=$((missing + 1))
+	else
+		is "$d" 1 "$(grep -c getppid "$work/events")"
+	fi
 done
+lost=$(($(key events_discarded "$S/early$mark/status") + $(key events_discarded "$S/late$mark/status")))
+[ $missing -le $lost ] || fail "$missing snapshots lack their event, $lost were lost"
 exec 8>&-
-echo "$checks checks"
+echo "$checks checks, $missing missing, $lost lost"
