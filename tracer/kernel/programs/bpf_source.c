@@ -72,6 +72,12 @@ static void put_format(const struct bpf_source *c, const char *text, struct md_b
 	}
 }
 
+/* An event is not recorded by tracefs instead because the daemon lacks memory or descriptors. */
+static int not_found(int ret)
+{
+	return ret == -ENOMEM || ret == -EMFILE || ret == -ENFILE ? ret : -ENOENT;
+}
+
 /* -ENOENT: it is no event of a system call. */
 static int find_call(const struct backend *b, const char *event, bool whole,
 		     struct bpf_source *call, struct md_buf *format)
@@ -96,7 +102,7 @@ static int find_call(const struct backend *b, const char *event, bool whole,
 		put_format(call, md_buf_str(&args), format);
 	md_buf_deinit(&args);
 	if (ret)
-		return ret == -ENOMEM ? ret : -ENOENT;
+		return not_found(ret);
 	if (!entry)
 		call->count = call->texts = 0;
 	return entry || !format ? 0 : tracefs_read_format(b, SYSTEM, event, format);
@@ -127,7 +133,7 @@ static int read_layout(const char *system, const struct md_buf *text, struct bpf
 	int ret = kformat_parse(system, text->data, text->len, &f);
 
 	if (ret)
-		return ret == -ENOMEM ? ret : -ENOENT;
+		return not_found(ret);
 	s->fixed = f->size;
 	s->other = find_other(f);
 	if (f->size <= KRECORD_HEADER || f->size > BPF_FIXED_MAX)
@@ -174,7 +180,7 @@ static int find_tracepoint(const struct backend *b, const char *system, const ch
 	if (!ret && format)
 		md_buf_put(format, text.data, text.len);
 	md_buf_deinit(&text);
-	return ret == -ENOMEM ? ret : ret ? -ENOENT : 0;
+	return ret ? not_found(ret) : 0;
 }
 
 int bpf_source_find(const struct backend *b, const char *system, const char *event, bool whole,
