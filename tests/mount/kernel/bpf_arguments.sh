@@ -217,7 +217,7 @@ typed=$(key programs_by_arguments "$S/bpf$mark/kernel/channels/channel0/status")
 # The status has a line for each event: sched_switch is in the table, cgroup_mkdir is not.
 status=$S/bpf$mark/kernel/channels/channel0/status
 has "$(cat "$status")" '^program cgroup:cgroup_mkdir record$'
-is "lines of events" "$typed" "$(grep -c '^program .* arguments$' "$status")"
+is "lines of events" "$typed" "$(grep -c -e '^program .* arguments$' -e '^program .* function$' "$status")"
 has "$(cat "$status")" '^program sched:sched_switch arguments$'
 kernel_since 6.7 || has "$(cat "$status")" '^program_misses not counted'
 ! kernel_since 6.7 || is "misses are counted" "" "$(grep '^program_misses' "$status")"
