@@ -7,6 +7,7 @@
 # programs that there are.
 . "$(dirname "$0")/../../lib/mount.sh"
 
+[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
 library=$BUILD/tests/mount/kernel/librefuse.so
 [ -e "$library" ] || skip "there is no $library"
 calls=$BUILD/tests/lib/calls

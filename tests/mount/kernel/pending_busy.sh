@@ -5,6 +5,7 @@
 # event: the daemon says so, once, and tries again although nothing changes.
 . "$(dirname "$0")/../../lib/mount.sh"
 
+[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
 library=$BUILD/tests/mount/kernel/libbusy.so
 [ -e "$library" ] || skip "there is no $library"
 BUSY=$work/busy
