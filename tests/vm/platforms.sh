@@ -172,7 +172,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall({'x86_64': 334, 's390x': 383}.get(os.uname().machine, 293), 0, 0, 0, 0)
 print('no' if ctypes.get_errno() == 38 else 'first')")
 case $size in
-0x*) row "rseq(2): bytes of the kernel's fields" $((size)) ;;
+[0-9]*) row "rseq(2): bytes of the kernel's fields" $((size)) ;;
 first) row "rseq(2): bytes of the kernel's fields" 20 ;;
 *) row "rseq(2): bytes of the kernel's fields" - ;;
 esac

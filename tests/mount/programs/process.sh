@@ -63,8 +63,7 @@ if [ "$(id -u)" = 0 ] && try setuid; then
 fi
 
 # A child for each event: each there once, whichever process it was. SOAK: many more.
-PROCESS_CHILDREN=1000
-[ -z "${SOAK-}" ] || PROCESS_CHILDREN=20000
+PROCESS_CHILDREN=${PROCESS_CHILDREN:-$([ -n "${SOAK-}" ] && echo 20000 || echo 1000)}
 export PROCESS_CHILDREN
 mkdir "$S/storm" && echo 'p:*' >"$S/storm/user/events" && echo start >"$S/storm/control" ||
 	fail "storm"
