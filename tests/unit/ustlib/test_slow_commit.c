@@ -43,12 +43,13 @@ static struct slot slot;
 static struct mapped_region mapping;
 static uint8_t on = 1;
 static struct trail_ring *interrupted;
-static uint64_t cut_ts, cut_head;       /* where a reader may cut a packet in the meantime */
 static enum section attempt;
 static int traps;
 
 #ifdef __x86_64__
 #define INT3 0xcc
+
+static uint64_t cut_ts, cut_head;       /* where a reader may cut a packet in the meantime */
 
 struct rseq_section { uint32_t version, flags; uint64_t start, length, abort; };
 extern const struct rseq_section __start___rseq_cs[], __stop___rseq_cs[];
