@@ -18,6 +18,11 @@ struct merging {                        /* of the instance's buffer and of the r
 	uint64_t until;                 /* all of the ring's records up to this time were read */
 	const struct record_stack *stacks;      /* of the instance's next record */
 	int waits;                      /* for the ends of calls */
+	/*
+	 * The instance has lost a number of events that it does not know: the channel took it from
+	 * the counters, which have what the ring has overwritten, too.
+	 */
+	bool counted;
 	int error;
 };
 
@@ -99,7 +104,7 @@ static void pass_until(struct merging *m, uint64_t time)
 		if (e.time > time)
 			return;
 		at += sizeof(e);
-		if (e.missed)
+		if (e.missed && !m->counted)
 			m->to->missed(m->to->arg, e.missed);
 		if (e.contexts && m->to->contexts)
 			m->to->contexts(m->to->arg, at, e.contexts);
@@ -137,8 +142,9 @@ static void merge_stacks(void *arg, const struct record_stack stacks[RECORD_STAC
 
 static void merge_missed(void *arg, uint64_t events)
 {
-	const struct merging *m = arg;
+	struct merging *m = arg;
 
+	m->counted |= !events;
 	m->to->missed(m->to->arg, events);
 }
 
