@@ -247,7 +247,15 @@ for by in tracefs bpf; do
 		sort >"$work/$by"
 done
 comm -13 "$work/tracefs" "$work/bpf" >"$work/only_bpf"
-comm -23 "$work/tracefs" "$work/bpf" >"$work/only_tracefs"
+comm -23 "$work/tracefs" "$work/bpf" >"$work/missing"
+# (In the middle of a switch, where the kernel may wait for a lock, tracefs takes the thread that
+# leaves the CPU for the tracked one that comes. Such a thread has no events but switches to tracked
+# ones, and wakes them.)
+grep -v '^sched_' "$work/bpf" | grep -o '{ tid = [0-9]* }' | sort -u >"$work/tids"
+{
+	grep -v '^lock_contention' "$work/missing"
+	grep '^lock_contention' "$work/missing" | grep -Ff "$work/tids"
+} >"$work/only_tracefs"
 # A wrong field is in all records of a kind, or in most. A few records are in one of the two only:
 # on a busy machine tracefs misses switches to a process that has just come to a CPU, and programs
 # miss events in interrupts of a program, which are counted.
