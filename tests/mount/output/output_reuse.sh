@@ -142,6 +142,8 @@ while [ $round -lt $rounds ]; do
 	kill $ticks
 	wait $ticks
 	mount_tree -o tz=UTC
+	# (What was left in the buffers may fill a file again that babeltrace2 has looked at and closed.)
+	all_written "$s"
 	read_all "$out" >"$work/files"
 done
 put stop "$s/control"
