@@ -76,7 +76,7 @@ void bpf_refused_keep(struct bpf_channel *c)
 		return;
 	if (first)
 		c->refused_file = memfd_create("trail-refused", MFD_CLOEXEC);
-	/* Without memory the next daemon does not know it. */
+	/* If there is no memory for the file, the next daemon does not know what was refused. */
 	if (c->refused_file < 0 ||
 	    pwrite(c->refused_file, &r->is, sizeof(r->is), 0) != (ssize_t)sizeof(r->is))
 		return;

@@ -133,14 +133,14 @@ static int add_number(struct bpf_tracepoint *t, const struct btf *b, uint32_t pr
 }
 
 /*
- * The function that executes the event's call; type 0: there is none, or it may return to the
+ * The function that executes the call of an entry; type 0: there is none, or it may return to the
  * process another way than it was called, or not at all.
  */
 static struct bpf_hook find_function(const struct btf *b, const char *event, bool after)
 {
 	static const char *const others[] = { "clone", "clone3", "fork", "vfork", "exit",
 					      "exit_group" };
-	const char *name = event + strlen(strncmp(event, EXIT, strlen(EXIT)) ? ENTRY : EXIT);
+	const char *name = event + strlen(ENTRY);
 	struct bpf_hook hook = { 0, after ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY };
 	char function[BPF_EVENT_NAME];
 

@@ -44,7 +44,7 @@ struct sampler {
 	size_t count;
 	uint64_t number;        /* of records so far */
 	uint32_t cpus;
-	cpu_set_t *online;      /* CPUs that have rings, but what a look found to fail */
+	cpu_set_t *online;      /* CPUs whose events are open */
 	size_t online_size;
 	struct perf_ring rings[];       /* EVENTS for each CPU */
 };
