@@ -7,8 +7,10 @@
  * applied again. If that fails, nothing need change before it succeeds (another program may have
  * been about to change the kernel's probes, or memory was short): they are applied again after
  * pauses that grow. The same watcher looks for threads that have joined the control groups of an
- * active session's track/cgroup.
+ * active session's track/cgroup. If the kernel refused a rule when they joined, no user has written
+ * a rule that failed, and no other thread need join: such rules are applied after pauses, too.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +33,15 @@ struct waiting {                        /* sessions with rules that wait */
 	uint64_t rules;                 /* a number that changes with them */
 };
 
+struct retry {
+	uint64_t again; /* when what failed is tried again; WATCHER_NEVER: nothing failed */
+	uint64_t pause; /* until then, ns */
+};
+
 /* What the watcher knows from its last look. */
 struct looked {
 	uint64_t world; /* of hash_world */
-	uint64_t again; /* when what failed is tried again; WATCHER_NEVER: nothing failed */
-	uint64_t pause; /* until then, ns */
+	struct retry waiting, joined;
 };
 
 static bool waits(const struct channel *c, const struct rule *r)
@@ -152,14 +158,32 @@ static bool apply_again(struct session *s)
 	return done;
 }
 
-static void apply_all(const struct waiting *w, struct looked *last)
+static bool is_due(const struct retry *r)
+{
+	return monotonic_now() >= r->again;
+}
+
+static void retry_later(struct retry *r)
+{
+	r->again = monotonic_now() + r->pause;
+	r->pause = 2 * r->pause < PAUSE_MAX ? 2 * r->pause : PAUSE_MAX;
+}
+
+static void retry_none(struct retry *r)
+{
+	*r = (struct retry){ .again = WATCHER_NEVER, .pause = PERIOD };
+}
+
+static void apply_all(const struct waiting *w, struct retry *r)
 {
 	bool done = true;
 
 	for (size_t i = 0; i < w->count; i++)
 		done &= apply_again(w->sessions[i]);
-	last->again = done ? WATCHER_NEVER : monotonic_now() + last->pause;
-	last->pause = 2 * last->pause < PAUSE_MAX ? 2 * last->pause : PAUSE_MAX;
+	if (done)
+		retry_none(r);
+	else
+		retry_later(r);
 }
 
 static void look(struct tracer *t, struct looked *last)
@@ -172,9 +196,9 @@ static void look(struct tracer *t, struct looked *last)
 	if (w.count)
 		now = hash_world(kernel_of(t), &w);
 	if (now != last->world)
-		last->pause = PERIOD;
-	if (now != last->world || monotonic_now() >= last->again)
-		apply_all(&w, last);
+		retry_none(&last->waiting);
+	if (now != last->world || is_due(&last->waiting))
+		apply_all(&w, &last->waiting);
 	last->world = now;
 	for (size_t i = 0; i < w.count; i++)
 		session_put(w.sessions[i]);
@@ -182,51 +206,77 @@ static void look(struct tracer *t, struct looked *last)
 	md_buf_deinit(&w.files);
 }
 
-/* Whether the rules have to be applied again for threads that joined. */
-static bool follow_session(struct tracer *t, struct session *s)
+/* Whether the kernel refused a rule. A recording that another program has stopped stays so. */
+static bool is_refused(const struct channel *c)
+{
+	pthread_mutex_t *lock = &c->session->tracer->lock;
+	int error;
+
+	pthread_mutex_lock(lock);
+	error = c->kchannel->error;
+	pthread_mutex_unlock(lock);
+	return error && error != -ESHUTDOWN;
+}
+
+/*
+ * Whether the rules have to be applied again for threads that joined; with retry, also because they
+ * were refused. Clears *done if the session cannot be looked at now.
+ */
+static bool follow_session(struct tracer *t, struct session *s, bool retry, bool *done)
 {
 	struct channel *c;
 	bool again = false;
 
 	/* Another thread changes the session: the next look is soon. */
-	if (pthread_mutex_trylock(&s->lock))
+	if (pthread_mutex_trylock(&s->lock)) {
+		*done = false;
 		return false;
+	}
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (s->active && has_cgroups(s) && c->kchannel && c->kchannel->bc)
-			again |= kchannel_follow_cgroups(c->kchannel, kernel_of(t));
+			again |= kchannel_follow_cgroups(c->kchannel, kernel_of(t)) ||
+				 (retry && is_refused(c));
 	pthread_mutex_unlock(&s->lock);
 	return again;
 }
 
-static void follow_cgroups(struct tracer *t)
+static void follow_cgroups(struct tracer *t, struct retry *r)
 {
+	bool retry = is_due(r), done = true;
 	struct session **all, *s;
 	size_t count;
 
 	all = sessions_take(t, &count);
 	for (size_t i = 0; i < count; i++) {
 		s = all[i];
-		if (follow_session(t, s))
-			apply_again(s);
+		if (follow_session(t, s, retry, &done))
+			done &= apply_again(s);
 		session_put(s);
 	}
 	free(all);
+	/* What was refused before is still to be tried if it was not tried now. */
+	if (!done)
+		retry_later(r);
+	else if (retry)
+		retry_none(r);
 }
 
 static void *run(void *arg)
 {
 	struct tracer *t = arg;
 	struct watcher *w = &kernel_of(t)->pending;
-	struct looked last = { .again = WATCHER_NEVER };
+	struct looked last = { 0 };
 	bool some;
 
+	retry_none(&last.waiting);
+	retry_none(&last.joined);
 	while (watcher_next(w)) {
 		pthread_mutex_lock(&t->lock);
 		some = any_waits(t);
 		pthread_mutex_unlock(&t->lock);
 		if (some) {
 			look(t, &last);
-			follow_cgroups(t);
+			follow_cgroups(t, &last.joined);
 		}
 		watcher_sleep(w, -1, some ? monotonic_now() + PERIOD : WATCHER_NEVER);
 	}

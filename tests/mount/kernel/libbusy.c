@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: none dl */
 /*
- * For LD_PRELOAD, in the daemon: while the file $BUSY exists, tracefs takes no definition of a
- * dynamic event. Each attempt adds a byte to the file.
+ * For LD_PRELOAD, in the daemon: while the file $BUSY exists, no file of tracefs can be written
+ * whose path ends with $BUSY_FILES, such as `_events`, which define dynamic events. Each attempt
+ * adds a byte to the file.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,16 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether the descriptor is kprobe_events, uprobe_events or dynamic_events. */
-static bool defines_events(int fd)
+static bool is_busy_file(int fd)
 {
-	static const char end[] = "_events";
+	const char *end = getenv("BUSY_FILES");
 	char link[64], path[4096];
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path));
-	return n >= (ssize_t)strlen(end) &&
+	return end && n >= (ssize_t)strlen(end) &&
 	       !memcmp(path + n - strlen(end), end, strlen(end));
 }
 
@@ -38,7 +38,7 @@ ssize_t write(int fd, const void *bytes, size_t n)
 
 		memcpy(&real, &symbol, sizeof(real));
 	}
-	if (!file || !defines_events(fd))
+	if (!file || !is_busy_file(fd))
 		return real(fd, bytes, n);
 	busy = open(file, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (busy < 0)

@@ -4,15 +4,10 @@
 # A kernel rule that waits for its file, which comes while the kernel takes no definition of an
 # event: the daemon says so, once, and tries again although nothing changes.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/busy.sh"
 
-[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
-library=$BUILD/tests/mount/kernel/libbusy.so
-[ -e "$library" ] || skip "there is no $library"
-BUSY=$work/busy
-export BUSY
-LD_PRELOAD=$library mount_kernel
+mount_busy _events
 [ -e "$T/uprobe_events" ] || skip "this kernel has no uprobes"
-by_module && skip "it is about the files of tracefs"
 
 s=$S/t
 late=$work/late/program
@@ -22,7 +17,6 @@ echo start >"$s/control" || fail "$(cat "$s/error")"
 is "pending" "channel0 0 pending ?uprobe:$late:main as began" "$(sed -n 2p "$s/kernel/rules")"
 
 : >"$BUSY"
-attempts() { [ "$(wc -c <"$BUSY")" -ge "$1" ]; }
 printf 'int main(void) { return 0; }\n' | ${CC:-cc} -x c -o "$work/program" - || skip "no compiler"
 mv "$work/program" "$late"
 within 60 attempts 1 || fail "not tried: $(cat "$s/kernel/rules")"

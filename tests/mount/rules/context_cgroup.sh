@@ -4,48 +4,29 @@
 # The context cgroup: the path of a program's control group as the daemon sees it, also of a program
 # in a cgroup namespace of its own, as in a container, which sees another one. /proc is the oracle.
 . "$(dirname "$0")/../../lib/mount.sh"
-[ "$(id -u)" = 0 ] || skip "needs root"
+. "$top/tests/lib/cgroup.sh"
 command -v babeltrace2 >/dev/null || skip "there is no babeltrace2"
 ticker=$BUILD/tests/lib/ticker
-group=
-for root in /sys/fs/cgroup/unified /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/pids; do
-	[ -e "$root/cgroup.procs" ] && mkdir "$root/trailfs-$$" 2>/dev/null &&
-		group=$root/trailfs-$$ && break
-done
-[ -n "$group" ] || skip "no control group can be made here"
+make_group /sys/fs/cgroup/unified
 long=$group/$(printf 'x%.0s' $(seq 120))
 longer=$long/$(printf 'y%.0s' $(seq 140))
-leave() {
-	status=$?
-	kill $a $b $c 2>/dev/null
-	wait
-	for g in "$longer" "$long" "$group/box" "$group"; do
-		[ ! -d "$g" ] || within 10 rmdir "$g" 2>/dev/null
-	done
-	(exit $status)
-	clean_up
-}
-a= b= c=
-trap leave EXIT
+groups="$longer $long $group/box"
 mkdir "$group/box" "$long" "$longer" || fail mkdir
-# in_group GROUP COMMAND…
-cat >"$work/in_group" <<'SH'
-#!/bin/sh
-echo $$ >"$1/cgroup.procs" && shift && exec "$@"
-SH
-chmod +x "$work/in_group"
 mount_tree -o tz=UTC
 grep -qx cgroup "$MNT/available/user/contexts" || fail "cgroup is not available"
-"$work/in_group" "$group" "$ticker" 0 1000 >/dev/null &
+"$in_group" "$group" "$ticker" 0 1000 >/dev/null &
 a=$!
+members=$a
 mkdir "$S/s" && put 'tick:*' "$S/s/user/events" && put 'cgroup vpid' "$S/s/user/contexts"
 is "read back" 'cgroup vpid' "$(echo $(cat "$S/s/user/contexts"))"
 mkdir -p "$S/s/user/maps/m" && put 'tick:* by $ctx.cgroup' "$S/s/user/maps/m/rules"
 put start "$S/s/control"
-"$work/in_group" "$group/box" "$ticker" 0 1000 >/dev/null &
+"$in_group" "$group/box" "$ticker" 0 1000 >/dev/null &
 b=$!
-"$work/in_group" "$longer" "$ticker" 0 1000 >/dev/null &
+members="$a $b"
+"$in_group" "$longer" "$ticker" 0 1000 >/dev/null &
 c=$!
+members="$a $b $c"
 # That of version 2, or the longest
 path() {
 	own=$(sed -n 's/^0:://p' "/proc/$1/cgroup")
@@ -63,7 +44,7 @@ is "one in a group below" "$(path $b)" "$(shown $b)"
 is "the end of a long path" "$(path $c | tail -c 256)" "$(shown $c)"
 case $(path $b) in */trailfs-$$/box) ;; *) fail "the oracle: $(path $b)" ;; esac
 if unshare -C true 2>/dev/null; then
-	"$work/in_group" "$group/box" unshare -C sh -c 'cat /proc/self/cgroup >"$1"; exec "$2" 7 0' \
+	"$in_group" "$group/box" unshare -C sh -c 'cat /proc/self/cgroup >"$1"; exec "$2" 7 0' \
 		- "$work/own" "$ticker"
 	! grep -q "trailfs-$$" "$work/own" || fail "no namespace: $(cat "$work/own")"
 	number=$(sed -n 's/.*vpid = \([0-9]*\) }.*/\1/p' "$S/s/text" | grep -vx "$a\|$b\|$c" | head -n 1)

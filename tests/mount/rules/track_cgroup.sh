@@ -4,32 +4,11 @@
 # track/cgroup: which control groups are recorded, with what is below them and starts later. The
 # kernel says by /proc/PID/cgroup where a process is.
 . "$(dirname "$0")/../../lib/mount.sh"
-[ "$(id -u)" = 0 ] || skip "needs root"
+. "$top/tests/lib/cgroup.sh"
 ticker=$BUILD/tests/lib/ticker
-group=
-for root in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd /sys/fs/cgroup/pids; do
-	[ -e "$root/cgroup.procs" ] && mkdir "$root/trailfs-$$" 2>/dev/null &&
-		group=$root/trailfs-$$ && break
-done
-[ -n "$group" ] || skip "no control group can be made here"
-leave() {
-	status=$?
-	exec 8>&- 9<&-
-	kill $a $b $c 2>/dev/null
-	wait
-	for g in "$group/below" "$group" "$root/trailfs-$$-2"; do
-		[ ! -d "$g" ] || within 10 rmdir "$g" 2>/dev/null
-	done
-	(exit $status)
-	clean_up
-}
-a= b= c=
-trap leave EXIT
-# $in_group GROUP COMMAND…: the process is there when the command begins
-in_group=$work/in_group
-printf '%s\n' '#!/bin/sh' 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' >"$in_group"
-chmod +x "$in_group"
-mkdir "$group/below" "$root/trailfs-$$-2"
+make_group
+groups="$group/below $group-2"
+mkdir "$group/below" "$group-2"
 mount_tree
 mkdir "$S/s" && echo 'tick:*' >"$S/s/user/events" && echo vpid >"$S/s/user/contexts" || fail mkdir
 is "default" '*' "$(cat "$S/s/user/track/cgroup")"
@@ -38,10 +17,12 @@ is "default" '*' "$(cat "$S/s/user/track/cgroup")"
 
 "$in_group" "$group" "$ticker" 0 1000 &
 a=$!
+members=$a
 within 10 grep -q "trailfs-$$" /proc/$a/cgroup || fail "not in the group"
-path=$(sed -n "s,^[0-9]*:[^:]*:\(.*/trailfs-$$\)$,\1,p" /proc/$a/cgroup | head -n 1)
-"$in_group" "$root/trailfs-$$-2" "$ticker" 0 1000 &
+path=$(group_path)
+"$in_group" "$group-2" "$ticker" 0 1000 &
 b=$!
+members="$a $b"
 within 10 grep -q "trailfs-$$-2" /proc/$b/cgroup || fail "not in the other group"
 
 # ---- programs ----
@@ -54,6 +35,7 @@ echo start >"$S/s/control" || fail start
 within 20 records $a || fail "the process in the group is not recorded"
 "$in_group" "$group/below" "$ticker" 0 1000 &
 c=$!
+members="$a $b $c"
 within 20 records $c || fail "a later process in a group below is not recorded"
 is "only these" "$(printf '%s\n' $a $c | sort -n | tr '\n' ' ')" "$(vpids)"
 # A name that begins like the group's is another group.
@@ -79,14 +61,14 @@ echo stop >"$S/s/control"
 
 # ---- in another PID namespace, where the daemon knows no number before the process asks ----
 
-kill $a $b $c
+kill $members
 wait
-a= b= c=
+members=
 if unshare -p -f true 2>/dev/null; then
 	mkdir "$S/n" && echo 'tick:*' >"$S/n/user/events" &&
 		echo "$path" >"$S/n/user/track/cgroup" && echo start >"$S/n/control" || fail "n"
 	"$in_group" "$group/below" unshare -p -f "$ticker" 20 0
-	"$in_group" "$root/trailfs-$$-2" unshare -p -f "$ticker" 20 0
+	"$in_group" "$group-2" unshare -p -f "$ticker" 20 0
 	is "of two namespaces" 20 "$(grep -c 'tick:tock' "$S/n/text")"
 	rmdir "$S/n"
 fi
@@ -118,13 +100,13 @@ if ! grep -q '^kernel none' "$MNT/version" && [ "$(kernel_pid $$ 2>/dev/null)" =
 	count() { grep -c " tid = $number[ ,]" "$S/k/text"; }
 	before=$(count)
 	"$in_group" "$group" sleep 100 &
-	a=$!
+	members=$!
 	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 		call 100
 		sleep 0.1
 	done
 	is "while another joins" 1500 "$(($(count) - before))"
-	kill $a
+	kill $members
 	is "no mistake" "" "$(grep -i 'another program' "$S/k/status")"
 else
 	echo "# the kernel is left out: it cannot be traced here"
