@@ -17,7 +17,8 @@ page() {
 	echo "\`?\`: it was not tried. \`backports\` and \`sid\` are Debian's newest kernels at"
 	echo "that time. Columns are for x86-64, unless they are named after a processor. A"
 	echo "kernel with other build options may lack some of it: \`version\` on a mount says"
-	echo "what."
+	echo "what. Debian's 6.12 for riscv64 refuses a probe at the first instruction of each"
+	echo "function that \`function:\` can trace, so nearly all; it permits \`vfs_read+8\`."
 	echo
 	python3 "$here/platforms.py" "$@"
 }
