@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "metadata/name.h"
+#include "metadata/plain.h"
 #include "metadata/put.h"
 
 #ifdef __SSE2__
@@ -113,7 +114,11 @@ void md_json_escape_put(const char *s, size_t n, struct md_buf *out)
 	const uint8_t *p = (const uint8_t *)s, *stop;
 	char *o = md_buf_room(out, 6 * n + MD_TEXT_SLACK);
 
-	if (o)
+	if (!o)
+		return;
+	if (md_copy_if_plain(o, s, n, '"', '\\'))
+		out->len += n;
+	else
 		out->len += (size_t)(put_characters(o, p, p + n, p + n, &stop) - o);
 }
 

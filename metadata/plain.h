@@ -14,9 +14,12 @@ static inline uint64_t md_find_special(uint64_t x, char a, char b)
 {
 	const uint64_t same_a = x ^ MD_ONES * (uint8_t)a, same_b = x ^ MD_ONES * (uint8_t)b;
 
-	/* Without a byte from 0x80 on, the lowest byte that is too small is the first to borrow. */
-	return (x | (x - MD_ONES * 0x20) | (same_a - MD_ONES) | (same_b - MD_ONES)) &
-	       MD_ONES * 0x80;
+	/*
+	 * Without a byte from 0x80 on, the lowest byte that is too small is the first to borrow,
+	 * and only DEL becomes 0x80.
+	 */
+	return (x | (x - MD_ONES * 0x20) | (x + MD_ONES) | (same_a - MD_ONES) |
+		(same_b - MD_ONES)) & MD_ONES * 0x80;
 }
 
 /*

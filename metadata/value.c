@@ -78,17 +78,23 @@ const uint8_t *md_skip(const struct md_type *t, const uint8_t *p, const uint8_t 
 	}
 }
 
+static inline const uint8_t *cut_scalar(const struct md_type *t, const uint8_t *p,
+					const uint8_t *end, struct md_value *v)
+{
+	const uint8_t *next = t->size <= (size_t)(end - p) ? p + t->size : NULL;
+
+	*v = (struct md_value){ t, p, next };
+	return next;
+}
+
 const uint8_t *md_cut(const struct md_type *t, const uint8_t *p, const uint8_t *end,
 		      struct md_value *v)
 {
 	const struct md_field *option = NULL;
 	const uint8_t *next;
 
-	if (is_scalar(t)) {
-		next = t->size <= (size_t)(end - p) ? p + t->size : NULL;
-		*v = (struct md_value){ t, p, next };
-		return next;
-	}
+	if (is_scalar(t))
+		return cut_scalar(t, p, end, v);
 	while (t->kind == MD_VARIANT) {
 		option = option_of(t, p++, end);
 		if (!option)
@@ -105,8 +111,12 @@ const uint8_t *md_cut(const struct md_type *t, const uint8_t *p, const uint8_t *
 bool md_values_cut(const struct md_field *fields, uint32_t count, const uint8_t *p,
 		   const uint8_t *end, struct md_value *values)
 {
-	for (uint32_t i = 0; p && i < count; i++)
-		p = md_cut(&fields[i].type, p, end, &values[i]);
+	for (uint32_t i = 0; p && i < count; i++) {
+		const struct md_type *t = &fields[i].type;
+
+		p = is_scalar(t) ? cut_scalar(t, p, end, &values[i])
+				 : md_cut(t, p, end, &values[i]);
+	}
 	return p;
 }
 
@@ -379,13 +389,14 @@ static void put_shown(const struct md_value *v, enum md_form form, struct md_buf
 
 static void put_value(const struct md_value *v, enum md_form form, struct md_buf *out)
 {
-	const char *quote = form == MD_FORM_JSON ? "\"" : "", *s;
+	bool json = form == MD_FORM_JSON;
+	const char *s;
 	uint64_t n;
 	size_t len;
 	double d;
 
 	if (!v->p) {
-		md_buf_puts(out, form == MD_FORM_JSON ? "null" : "{ }");
+		md_buf_puts(out, json ? "null" : "{ }");
 	} else if (v->type->show) {
 		put_shown(v, form, out);
 	} else if (md_type_is_enum(v->type)) {
@@ -395,9 +406,11 @@ static void put_value(const struct md_value *v, enum md_form form, struct md_buf
 	} else if (md_value_float(v, &d)) {
 		put_float(v->type, d, form, out);
 	} else if (md_value_string(v, &s, &len)) {
-		md_buf_puts(out, quote);
+		if (json)
+			md_buf_putc(out, '"');
 		forms[form].escape(s, len, out);
-		md_buf_puts(out, quote);
+		if (json)
+			md_buf_putc(out, '"');
 	} else if (is_array(v->type)) {
 		put_array(v, form, out);
 	} else {

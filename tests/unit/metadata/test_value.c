@@ -124,7 +124,7 @@ static void plain(void)
 		CHECK(md_copy_if_plain(o, s, n, '"', ',') && !memcmp(o, s, n));
 		for (size_t i = 0; i < 256 * n; i++) {
 			unsigned char c = (unsigned char)i;
-			bool is_plain = c >= 0x20 && c < 0x80 && c != '"' && c != ',';
+			bool is_plain = c >= 0x20 && c < 0x7f && c != '"' && c != ',';
 
 			s[i / 256] = (char)c;
 			CHECK(md_copy_if_plain(o, s, n, '"', ',') == is_plain);

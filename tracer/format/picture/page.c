@@ -72,7 +72,7 @@ static void put_text(struct page *v, const char *s, size_t n)
 static void put_values(struct page *v, const struct md_value *values, uint32_t count)
 {
 	struct md_buf *out = &v->m->out;
-	size_t at = out->len;
+	size_t text = SIZE_MAX; /* where what is no number begins */
 	uint64_t n;
 	char *o;
 
@@ -85,6 +85,7 @@ static void put_values(struct page *v, const struct md_value *values, uint32_t c
 		if (!values[i].p)
 			continue;
 		if (values[i].type->kind != MD_INT || md_type_is_enum(values[i].type)) {
+			text = text < out->len ? text : out->len;
 			md_value_json(&values[i], out);
 			continue;
 		}
@@ -92,7 +93,8 @@ static void put_values(struct page *v, const struct md_value *values, uint32_t c
 		o = values[i].type->is_signed ? md_put_s64(o, (int64_t)n) : md_put_u64(o, n);
 		out->len = (size_t)(o - out->data);
 	}
-	html_make_safe(out, at, &v->text);
+	if (text < out->len)
+		html_make_safe(out, text, &v->text);
 }
 
 /* Begins a block, and ends the one before. */
