@@ -9,7 +9,9 @@
 
 #define MD_ONES UINT64_C(0x0101010101010101)
 
-/* Not 0 if one of 8 bytes is a control character, `a`, `b` or not ASCII. Both are ASCII. */
+/*
+ * Not 0 if one of 8 bytes is a control character (DEL too), `a`, `b` or not ASCII. Both are ASCII.
+ */
 static inline uint64_t md_find_special(uint64_t x, char a, char b)
 {
 	const uint64_t same_a = x ^ MD_ONES * (uint8_t)a, same_b = x ^ MD_ONES * (uint8_t)b;
@@ -23,8 +25,8 @@ static inline uint64_t md_find_special(uint64_t x, char a, char b)
 }
 
 /*
- * Copies n bytes to o, where there is room for them. False: one is a control character, `a`, `b` or
- * not ASCII. Reads and writes n bytes, no more.
+ * Copies n bytes to o, where there is room for them. False: one is a control character (DEL too),
+ * `a`, `b` or not ASCII. Reads and writes n bytes, no more.
  */
 static inline bool md_copy_if_plain(char *o, const char *s, size_t n, char a, char b)
 {

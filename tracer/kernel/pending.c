@@ -220,16 +220,16 @@ static bool is_refused(const struct channel *c)
 
 /*
  * Whether the rules have to be applied again for threads that joined; with retry, also because they
- * were refused. Clears *done if the session cannot be looked at now.
+ * were refused. Clears *seen if the session cannot be looked at now.
  */
-static bool follow_session(struct tracer *t, struct session *s, bool retry, bool *done)
+static bool follow_session(struct tracer *t, struct session *s, bool retry, bool *seen)
 {
 	struct channel *c;
 	bool again = false;
 
 	/* Another thread changes the session: the next look is soon. */
 	if (pthread_mutex_trylock(&s->lock)) {
-		*done = false;
+		*seen = false;
 		return false;
 	}
 	cds_list_for_each_entry(c, &s->channels, node)
@@ -242,23 +242,23 @@ static bool follow_session(struct tracer *t, struct session *s, bool retry, bool
 
 static void follow_cgroups(struct tracer *t, struct retry *r)
 {
-	bool retry = is_due(r), done = true;
+	bool retry = is_due(r), done = true, seen = true;
 	struct session **all, *s;
 	size_t count;
 
 	all = sessions_take(t, &count);
 	for (size_t i = 0; i < count; i++) {
 		s = all[i];
-		if (follow_session(t, s, retry, &done))
+		if (follow_session(t, s, retry, &seen))
 			done &= apply_again(s);
 		session_put(s);
 	}
 	free(all);
-	/* What was refused before is still to be tried if it was not tried now. */
 	if (!done)
 		retry_later(r);
-	else if (retry)
+	else if (retry && seen)
 		retry_none(r);
+	/* Else what is due stays so, for a session that was not seen. */
 }
 
 static void *run(void *arg)
