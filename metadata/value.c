@@ -87,6 +87,16 @@ static inline const uint8_t *cut_scalar(const struct md_type *t, const uint8_t *
 	return next;
 }
 
+static inline const uint8_t *cut_string(const struct md_type *t, const uint8_t *p,
+					const uint8_t *end, struct md_value *v)
+{
+	const uint8_t *nul = memchr(p, 0, (size_t)(end - p));
+	const uint8_t *next = nul ? nul + 1 : NULL;
+
+	*v = (struct md_value){ t, p, next };
+	return next;
+}
+
 const uint8_t *md_cut(const struct md_type *t, const uint8_t *p, const uint8_t *end,
 		      struct md_value *v)
 {
@@ -95,6 +105,8 @@ const uint8_t *md_cut(const struct md_type *t, const uint8_t *p, const uint8_t *
 
 	if (is_scalar(t))
 		return cut_scalar(t, p, end, v);
+	if (t->kind == MD_STRING)
+		return cut_string(t, p, end, v);
 	while (t->kind == MD_VARIANT) {
 		option = option_of(t, p++, end);
 		if (!option)
@@ -111,13 +123,22 @@ const uint8_t *md_cut(const struct md_type *t, const uint8_t *p, const uint8_t *
 bool md_values_cut(const struct md_field *fields, uint32_t count, const uint8_t *p,
 		   const uint8_t *end, struct md_value *values)
 {
-	for (uint32_t i = 0; p && i < count; i++) {
+	const uint8_t *next;
+
+	for (uint32_t i = 0; i < count; i++, p = next) {
 		const struct md_type *t = &fields[i].type;
 
-		p = is_scalar(t) ? cut_scalar(t, p, end, &values[i])
-				 : md_cut(t, p, end, &values[i]);
+		/* Nearly all fields are scalars or strings: these need no call. */
+		if (is_scalar(t))
+			next = cut_scalar(t, p, end, &values[i]);
+		else if (t->kind == MD_STRING)
+			next = cut_string(t, p, end, &values[i]);
+		else
+			next = md_cut(t, p, end, &values[i]);
+		if (!next)
+			return false;
 	}
-	return p;
+	return true;
 }
 
 static inline uint64_t load_integer(const struct md_type *t, const uint8_t *p)
