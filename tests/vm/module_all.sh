@@ -122,7 +122,10 @@ other=$(mktemp -d)      # not in $work, which is removed
 "$TRAILFS" "$other" || fail "no other mount"
 unset TRAIL_RUNTIME_DIR
 has "$(cat "$other/version")" '^kernel tracefs'
-[ ! -e "$other/available/kernel/probes" ] || fail "tracefs has no probes"
+if [ -e "$other/available/kernel/probes" ]; then
+	# By programs where it can, and else by tracefs
+	is "without the module" "" "$(grep -v -e ' tracefs$' -e ' bpf$' "$other/available/kernel/probes")"
+fi
 
 # --- how much is covered, and that it can all be recorded
 for m in ext4 sunrpc; do
@@ -157,10 +160,11 @@ grep -v -e ' compiled$' -e ' counters$' "$work/each" >"$work/refused"
 [ "$(wc -l <"$work/refused")" -le 2 ] || fail "more than two cannot be recorded"
 clean
 
-# --- all compiled ones at once, by both backends, under load: each kind that fires is the same
+# --- all compiled ones at once, by tracefs and the module, under load: each kind that fires is the same
 for m in "$other" "$MNT"; do
 	s=$m/sessions/same
 	mkdir "$s" "$s/kernel/channels/channel0"
+	[ "$m" = "$MNT" ] || put tracefs "$s/kernel/channels/channel0/backend"
 	echo 4M >"$s/kernel/channels/channel0/subbuf_size"
 	echo syscall:getppid | cat "$work/covered" - >"$s/kernel/events" || fail "$(cat "$s/error")"
 	echo tid >"$s/kernel/contexts"
