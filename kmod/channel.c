@@ -290,15 +290,16 @@ static int track(struct trail_channel *c, const struct modabi_track *m)
 	u32 *ids = NULL;
 	int ret;
 
-	if (m->all > 1 || m->reserved || m->by >= MODABI_TRACK_COUNT || m->count > MODABI_IDS_MAX ||
-	    (m->all && m->count))
+	if (m->all > 1 || m->more > 1 || m->by >= MODABI_TRACK_COUNT || m->count > MODABI_IDS_MAX ||
+	    (m->all && m->count) || (m->more && (m->all || m->by != MODABI_TRACK_TID)))
 		return -EINVAL;
 	if (m->count) {
 		ids = vmemdup_user(u64_to_user_ptr(m->ids), m->count * sizeof(*ids));
 		if (IS_ERR(ids))
 			return PTR_ERR(ids);
 	}
-	ret = trail_track(c, m->by, ids, m->count, m->all);
+	ret = m->more ? trail_track_more(c, ids, m->count)
+		      : trail_track(c, m->by, ids, m->count, m->all);
 	kvfree(ids);
 	return ret;
 }

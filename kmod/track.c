@@ -119,17 +119,21 @@ static int follow(struct trail_channel *c, bool on)
 
 /* ---- switching ---- */
 
-static int make_tids(const u32 *ids, u32 count, unsigned long **out)
+/* Probes may be using the set. */
+static int add_tids(const u32 *ids, u32 count, unsigned long *set)
 {
 	for (u32 i = 0; i < count; i++)
 		if (ids[i] >= PID_MAX_LIMIT)
 			return -EINVAL;
-	*out = vzalloc(BITS_TO_LONGS(PID_MAX_LIMIT) * sizeof(long));
-	if (!*out)
-		return -ENOMEM;
 	for (u32 i = 0; i < count; i++)
-		set_bit(ids[i], *out);
+		set_bit(ids[i], set);
 	return 0;
+}
+
+static int make_tids(const u32 *ids, u32 count, unsigned long **out)
+{
+	*out = vzalloc(BITS_TO_LONGS(PID_MAX_LIMIT) * sizeof(long));
+	return *out ? add_tids(ids, count, *out) : -ENOMEM;
 }
 
 static int compare(const void *a, const void *b)
@@ -209,6 +213,14 @@ int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids
 		kvfree(old->sets[by]);
 	kfree(old);
 	return threads && all ? follow(c, false) : 0;
+}
+
+int trail_track_more(struct trail_channel *c, const u32 *tids, u32 count)
+{
+	const struct trail_tracked *now =
+		rcu_dereference_protected(c->tracked, lockdep_is_held(&trail_lock));
+
+	return now && now->tids ? add_tids(tids, count, now->tids) : -EINVAL;
 }
 
 void trail_track_end(struct trail_channel *c)

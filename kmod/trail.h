@@ -152,6 +152,7 @@ void trail_syscalls_exit(void);
 /* track.c */
 int trail_track(struct trail_channel *c, enum modabi_track_by by, const u32 *ids, u32 count,
 		bool all);
+int trail_track_more(struct trail_channel *c, const u32 *tids, u32 count);
 void trail_track_end(struct trail_channel *c);
 
 /* context.c */

@@ -315,6 +315,7 @@ static void command(int fd)
 		a.t.ids = number() % 4 ? (uintptr_t)tids : some();
 		a.t.by = (uint32_t)(number() % (MODABI_TRACK_COUNT + 1));
 		a.t.count = number() % 4 ? (uint32_t)(number() % 5) : (uint32_t)some();
+		a.t.more = a.t.count && number() % 2;
 		a.t.all = !a.t.count;
 	} else if (cmd == MODABI_SET_CONTEXTS) {
 		for (size_t i = 0; i < 4; i++)

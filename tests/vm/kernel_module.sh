@@ -44,7 +44,7 @@ clean
 # --- the tests
 for t in ${SOAK:+mount/kernel/kernel_who mount/kernel/kernel_filter mount/output/relay_kernel vm/probes \
 	mount/kernel/kernel mount/kernel/kernel_dump mount/kernel/kernel_counts mount/kernel/kernel_triggers \
-	mount/kernel/cgroup_id}; do
+	mount/kernel/cgroup_id mount/kernel/cgroup_joins}; do
 	echo "$t"
 	"$top/tests/$t.sh" || fail "$t.sh"
 	clean

@@ -20,7 +20,7 @@
 
 #include "tracer/abi/context_kind.h"
 
-#define MODABI_VERSION 2u
+#define MODABI_VERSION 3u
 #define MODABI_NAME_MAX 256u            /* with the NUL */
 #define MODABI_IDS_MAX 65536u           /* ids in one inclusion set */
 #define MODABI_CONTEXTS_MAX 64u
@@ -132,7 +132,8 @@ struct modabi_track {
 	__u32 count;
 	__u32 all;                      /* 1: all threads */
 	__u32 by;                       /* enum modabi_track_by */
-	__u32 reserved;
+	/* 1: adds threads to the set, which there must be, while the channel records */
+	__u32 more;
 };
 
 struct modabi_context {

@@ -197,7 +197,7 @@ bool kchannel_follow_cgroups(struct kchannel *kc, struct kernel *k)
 
 	if (!sets[TRACK_KERNEL_CGROUP].some || list_members(sets, &tids, &count))
 		return false;
-	if (!kc->recording || !k->ops->track_more) {
+	if (!kc->recording) {
 		/* An apply finds the same, unless the kernel has them. */
 		for (size_t i = 0; i < count; i++)
 			n += !bsearch(&tids[i], kc->members, kc->member_count, sizeof(*tids),

@@ -96,17 +96,6 @@ if ! grep -q '^kernel none' "$MNT/version" && [ "$(kernel_pid $$ 2>/dev/null)" =
 	is "only the group's" $number "$(sed -n 's/.* tid = \([0-9]*\).*/\1/p' "$S/k/text" |
 		grep -v "^$(cat "$work/third")$" | sort -u)"
 	[ "$(grep -c getppid "$S/k/text")" -ge $((before + 2)) ] || fail "calls are missing"
-	# While one records, another joins: no event of the first is missing.
-	count() { grep -c " tid = $number[ ,]" "$S/k/text"; }
-	before=$(count)
-	"$in_group" "$group" sleep 100 &
-	members=$!
-	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-		call 100
-		sleep 0.1
-	done
-	is "while another joins" 1500 "$(($(count) - before))"
-	kill $members
 	is "no mistake" "" "$(grep -i 'another program' "$S/k/status")"
 else
 	echo "# the kernel is left out: it cannot be traced here"

@@ -212,7 +212,7 @@ struct backend_ops {
 	int (*functions)(struct backend_channel *c, const char *names);
 	/* Records only these threads and their descendants; NULL: all threads. */
 	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
-	/* Adds threads to the set, while it records. NULL: only track() can. */
+	/* Adds threads to a set that track() has made, while the channel records. */
 	int (*track_more)(struct backend_channel *c, const uint32_t *tids, size_t count);
 	/*
 	 * Records only threads whose attribute (enum track_attr, above TRACK_PID) is in the set.

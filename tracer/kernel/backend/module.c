@@ -198,6 +198,7 @@ const struct backend_ops module_backend = {
 	.programs = true,
 	.enabled = module_enabled,
 	.track = module_track,
+	.track_more = module_track_more,
 	.track_by = module_track_by,
 	.drain = module_drain,
 	.lost = module_lost,

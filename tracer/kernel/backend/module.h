@@ -21,6 +21,7 @@ int module_filter(struct backend_channel *c, const char *system, const char *eve
 		  const char *filter, size_t len);
 int module_enabled(struct backend_channel *c, struct md_buf *out);
 int module_track(struct backend_channel *c, const uint32_t *tids, size_t count);
+int module_track_more(struct backend_channel *c, const uint32_t *tids, size_t count);
 int module_track_by(struct backend_channel *c, int attr, const struct track *set);
 int module_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 int module_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses);

@@ -212,16 +212,31 @@ int module_enabled(struct backend_channel *c, struct md_buf *out)
 	return ret;
 }
 
-int module_track(struct backend_channel *c, const uint32_t *tids, size_t count)
+/* m->count may not have room for it. */
+static int track(struct backend_channel *c, struct modabi_track m, size_t count)
 {
-	struct modabi_track m = { .ids = (uintptr_t)tids,
-				  .count = (uint32_t)count,
-				  .all = !count,
-				  .by = MODABI_TRACK_TID };
-
 	if (count > MODABI_IDS_MAX)
 		return -E2BIG;
+	m.count = (uint32_t)count;
 	return ioctl(c->fd, MODABI_TRACK, &m) ? -errno : 0;
+}
+
+int module_track(struct backend_channel *c, const uint32_t *tids, size_t count)
+{
+	const struct modabi_track m = { .ids = (uintptr_t)tids,
+					.all = !count,
+					.by = MODABI_TRACK_TID };
+
+	return track(c, m, count);
+}
+
+int module_track_more(struct backend_channel *c, const uint32_t *tids, size_t count)
+{
+	const struct modabi_track m = { .ids = (uintptr_t)tids,
+					.by = MODABI_TRACK_TID,
+					.more = 1 };
+
+	return track(c, m, count);
 }
 
 int module_track_by(struct backend_channel *c, int attr, const struct track *set)
@@ -231,14 +246,11 @@ int module_track_by(struct backend_channel *c, int attr, const struct track *set
 		[TRACK_KERNEL_VUID] = MODABI_TRACK_VUID, [TRACK_KERNEL_GID] = MODABI_TRACK_GID,
 		[TRACK_KERNEL_VGID] = MODABI_TRACK_VGID,
 	};
-	struct modabi_track m = { .ids = (uintptr_t)set->ids,
-				  .count = (uint32_t)set->count,
-				  .all = !set->some,
-				  .by = by[attr] };
+	const struct modabi_track m = { .ids = (uintptr_t)set->ids,
+					.all = !set->some,
+					.by = by[attr] };
 
-	if (set->count > MODABI_IDS_MAX)
-		return -E2BIG;
-	return ioctl(c->fd, MODABI_TRACK, &m) ? -errno : 0;
+	return track(c, m, set->count);
 }
 
 /* ---- read ---- */
