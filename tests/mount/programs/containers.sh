@@ -93,11 +93,11 @@ fi
 
 # ---- the daemon in a container ----
 
-mkdir "$work/inside" "$work/inside-state"
+mkdir "$work/inside" "$work/here"
 unshare -m -p -f --mount-proc sh -c '
 	export TRAIL_RUNTIME_DIR=$1
 	"$2" "$0" -o keeper=0 && mkdir "$0/sessions/s" && echo "tick:*" >"$0/sessions/s/user/events" &&
 	echo start >"$0/sessions/s/control" && "$3" 30 0 && cat "$0/sessions/s/text"
-	umount "$0"' "$work/inside" "$work/inside-state" "$TRAILFS" "$ticker" >"$work/text" 2>"$work/err"
-is "inside" 30 "$(grep -c ' tick:tock: ' "$work/text")"
+	umount "$0"' "$work/inside" "$work/here" "$TRAILFS" "$ticker" >"$work/text" 2>"$work/err"
+is "inside: $(cat "$work/err")" 30 "$(grep -c ' tick:tock: ' "$work/text")"
 echo "$checks checks: unshare${podman+, podman:$podman}"
