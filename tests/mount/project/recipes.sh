@@ -97,6 +97,8 @@ if command -v nix-instantiate >/dev/null; then
 	is "Nix" "\"trailfs-$version fuse3 liburcu libuuid sqlite xz zlib\"" \
 		"$(NIX_STATE_DIR=$work/nix NIX_STORE_DIR=$work/store NIX_LOCALSTATE_DIR=$work/nix \
 			HOME=$work nix-instantiate --eval "$work/try.nix" 2>"$work/nix.err")"
+else
+	echo "# Nix is left out: there is no nix-instantiate"
 fi
 
 # ---- RPM ----
@@ -105,8 +107,14 @@ if command -v rpmspec >/dev/null; then
 	tools="$tools rpm"
 	rpmspec -P $recipes/trailfs.spec >"$work/spec" 2>"$work/log" || fail "rpmspec: $(cat "$work/log")"
 	is "packages of the RPM" 3 "$(rpmspec -q $recipes/trailfs.spec 2>/dev/null | wc -l)"
+else
+	echo "# the RPM's description is left out: there is no rpmspec"
 fi
-if command -v rpmbuild >/dev/null && [ -n "${SOAK-}${RPM-}" ]; then
+if [ -z "${SOAK-}${RPM-}" ]; then
+	echo "# the RPM is not built: it is for SOAK=1, or RPM=1"
+elif ! command -v rpmbuild >/dev/null; then
+	echo "# the RPM is not built: there is no rpmbuild"
+else
 	make -s B="$work/b" dist >/dev/null || fail "make dist"
 	# (The names of other packages are those of Fedora.)
 	rpmbuild -ta --nodeps --define "_topdir $work/rpm" "$work/b/trailfs-$version.tar.xz" \
