@@ -3,7 +3,8 @@
 /*
  * For LD_PRELOAD, in the daemon: a kernel that refuses BPF programs which get arguments. $REFUSE
  * says which: those of functions (`functions`), the first one of a tracepoint as well (`first`),
- * `all`, or `none`; `records`: while the file $REFUSE_WHILE exists, all other programs as well.
+ * `all`, or `none`; `records`: while the file $REFUSE_WHILE exists, all other programs as well;
+ * `apart`: those that load or store across multiples of the size, as kernels of riscv64 do.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,12 +18,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool is_refused(const union bpf_attr *a)
+static bool is_refused(union bpf_attr *a)
 {
 	static atomic_int programs;
 	const char *which = getenv("REFUSE");
 	int before;
 
+	if (which && !strcmp(which, "apart"))
+		a->prog_flags |= BPF_F_STRICT_ALIGNMENT;        /* the kernel does it */
 	if (which && !strcmp(which, "records"))
 		return !access(getenv("REFUSE_WHILE"), F_OK);
 	if (!which || !strcmp(which, "none") || a->prog_type != BPF_PROG_TYPE_TRACING)
@@ -45,7 +48,7 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(list, long);
 	va_end(list);
-	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD && is_refused((const void *)a[1])) {
+	if (number == SYS_bpf && a[0] == BPF_PROG_LOAD && is_refused((void *)a[1])) {
 		errno = EINVAL;
 		return -1;
 	}

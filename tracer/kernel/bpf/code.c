@@ -137,6 +137,22 @@ void bpf_store(struct bpf_code *c, uint8_t size, int to, int offset, int from)
 	add(c, (uint8_t)(BPF_STX | BPF_MEM | size), to, from, offset, 0);
 }
 
+void bpf_store_apart(struct bpf_code *c, uint8_t size, int to, int offset, int from)
+{
+	int bytes = size == BPF_DW ? 8 : size == BPF_W ? 4 : size == BPF_H ? 2 : 1, piece = bytes;
+
+	while (offset & (piece - 1))
+		piece /= 2;
+	size = piece == 8 ? BPF_DW : piece == 4 ? BPF_W : piece == 2 ? BPF_H : BPF_B;
+	for (int at = 0; at < bytes; at += piece) {
+		int place = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? bytes - piece - at : at;
+
+		if (at)
+			bpf_alu(c, BPF_RSH, from, 8 * piece);
+		bpf_store(c, size, to, offset + place, from);
+	}
+}
+
 void bpf_store_number(struct bpf_code *c, uint8_t size, int to, int offset, int32_t value)
 {
 	add(c, (uint8_t)(BPF_ST | BPF_MEM | size), to, 0, offset, value);

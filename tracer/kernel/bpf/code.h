@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BPF_CODE_MAX = 2560, BPF_LABELS_MAX = 640 };
+enum { BPF_CODE_MAX = 2560, BPF_LABELS_MAX = 640, BPF_STACK_MAX = 512 };
 
 struct bpf_code {
 	uint32_t count, labels;
@@ -54,6 +54,11 @@ void bpf_low_half(struct bpf_code *c, int reg);
 void bpf_load_from(struct bpf_code *c, uint8_t size, int to, int from, int offset);
 void bpf_store(struct bpf_code *c, uint8_t size, int to, int offset, int from);
 void bpf_store_number(struct bpf_code *c, uint8_t size, int to, int offset, int32_t value);
+/*
+ * Stores at any offset from a multiple of 8: in pieces where one store would lie across multiples
+ * of its size, which the kernels of some processors (riscv64) refuse. Changes the register `from`.
+ */
+void bpf_store_apart(struct bpf_code *c, uint8_t size, int to, int offset, int from);
 /* Stores so that other CPUs see all earlier stores first. Changes the register `from`. */
 void bpf_publish(struct bpf_code *c, int to, int offset, int from);
 /* Adds a register to 64 bits in memory, by one atomic instruction. */

@@ -231,7 +231,7 @@ static void put_word(struct bpf_code *c, int at, int32_t add)
 {
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, WORD);
 	bpf_alu(c, BPF_ADD, BPF_REG_1, add);
-	bpf_store(c, BPF_W, BPF_REG_8, at, BPF_REG_1);
+	bpf_store_apart(c, BPF_W, BPF_REG_8, at, BPF_REG_1);
 }
 
 static void put_path(struct bpf_code *c, const struct bpf_context *item, int at)
@@ -248,7 +248,7 @@ static void put_by_helper(struct bpf_code *c, const struct bpf_context *item, in
 							    : BPF_FUNC_get_current_pid_tgid);
 	if (item->kind == TRAIL_CONTEXT_PID)
 		bpf_alu(c, BPF_RSH, BPF_REG_0, 32);
-	bpf_store(c, item->size == 8 ? BPF_DW : BPF_W, BPF_REG_8, at, BPF_REG_0);
+	bpf_store_apart(c, item->size == 8 ? BPF_DW : BPF_W, BPF_REG_8, at, BPF_REG_0);
 }
 
 static void put_name(struct bpf_code *c, const struct bpf_context *item, int at)
@@ -273,9 +273,11 @@ static void put_stack(struct bpf_code *c, const struct bpf_context *item, int at
 	bpf_set(c, BPF_REG_4, item->add);
 	bpf_call(c, BPF_FUNC_get_stack);
 	bpf_bound(c, most);
+	/* (It is one already; the kernel checks that what follows lies at multiples of 8.) */
+	bpf_alu(c, BPF_AND, BPF_REG_0, -8);
 	bpf_move(c, BPF_REG_1, BPF_REG_0);
 	bpf_alu(c, BPF_RSH, BPF_REG_1, 3);
-	bpf_store(c, BPF_W, BPF_REG_8, at, BPF_REG_1);
+	bpf_store_apart(c, BPF_W, BPF_REG_8, at, BPF_REG_1);
 	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, BPF_PLACE_STACKS);
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_1, BPF_REG_0);
 	bpf_store(c, BPF_DW, BPF_REG_10, BPF_PLACE_STACKS, BPF_REG_1);
@@ -333,7 +335,8 @@ static void put_own_id(struct bpf_code *c, const struct bpf_contexts *x,
 	put_word(c, at, 0);
 	bpf_jump(c, end);
 	bpf_here(c, outside);
-	bpf_store_number(c, BPF_W, BPF_REG_8, at, 0);
+	bpf_set(c, BPF_REG_1, 0);
+	bpf_store_apart(c, BPF_W, BPF_REG_8, at, BPF_REG_1);
 	bpf_here(c, end);
 }
 
@@ -355,7 +358,7 @@ static void put_counter(struct bpf_code *c, const struct bpf_context *item, int 
 	bpf_set(c, BPF_REG_4, (int32_t)sizeof(struct bpf_perf_event_value));
 	bpf_call(c, BPF_FUNC_perf_event_read_value);
 	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, COUNTER);
-	bpf_store(c, BPF_DW, BPF_REG_8, at, BPF_REG_1);
+	bpf_store_apart(c, BPF_DW, BPF_REG_8, at, BPF_REG_1);
 }
 
 static void put_item(struct bpf_code *c, const struct bpf_contexts *x,

@@ -262,6 +262,8 @@ void bpf_expression_copy(struct bpf_code *c, const struct bpf_expression *e, int
 	}
 	for (int done = 0, size; done < end; done += size) {
 		size = end - done >= 8 ? 8 : end - done >= 4 ? 4 : end - done >= 2 ? 2 : 1;
+		while (((from + done) | (at + done)) & (size - 1))
+			size /= 2;      /* as bpf_store_apart does */
 		bpf_load_from(c, load_sizes[size], BPF_REG_1, BPF_REG_0, from + done);
 		bpf_store(c, load_sizes[size], BPF_REG_8, at + done, BPF_REG_1);
 	}

@@ -28,7 +28,10 @@ static void change_preemption(const struct bpf_writer *w, bool on)
 
 /* ---- a place ---- */
 
-/* Register 8, from the position in register 9. */
+/*
+ * Register 8, from the position in register 9, which is a multiple of 8: the mask says so to the
+ * kernel, which on some processors (riscv64) takes no program that might store across such places.
+ */
 static void find_record(const struct bpf_writer *w, bool nested)
 {
 	const struct kring_shape *g = nested ? &w->r->ring->nested : &w->r->ring->geo;
@@ -37,7 +40,7 @@ static void find_record(const struct bpf_writer *w, bool nested)
 	if (nested)
 		bpf_load_from(c, BPF_DW, BPF_REG_0, BPF_REG_10, BPF_AT_START);
 	bpf_move(c, BPF_REG_8, BPF_REG_9);
-	bpf_alu(c, BPF_AND, BPF_REG_8, (int32_t)(g->total - 1));
+	bpf_alu(c, BPF_AND, BPF_REG_8, (int32_t)(g->total - 8));
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_8, nested ? BPF_REG_0 : BPF_REG_7);
 }
 
