@@ -29,7 +29,7 @@ void kchannel_problem(struct kchannel *kc, int error, const char *fmt, ...)
 	vsnprintf(kc->problem, sizeof(kc->problem), fmt, ap);
 	va_end(ap);
 	kc->error = error;
-	session_report(kc->channel->session, "channel %s: %s", kc->channel->name, kc->problem);
+	session_failed(kc->channel->session, "channel %s: %s", kc->channel->name, kc->problem);
 }
 
 static int choose_events(struct kchannel *kc, struct kernel *k, bool active, uint8_t **out)
@@ -197,9 +197,24 @@ out:
 	return ret;
 }
 
+/* The first event that the kernel refuses is said. */
+static void refuse_event(struct kchannel *kc, const struct kernel *k, const struct kevent *e,
+			 int error, struct tr_err *err)
+{
+	struct tr_err why = TR_ERR_INIT;
+
+	if (kc->refused)
+		return;
+	kc->refused = error;
+	if (k->ops->why)
+		k->ops->why(kc->bc, &why);
+	tr_fail(err, error, "the kernel refuses %s:%s: %s", e->system, e->name,
+		*why.sentence ? why.sentence : strerror(-error));
+}
+
 /* Enables or disables the events of a system; with one write if all of them change to one value. */
 static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *wanted,
-			 const char *system)
+			 const char *system, struct tr_err *err)
 {
 	size_t n = kc->on_count, on = 0, off = 0, change = 0;
 	int ret = 0;
@@ -232,22 +247,24 @@ static int switch_system(struct kchannel *kc, struct kernel *k, const uint8_t *w
 			      : k->ops->enable(kc->bc, system, e->name, wanted[i]);
 		if (!one)
 			kchannel_mark_enabled(kc, i, wanted[i]);
-		else if (!kc->refused)
-			kc->refused = one;
+		else
+			refuse_event(kc, k, e, one, err);
 	}
 	return ret;
 }
 
-static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *wanted)
+static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *wanted,
+			  struct tr_err *err)
 {
 	for (size_t i = 0; i < kc->on_count; i++)
 		if (wanted[i] != kc->on[i] && !krule_is_function(kernel_event(k, i)->key->place))
-			switch_system(kc, k, wanted, kernel_event(k, i)->system);
+			switch_system(kc, k, wanted, kernel_event(k, i)->system, err);
 }
 
 /*
  * Passes the rules to the kernel. Returns whether it records. Caller holds session.lock, not
- * tracer.lock: this may take a second. err: why samples are not taken.
+ * tracer.lock: this may take a second. err: why an event is not recorded,
+ * or samples are not taken.
  */
 static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k, struct tr_err *err)
 {
@@ -267,7 +284,7 @@ static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k,
 	}
 	ret = choose_events(kc, k, active, &wanted);
 	if (!ret) {
-		switch_events(kc, k, wanted);
+		switch_events(kc, k, wanted, err);
 		set_filters(kc, k, wanted, active);
 	}
 	free(wanted);

@@ -174,7 +174,7 @@ struct kchannel {
 	bool applying;                  /* kchannel_apply is under way, without tracer.lock */
 	bool prompt;    /* it records, and prompt_drain.c drains it */
 	int error;	/* of the last attempt to configure or read the kernel, or 0 */
-	char problem[160];              /* the same as a sentence, for `status` */
+	char problem[256];              /* the same as a sentence, for `status` */
 	/* What other programs changed in the kernel, as a sentence; "": nothing */
 	char changed[320];
 

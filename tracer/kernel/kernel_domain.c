@@ -91,8 +91,7 @@ static int applied(const struct channel *c, struct tr_err *err)
 {
 	int error = c->kchannel ? c->kchannel->error : 0;
 
-	return error ? tr_fail(err, error, "the rules are saved, but the kernel refuses: %s",
-			       strerror(-error))
+	return error ? tr_fail(err, error, "the rules are saved, but %s", c->kchannel->problem)
 		     : 0;
 }
 

@@ -190,6 +190,8 @@ struct backend_ops {
 	void (*expect)(struct backend_channel *c, const char *system, size_t events);
 	/* event NULL: all events of the system */
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on);
+	/* Why the last `enable` failed; no sentence: there is only its error. NULL: never one. */
+	void (*why)(struct backend_channel *c, struct tr_err *out);
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
 	/*
 	 * Records only those events of this type for which the filter is true; len 0: all. Replaces

@@ -219,9 +219,17 @@ static int enable(struct backend_channel *c, const char *system, const char *eve
 		return ret;
 	print_key(system, event, key);
 	pthread_mutex_lock(&c->bpf->lock);
+	c->bpf->why = (struct tr_err)TR_ERR_INIT;
 	ret = enable_program(c->bpf, key, event, &source, on, &plain);
 	pthread_mutex_unlock(&c->bpf->lock);
 	return plain && !ret ? tracefs_enable(c, system, event, on) : ret;
+}
+
+static void say_why(struct backend_channel *c, struct tr_err *out)
+{
+	pthread_mutex_lock(&c->bpf->lock);
+	*out = c->bpf->why;
+	pthread_mutex_unlock(&c->bpf->lock);
 }
 
 static int list_enabled(struct backend_channel *c, struct md_buf *out)
@@ -396,6 +404,7 @@ const struct backend_ops bpf_backend = {
 	.filter_text = print_filter,
 	.expect = expect,
 	.enable = enable,
+	.why = say_why,
 	.enabled = list_enabled,
 	.filter = set_filter,
 	.filters_rules = has_program,

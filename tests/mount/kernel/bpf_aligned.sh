@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# A kernel that takes only BPF programs which load and store at multiples of the size, as for
+# riscv64: programs record system calls with their texts and tracepoints, with all contexts, and the
+# kernel refuses none of them. Where it refuses all, with the backend `bpf`, `error` and `status` say
+# which event is not recorded, and why, at `start` and at a rule that is written later.
+. "$(dirname "$0")/../../lib/mount.sh"
+
+[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
+library=$BUILD/tests/mount/kernel/librefuse.so
+[ -e "$library" ] || skip "there is no $library"
+calls=$BUILD/tests/lib/calls
+[ -x "$calls" ] || skip "there is no $calls"
+# begin WHICH: a daemon whose kernel refuses these programs
+begin() {
+	REFUSE=$1 REFUSE_WHILE=$work/refuse
+	export REFUSE REFUSE_WHILE
+	LD_PRELOAD=$library mount_kernel
+	programs_record ||
+		skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
+}
+# new_session NAME: $s, which BPF programs record
+new_session() {
+	s=$S/$1$mark
+	command mkdir "$s" "$s/kernel/channels/channel0" || fail mkdir
+	put bpf "$s/kernel/channels/channel0/backend"
+}
+: >"$work/marker"
+
+begin apart
+# (Counters of the processor may be missing here.)
+contexts=$(grep -v '^perf' "$MNT/available/kernel/contexts" | cut -d ' ' -f 1)
+for contexts in "" "$contexts"; do
+	new_session aligned
+	[ -z "$contexts" ] || put "$contexts" "$s/kernel/contexts"
+	for r in syscall:entry:openat syscall:exit:openat syscall:entry:execve sched:sched_switch \
+		sched:sched_process_exec sched:sched_process_fork; do
+		[ ! -e "$MNT/available/kernel/events/$(echo "$r" | tr : /)" ] && [ "${r#sys}" = "$r" ] ||
+			echo "$r"
+	done >"$s/kernel/events"
+	put start "$s/control"
+	/bin/cat "$work/marker" >/dev/null
+	is "refused" "" "$(cat "$s/error" "$s/kernel/channels/channel0/status" | grep -a refuse)"
+	put stop "$s/control"
+	is "texts are recorded" 1 "$(grep -c "entry_openat: .*filename = \"$work/marker\"" "$s/text")"
+	rmdir "$s"
+done
+umount "$MNT" || fail umount
+within 20 daemon_ended || fail "the daemon does not end"
+
+begin records
+: >"$REFUSE_WHILE"
+why='the kernel refuses syscalls:sys_enter_openat: the kernel refuses the BPF program: Invalid argument'
+new_session refused
+put syscall:entry:openat "$s/kernel/events"
+put start "$s/control"
+has "$(cat "$s/error")" "^channel channel0: $why\$"
+has "$(cat "$s/status")" "^problem channel0: $why\$"
+is "a rule of a session that records" EINVAL \
+	"$(tool open "$s/kernel/channels/channel0/events" w write 'syscall:entry:openat\nsyscall:entry:getppid\n')"
+has "$(cat "$s/error")" "^events: the rules are saved, but $why\$"
+rm "$REFUSE_WHILE"
+put syscall:entry:openat "$s/kernel/events"
+is "nothing is refused any more" "" "$(cat "$s/error" "$s/status" | grep -a 'the kernel refuses')"
+/bin/cat "$work/marker" >/dev/null
+put stop "$s/control"
+is "and it is recorded" 1 "$(grep -c "entry_openat: .*filename = \"$work/marker\"" "$s/text")"
+echo "$checks checks"
