@@ -180,6 +180,17 @@ void bpf_program_late(struct bpf_code *c, const struct bpf_recording *r)
 
 /* ---- what is attached ---- */
 
+/*
+ * Behind a tail call, where it is executed only if there was none: the program uses a whole stack.
+ * A kernel without a compiler for programs runs the body on the stack of the program that was
+ * attached; and Linux 6.12 gives that one no more than it uses itself, as seen on riscv64, where a
+ * body with contexts wrote over its return address.
+ */
+static void use_stack(struct bpf_code *c)
+{
+	bpf_store_number(c, BPF_DW, BPF_REG_10, -BPF_STACK_MAX, 0);
+}
+
 void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool typed)
 {
 	bpf_code_begin(code);
@@ -187,6 +198,7 @@ void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool ty
 	bpf_set_map(code, BPF_REG_2, bodies);
 	bpf_set(code, BPF_REG_3, (int32_t)entry);
 	bpf_call(code, BPF_FUNC_tail_call);
+	use_stack(code);
 	if (typed)
 		bpf_finish(code);
 	else
@@ -240,7 +252,10 @@ void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_
 	bpf_move(code, BPF_REG_1, BPF_REG_6);
 	bpf_set_map(code, BPF_REG_2, calls);
 	bpf_jump_if(code, BPF_JNE, BPF_REG_0, (int32_t)s->first, others);
-	put_jump(code, (int32_t)s->first, end);
+	bpf_set(code, BPF_REG_3, (int32_t)s->first);
+	bpf_call(code, BPF_FUNC_tail_call);
+	use_stack(code);
+	bpf_jump(code, end);
 	bpf_here(code, others);
 	bpf_jump_if(code, BPF_JGE, BPF_REG_0, BPF_CALLS_MAX, end);
 	put_jumps(code, 0, BPF_CALLS_MAX, end);
