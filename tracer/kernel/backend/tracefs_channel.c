@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tracer/kernel/backend/tracefs_channel.h"
+#include "tracer/kernel/bpf/bpf.h"
 #include "tracer/base/probe/probe.h"
 
 #define TEXT_MAX "165"
@@ -61,14 +62,17 @@ static void adopt_ids(struct backend_channel *c)
 static int check_choice(const struct backend *b, const struct backend_geometry *g,
 			struct tr_err *err)
 {
+	struct tr_err why = TR_ERR_INIT;
+
 	if (g->by == BACKEND_MODULE)
 		return tr_fail(err, -EOPNOTSUPP,
 			       "the channel's `backend` is module, but trail.ko was not loaded "
 			       "when the daemon started");
 	if (g->by == BACKEND_BPF && !b->bpf)
-		return tr_fail(err, -EOPNOTSUPP,
-			       "the channel's `backend` is bpf, but BPF records nothing here: "
-			       "see the line kernel in version");
+		return tr_fail(err, -EOPNOTSUPP, "the channel's `backend` is bpf, but %s",
+			       bpf_supported(&why) ? why.sentence
+						   : "BPF records nothing here: see the line "
+						     "kernel in version");
 	return 0;
 }
 

@@ -12,18 +12,38 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#define JIT "/proc/sys/net/core/bpf_jit_enable"
 #define LOCKDOWN "/sys/kernel/security/lockdown"
 
-static bool is_locked_down(void)
+/* The text of a small file; "": there is none. */
+static void read_text(const char *path, char text[256])
 {
-	int fd = open(LOCKDOWN, O_RDONLY | O_CLOEXEC);
-	char text[256];
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, 255);
 
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
+}
+
+static bool is_locked_down(void)
+{
+	char text[256];
+
+	read_text(LOCKDOWN, text);
 	return strstr(text, "[confidentiality]") != NULL;
+}
+
+/*
+ * Linux 6.12 for riscv64 does not call the functions that its compiler of programs would put in
+ * their place, if programs are interpreted: all of them are told that they run on CPU 0.
+ */
+static bool is_interpreted(void)
+{
+	char text[256];
+
+	read_text(JIT, text);
+	return *text == '0';
 }
 
 bool bpf_kernel_since(unsigned int major, unsigned int minor)
@@ -73,8 +93,13 @@ int bpf_supported(struct tr_err *err)
 		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4096, .entries = 1,
 		.flags = BPF_F_MMAPABLE, .name = "trailfs_probe",
 	};
-	int map = bpf_map_create(&spec), program;
+	int map, program;
 
+	if (is_interpreted())
+		return tr_fail(err, -EOPNOTSUPP,
+			       "the kernel interprets BPF programs, which can fail: " JIT
+			       " is 0 (sysctl net.core.bpf_jit_enable=1)");
+	map = bpf_map_create(&spec);
 	if (map < 0)
 		return refuse(map, map == -ENOSYS ? "BPF"
 						  : "BPF maps that a program can map (Linux 5.5)",
