@@ -61,4 +61,27 @@ for t in views/import views/import_forms views/import_ctf2 views/sql views/parqu
 	*) fail "$t: $(tail -n 20 "$work/log")" ;;
 	esac
 done
+
+# Packets that are compressed, which this build cannot read
+PYTHONPATH=$top/tests/lib python3 -B - "$work" <<'END' || fail "no traces were written"
+from ctf_trace import *
+import bz2, gzip, lzma
+for form, number, compress in (("bzip2", 1, bz2.compress), ("gzip", 2, gzip.compress),
+                               ("xz", 3, lzma.compress)):
+    text = b"".join(i.to_bytes(2, "little") for i in range(300))
+    body = compress(text)
+    trace(form, TYPES + """trace { major = 1; minor = 8; byte_order = le; };
+stream { packet.context := struct { uint32_t packet_size, content_size;
+uint8_t compression_scheme, cpu_id; }; };
+event { name = ev; fields := struct { uint16_t v; }; };
+""", s0=(8 * (10 + len(body))).to_bytes(4, "little") + (8 * (10 + len(text))).to_bytes(4, "little") +
+          bytes((number, 0)) + body)
+END
+mount_tree
+for f in bzip2 gzip xz; do
+	mkdir "$S/$f"
+	put "$work/$f" "$S/$f/input"
+	cat "$S/$f/pipe" >"$work/out" 2>/dev/null && fail "$f is read"
+	said "$S/$f" "s0: offset 0: this build was made without decompression of packets (CTF 1.8.3"
+done
 echo "$checks checks, $(stat -c %s "$top/build-musl-gcc/trailfs" "$TRAILFS" | paste -s -d ' ') bytes"

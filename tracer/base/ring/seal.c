@@ -185,6 +185,9 @@ struct codec {
 
 static int codec_begin(struct codec *c)
 {
+#ifdef WITHOUT_COMPRESSION
+	return -ENOTSUP;
+#endif
 	if (c->scheme == MD_COMPRESSION_BZIP2)
 		return begin_bzip2(&c->bz);
 	if (c->scheme == MD_COMPRESSION_GZIP)

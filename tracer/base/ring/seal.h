@@ -32,7 +32,8 @@ size_t seal_compress(unsigned int scheme, const void *in, size_t n, void *out);
 /*
  * Decompresses the `len` bytes at `offset` of a file, as far as is needed for the bytes from `skip`
  * to skip + n of the result, which go to out. 0; -EBADMSG: they are not valid, or are fewer;
- * -EIO: the file ends; -ENOTSUP: an unknown scheme, or bzip2 without its library; -ENOMEM.
+ * -EIO: the file ends; -ENOTSUP: an unknown scheme, or bzip2 without its library, or a build that
+ * decompresses nothing; -ENOMEM.
  */
 int seal_decompress(unsigned int scheme, int fd, uint64_t offset, uint64_t len, uint64_t skip,
 		    void *out, size_t n);

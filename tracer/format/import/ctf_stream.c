@@ -338,6 +338,12 @@ static int read_events(struct ctf_packet *p, struct md_buf *out, size_t want, ui
 	return ret;
 }
 
+#ifdef WITHOUT_COMPRESSION
+#define CANNOT_DECOMPRESS "this build was made without decompression of packets"
+#else
+#define CANNOT_DECOMPRESS "there is no libbz2 for this packet of bzip2"
+#endif
+
 /* n bytes of a compressed packet, from this one of the decompressed on. 0 or -errno, reported. */
 static int decompress_piece(const struct ctf_stream *s, const struct import_file *f,
 			    uint64_t offset, const struct ctf_packet *p, uint64_t first,
@@ -355,7 +361,7 @@ static int decompress_piece(const struct ctf_stream *s, const struct import_file
 		return 0;
 	import_fail(s->trace->im, NULL, f, offset,
 		    ret == -ENOTSUP
-			    ? "there is no libbz2 for this packet of bzip2" IN_CTF("5")
+			    ? CANNOT_DECOMPRESS IN_CTF("5")
 			    : "the content of the packet cannot be decompressed" IN_CTF("5"));
 	return -EBADMSG;
 }
