@@ -173,6 +173,7 @@ for m in "$other" "$MNT"; do
 	mkdir "$s" "$s/kernel/channels/channel0"
 	[ "$m" = "$MNT" ] || put tracefs "$s/kernel/channels/channel0/backend"
 	echo 4M >"$s/kernel/channels/channel0/subbuf_size"
+	put discard "$s/kernel/channels/channel0/loss_mode"
 	echo syscall:getppid | cat "$work/chosen" - >"$s/kernel/events" || fail "$(cat "$s/error")"
 	echo tid >"$s/kernel/contexts"
 done
@@ -187,15 +188,18 @@ window() {
 }
 : >"$work/same"
 for try in 1 2 3; do
-	for m in "$other" "$MNT"; do
-		echo clear >"$m/sessions/same/control"
-		echo start >"$m/sessions/same/control"
+	# To start and to stop a thousand events takes seconds: buffers may be full before the marks,
+	# and after them.
+	for verb in start clear; do
+		for m in "$other" "$MNT"; do
+			put $verb "$m/sessions/same/control"
+		done
 	done
 	"$work/load" 0 20 &
 	pid=$!
 	wait $pid
 	for m in "$other" "$MNT"; do
-		echo stop >"$m/sessions/same/control"
+		put stop "$m/sessions/same/control"
 	done
 	window "$other" >"$work/by_tracefs"
 	window "$MNT" >"$work/by_module"
