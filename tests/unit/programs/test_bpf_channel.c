@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -360,6 +361,89 @@ static void drops_other_layouts(void)
 	end_keeping(dir);
 }
 
+#define ALARM "alarmtimer:alarmtimer_fired"      /* by its record */
+#define SIGNAL "signal:signal_generate"         /* by its arguments */
+
+struct order {                          /* what the keeper has, in the order that it got it */
+	char names[40][NAME_MAX];
+	int fds[40], count;
+};
+
+static void note_kept(void *arg, const char *name, int fd)
+{
+	struct order *o = arg;
+
+	CHECK(o->count < 40 && strlen(name) < NAME_MAX);
+	strcpy(o->names[o->count], name);
+	o->fds[o->count++] = fd;
+}
+
+/* The first slots have bodies with these tokens, as far as they have any. */
+static void set_tokens(const struct bpf_channel *c, uint32_t first, uint32_t second)
+{
+	for (uint32_t cpu = 0; cpu < c->ring.cpus; cpu++) {
+		bpf_ring_control(&c->ring, cpu)->tokens[0] = first;
+		bpf_ring_control(&c->ring, cpu)->tokens[1] = second;
+	}
+}
+
+/* The next daemon finds only the first `count` of them. */
+static void hold_first(const struct order *o, int count)
+{
+	for (int i = 0; i < o->count; i++)
+		keeper_drop(b.keeper, o->names[i]);
+	for (int i = 0; i < count; i++)
+		CHECK(!keeper_put(b.keeper, o->names[i], o->fds[i]));
+}
+
+/* A daemon was killed between two requests to the keeper: no event is taken for another kind. */
+static void takes_over_what_is_whole(void)
+{
+	struct bpf_source plain, typed;
+	static struct order o;
+	struct bpf_channel *first, *c;
+	bool is_typed;
+	char dir[300];
+
+	if (*missing)
+		SKIP(missing);
+	if (bpf_source_find(&b, "alarmtimer", "alarmtimer_fired", true, &plain, NULL))
+		SKIP("programs do not record the events of alarm timers here");
+	if (bpf_source_find(&b, "signal", "signal_generate", true, &typed, NULL))
+		SKIP("programs do not record signals here");
+	begin_keeping(dir);
+	first = create();
+	first->whole = true;
+	pthread_mutex_lock(&first->lock);
+	CHECK(!bpf_channel_enable(first, ALARM, &plain, NULL));
+	CHECK(!bpf_channel_enable(first, SIGNAL, &typed, NULL));
+	is_typed = bpf_channel_find(first, SIGNAL)->kind == BPF_KIND_TYPED;
+	pthread_mutex_unlock(&first->lock);
+	CHECK(!keeper_each(b.keeper, note_kept, &o));
+	for (int count = 0; is_typed && count <= o.count; count++) {
+		const struct bpf_event *e;
+
+		set_tokens(first, 1, 2);
+		hold_first(&o, count);
+		c = create();
+		bpf_channel_adopt(c);
+		e = bpf_channel_find(c, SIGNAL);
+		CHECK(e ? e->kind == BPF_KIND_TYPED && e->own >= 0 : count < o.count);
+		bpf_channel_free(c, false);
+	}
+	/* Without its token an event is not whole, so another one may have its slot. */
+	set_tokens(first, 0, 2);
+	hold_first(&o, o.count);
+	c = create();
+	bpf_channel_adopt(c);
+	CHECK(!bpf_channel_find(c, ALARM) && bpf_channel_find(c, SIGNAL));
+	bpf_channel_free(c, true);
+	bpf_channel_free(first, true);
+	for (int i = 0; i < o.count; i++)
+		close(o.fds[i]);
+	end_keeping(dir);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
@@ -370,6 +454,7 @@ int main(int argc, char **argv)
 	CASE(follows_threads);
 	CASE(outlives_the_daemon);
 	CASE(drops_other_layouts);
+	CASE(takes_over_what_is_whole);
 	tracefs_texts_destroy(&b);
 	if (b.dir >= 0)
 		close(b.dir);

@@ -165,6 +165,9 @@ static bool is_whole(const struct bpf_channel *c, const struct bpf_event *e)
 {
 	if (e->program < 0)
 		return false;
+	/* A daemon was killed before it gave its body a token, or after it took that away. */
+	if (e->slot < BPF_SLOTS && !bpf_ring_control(&c->ring, 0)->tokens[e->slot])
+		return false;
 	if (e->kind == BPF_KIND_CALL)
 		return c->calls[0] >= 0 || c->calls[1] >= 0;
 	return e->link >= 0 &&

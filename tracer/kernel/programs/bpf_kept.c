@@ -51,17 +51,24 @@ static void print_event(const struct bpf_event *e, const char *kind, char out[EV
 	snprintf(out, EVENT_NAME_KEPT, "%s%" PRIu32 ".%s", kind, e->slot, e->name);
 }
 
-/* Calls f with the name and the descriptor of each. */
-static void each_descriptor(struct bpf_channel *c, const struct bpf_event *e,
+/*
+ * Calls f with the name and the descriptor of each, in this order or (back) in the other one. A
+ * daemon may be killed between two calls. What is left must not be taken for another kind of
+ * event: where there is `link`, there is `own`, too.
+ */
+static void each_descriptor(struct bpf_channel *c, const struct bpf_event *e, bool back,
 			    void (*f)(struct bpf_channel *c, const char *what, int fd))
 {
 	const struct { const char *kind; int fd; } all[] = {
-		{ e->kind == BPF_KIND_CALL ? CALL : PROGRAM, e->program }, { LINK, e->link },
-		{ OWN, e->own },
+		{ OWN, e->own }, { e->kind == BPF_KIND_CALL ? CALL : PROGRAM, e->program },
+		{ LINK, e->link },
 	};
+	const size_t count = sizeof(all) / sizeof(*all);
 	char what[EVENT_NAME_KEPT];
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+	for (size_t n = 0; n < count; n++) {
+		size_t i = back ? count - 1 - n : n;
+
 		if (all[i].fd < 0)
 			continue;
 		print_event(e, all[i].kind, what);
@@ -77,12 +84,12 @@ static void drop_descriptor(struct bpf_channel *c, const char *what, int fd)
 
 void bpf_kept_event(struct bpf_channel *c, const struct bpf_event *e)
 {
-	each_descriptor(c, e, bpf_channel_keep_one);
+	each_descriptor(c, e, false, bpf_channel_keep_one);
 }
 
 void bpf_kept_drop_event(struct bpf_channel *c, const struct bpf_event *e)
 {
-	each_descriptor(c, e, drop_descriptor);
+	each_descriptor(c, e, true, drop_descriptor);
 }
 
 static void print_counter(const struct bpf_counter *n, char out[EVENT_NAME_KEPT])
