@@ -357,11 +357,12 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 {
 	const struct region_geometry *geo = &kc->region->geo;
 	const struct backend_ops *ops = kernel_of(kc->tracer)->ops;
+	bool unfiltered;
 	struct target to = {
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 		.source = { .region = kc->region, .ring = cpu,
 			    .overwrites = geo->mode == TRAIL_MODE_OVERWRITE,
-			    .unfiltered = &kc->unfiltered },
+			    .unfiltered = &unfiltered },
 	};
 	struct backend_sink sink = { .record = write_record,
 				     .contexts = keep_contexts,
@@ -371,6 +372,7 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 				     .arg = &to };
 	int ret, counted;
 
+	unfiltered = __atomic_load_n(&kc->unfiltered, __ATOMIC_RELAXED);
 	to.writer = (struct ring_writer){
 		.ring = to.ring,
 		.data = (uint8_t *)region_data(kc->region, cpu),
@@ -386,6 +388,8 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	 * twice.
 	 */
 	counted = ops->lost(kc->bc, cpu, &to.source.counts);
+	unfiltered |= to.source.counts.undecided &&
+		      __atomic_load_n(&kc->filtering, __ATOMIC_RELAXED);
 	if (!counted)
 		source_begin(&to.source, kc->continues);
 	ret = ops->drain(kc->bc, cpu, &sink);

@@ -24,6 +24,8 @@ struct source_counts {
 	 * not released.
 	 */
 	uint64_t read;
+	/* Some of what is lost may have been lost before the source's filters decided. */
+	bool undecided;
 };
 
 struct ring_source {

@@ -319,8 +319,10 @@ static int count_lost(struct backend_channel *c, uint32_t cpu, struct source_cou
 	int ret = tracefs_lost(c, cpu, losses);
 	struct source_counts own;
 	struct bpf_ring *r = &c->bpf->ring;
+	uint64_t missed;
 
 	pthread_mutex_lock(&c->bpf->lock);
+	missed = bpf_channel_missed(c->bpf);
 	if (!ret && cpu < r->cpus) {
 		bpf_ring_lost(r, cpu, &own);
 		losses->overwritten += own.overwritten;
@@ -328,7 +330,9 @@ static int count_lost(struct backend_channel *c, uint32_t cpu, struct source_cou
 	}
 	/* The kernel does not say on which CPU. */
 	if (!ret && !cpu)
-		losses->discarded += bpf_channel_missed(c->bpf);
+		losses->discarded += missed;
+	/* A filter of text lets an entry pass whose text it cannot read. */
+	losses->undecided |= missed || r->lates;
 	pthread_mutex_unlock(&c->bpf->lock);
 	return ret;
 }
