@@ -257,6 +257,8 @@ kernel_channels() {
 # kernel_probes SESSION: starts of lines of tracefs that define probes of this mount's daemon; a started
 # session with events of the kernel says how the daemon marks them
 kernel_probes() {
+	# (trail.ko has channels in the place of instances, and nothing runs beside a test of it.)
+	by_module && echo :trailfs_ && return
 	ls $T/instances | sed -n "s/^trailfs-$1-.*-\(........\)\$/^[a-z0-9]*:trailfs_\1\//p" | head -n 1
 }
 

@@ -55,7 +55,9 @@ if [ -e /sys/kernel/btf/vmlinux ]; then
 	refused "net_dev_queue with ^socket->x" 'no argument of this name'
 	refused "net_dev_queue with skb->^mac_lem" "did you mean 'mac_len'"
 	# (A tracepoint probe has the argument.)
-	if grep -qF ' t[:[<group>/][<event>]] <tracepoint>' $T/README; then
+	if by_module; then
+		is "trail.ko" EOPNOTSUPP "$(tool open "$E" w write 'sched_switch with next->pid\n')"
+	elif grep -qF ' t[:[<group>/][<event>]] <tracepoint>' $T/README; then
 		put 'sched_switch with next->pid' "$E"
 		put '' "$E"
 	else

@@ -53,6 +53,8 @@ else
 fi
 if grep -q '^kernel.*no function tracing' "$MNT/version"; then
 	refused EOPNOTSUPP 'functions' 'function:vfs_read'
+elif by_module; then
+	refused EOPNOTSUPP 'trail.ko does not trace' 'function:vfs_read'
 else
 	refused ENOENT 'no function' 'function:no_such_*_at_all'
 fi
