@@ -214,7 +214,6 @@ const struct tree_row export_rows[] = {
 	{ .name = file, .mode = S_IFREG | 0444, .view = &export_view, .attr = export_attr,    \
 	  .arg = EXPORT_##form },
 #include "tracer/session/exports.def"
-#undef EXPORT
 #endif
 	{ 0 }
 };
@@ -228,7 +227,6 @@ int export_left_out(const struct node *dir, const char *name, const struct who *
 #include "tracer/session/exports.def"
 		"lket", "ltt",
 	};
-#undef EXPORT
 	struct tr_err err = TR_ERR_INIT;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -128,7 +128,6 @@ static const struct { const char *name, *help; } exports[] = {
 #ifndef WITHOUT_EXPORTS
 #define EXPORT(form, file, make, help) { "export/" file, help },
 #include "tracer/session/exports.def"
-#undef EXPORT
 	{ "export/lket/", "what is held as binary files of LKET" },
 	{ "export/ltt/", "… as a trace directory of LTT 0.7" },
 #endif
@@ -228,13 +227,14 @@ static const char readme_rest[] =
 	"    are still there.\n";
 
 static const struct { const char *name, *help; } settings[] = {
-#define SETTING(name, kind, help, ...) { name, help },
+#define HELP(help, ...) help
+#define SETTING(name, kind, member, ...) { name, HELP(__VA_ARGS__, ) },
 #include "tracer/session/session_settings.def"
 };
 
 static const char channel_settings[] =
-#define SETTING(name, kind, ...) name ", "
-#define KERNEL_SETTING(name, kind, ...)
+#define SETTING(name, kind, member, ...) name ", "
+#define KERNEL_SETTING(name, kind, member, ...)
 #include "tracer/session/channel_settings.def"
 	;
 

@@ -4,8 +4,9 @@
  * row names the member of the object and its limits; the functions below show, parse, save,
  * restore and exchange any of them.
  *
- * The rows are in files *_settings.def, as lines SETTING(name, kind, help, members of the row).
- * The tracer makes the table of them, fs/tree/ the files of the tree and the list in README.
+ * The rows of sessions and channels are in files *_settings.def, as lines SETTING(name, kind,
+ * member of the object, members of the row); a session's have a help before the last. The object,
+ * the table, the files of the tree and the list in README are made of the lines.
  *
  * Locks: the caller holds the object's locks.
  */
@@ -30,6 +31,13 @@ enum setting_kind {
 	SETTING_PLACE,          /* a path, the address of a relay, or nothing */
 	SETTING_LIST,
 };
+
+/* What the member of a setting is in its object. */
+#define SETTING_TYPE_FLAG bool
+#define SETTING_TYPE_CHOICE uint32_t
+#define SETTING_TYPE_SIZE uint64_t
+#define SETTING_TYPE_TIME uint64_t
+#define SETTING_TYPE_COUNT uint32_t
 
 struct setting {
 	const char *name;       /* NULL: the table ends */

@@ -55,8 +55,11 @@ static const struct output_sink *const sinks[] = {
 	NULL
 };
 
-#define AT(member) SETTING_MEMBER(session, member)
-#define SETTING(name, kind, help, ...) { name, SETTING_##kind, __VA_ARGS__ },
+#define WITHOUT_HELP(help, ...) __VA_ARGS__
+#define SETTING(name, kind, member, ...) \
+	{ name, SETTING_##kind, SETTING_MEMBER(session, member), WITHOUT_HELP(__VA_ARGS__, ) },
+#define TEXT_SETTING(name, kind, ...) \
+	{ name, SETTING_##kind, WITHOUT_HELP(__VA_ARGS__, ) },
 static const struct setting session_settings[] = {
 #include "tracer/session/session_settings.def"
 	{ 0 }

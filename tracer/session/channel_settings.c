@@ -77,8 +77,8 @@ static int check_preallocation(const void *channel, const char *value, uint64_t 
 			    "memory_max_age is set", err);
 }
 
-#define AT(member) SETTING_MEMBER(channel, member)
-#define SETTING(name, kind, ...) { name, SETTING_##kind, __VA_ARGS__ },
+#define SETTING(name, kind, member, ...) \
+	{ name, SETTING_##kind, SETTING_MEMBER(channel, member), __VA_ARGS__ },
 const struct setting channel_settings[] = {
 #include "tracer/session/channel_settings.def"
 	{ 0 }

@@ -25,14 +25,18 @@ static inline bool text_has_symbols(enum text_form form)
 enum export_form {
 #define EXPORT(form, file, make, help) EXPORT_##form,
 #include "tracer/session/exports.def"
-#undef EXPORT
 	EXPORT_FORMS
 };
 
 /* Pages that browsers open. */
 static inline bool export_is_page(enum export_form form)
 {
-	return form == EXPORT_PAGE || form == EXPORT_FLAME || form == EXPORT_REPORT;
+	static const bool pages[EXPORT_FORMS] = {
+#define PAGE(form, file, make, help) [EXPORT_##form] = true,
+#include "tracer/session/exports.def"
+	};
+
+	return pages[form];
 }
 
 #endif

@@ -189,16 +189,10 @@ struct session {
 	struct requests requests;               /* session_write; tracer.lock alone guards it */
 	int64_t created, started;               /* ns since the epoch; started 0: never */
 	uint64_t clock_offset;                  /* see view.h; atomic */
-	enum session_times times;               /* session/trace_form.h */
 	struct md_clock plugin;                 /* freq 0: no application has come yet */
-	bool is_ctf2, in_packets;               /* of the metadata; the same */
-	/* Of packets in an output directory (ring/seal.h): crc32, or none; MD_COMPRESSION_… */
-	bool checksum;
-	uint32_t compression;
 	uint32_t next_channel, next_trace;
 	uint64_t statedump;                     /* number of its last request; a start is one */
 	uint64_t dump_begun, dump_ended;        /* of the kernel: numbers of the last requests */
-	uint64_t snapshot_max_size;             /* bytes; 0: no limit */
 	struct track track[TRACK_ATTRS];
 	struct cds_list_head channels;          /* struct channel */
 	struct trace *traces;
@@ -211,8 +205,10 @@ struct session {
 	struct output *output;	/* output/output.h; NULL: events stay in the rings */
 	char *input;            /* the directory of its trace; NULL: the session records */
 	bool streamed;	/* the output is no directory: views read the rings */
-	uint64_t rotate_size, rotate_period;    /* bytes, us; 0: no automatic rotation */
-	uint64_t live_period;                   /* us; 0: readers of the relay do not follow */
+	/* The settings: each line of the file is a member, with what it means. */
+#define SETTING(name, kind, member, ...) SETTING_TYPE_##kind member;
+#define TEXT_SETTING(name, kind, ...)
+#include "tracer/session/session_settings.def"
 	bool ending;                            /* its removal has begun: it cannot be started */
 	pthread_mutex_t shown_lock;             /* guards the next one */
 	struct session_shown shown;             /* as session_publish left it */
@@ -243,21 +239,12 @@ struct channel {
 	char *adopt;	/* while it is restored: the name of its kernel buffers */
 	uint32_t id;                            /* CTF stream class id */
 	uint64_t serial;                        /* unique among all channels of the daemon */
-	bool enabled;
 	bool started;                           /* geometry is fixed */
-	uint32_t backend;                       /* of the kernel domain: enum backend_choice */
-	bool per_process, preallocate;          /* preallocate: memory of its buffers, for good */
 	bool filtered;	/* some rule has had a filter since the last clear */
-	enum loss_mode loss;
 	enum trail_mode mode;                   /* chosen by the first start */
-	uint64_t subbuf_size;
-	uint32_t subbuf_count;
-	uint64_t blocking;	/* us that a writer waits for room; UINT64_MAX: for ever */
-	uint64_t switch_period, read_period;    /* us; see CHANNEL_* in tracer.h */
-	uint64_t monitor_period;                /* us; 0: triggers do not look at its buffers */
-	uint64_t max_age;	/* us: memory of what is older is given back; 0: only on demand */
-	uint64_t file_size;                     /* bytes; 0: one file per stream */
-	uint32_t file_count;                    /* 0: no limit */
+	/* The settings, as in struct session; those of one domain are unused in the other. */
+#define SETTING(name, kind, member, ...) SETTING_TYPE_##kind member;
+#include "tracer/session/channel_settings.def"
 	uint64_t epoch;                         /* grows when all applications must attach again */
 	struct context_list contexts;
 	/* of a hidden session: names of the fields that applications record; NULL: all; owned */

@@ -7,6 +7,7 @@
 # the tree: a file that can be written and has its default in all of these sessions is an error. The
 # same of a trigger.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/rows.sh"
 mount_tree -o tz=UTC
 
 kernel=
@@ -42,6 +43,19 @@ again() {
 	(cd "$1" && while read -r f; do echo "$f"; cat "$f"; done <"$work/files") |
 		diff "$work/before" - || fail "a file has changed"
 	checks=$((checks + 1))
+}
+# other_flags: of $s, those that are as in a new session get their other value
+other_flags() {
+	(cd "$S/fresh" && for f in $(rows session_settings.def SETTING FLAG); do
+		echo "$f"
+	done && for f in $(rows channel_settings.def '[A-Z_]*' FLAG); do
+		find . -path "./*/channels/c/$f"
+	done) | while read -r f; do
+		! cmp -s "$s/$f" "$S/fresh/$f" || case $(cat "$s/$f") in
+		0) set_lines "$f" 1 ;;
+		*) set_lines "$f" 0 ;;
+		esac
+	done || exit 1
 }
 # differing: adds the files of $s that differ from those of a new session
 : >"$work/differ"
@@ -127,6 +141,7 @@ if [ -n "$kernel" ]; then
 	set_lines $m/buffer_size 1M
 	set_lines $m/max_keys 77
 fi
+other_flags
 differing
 again "$s"
 

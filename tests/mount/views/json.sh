@@ -7,6 +7,7 @@
 # of `log`, and of the kernel; the size of a file is that of its contents; lines are whole while events
 # come and when the rings overwrite them.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/rows.sh"
 
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
 TICKER=${TICKER:-$BUILD/tests/lib/ticker}
@@ -29,8 +30,10 @@ same_json() {
 s=$S/json
 mkdir "$s" "$s/user/channels/two"
 is "empty" "" "$(cat "$s/export/json")"
-is "the directory" "chrome.json csv flame.folded flame.svg json json.symbols live.html lket lket.txt ltt otlp.jsonl parquet perfetto report.html sql timeline.html" \
-	"$(echo $(ls "$s/export" | grep -v '^trace.sqlite$'))"
+is "the directory" "$(with_rows chrome.json csv flame.folded flame.svg json json.symbols live.html \
+	lket lket.txt ltt otlp.jsonl parquet perfetto report.html sql timeline.html \
+	$(rows exports.def | grep -vx trace.sqlite))" \
+	"$(ls "$s/export" | grep -v '^trace.sqlite$' | LC_ALL=C sort | tr '\n' ' ')"
 is "empty csv" "time,host,cpu,event" "$(cat "$s/export/csv")"
 echo '*' >"$s/user/events"
 echo 'tick:*' >"$s/user/channels/two/events"

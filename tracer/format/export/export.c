@@ -34,7 +34,6 @@ static const struct {
 } forms[EXPORT_FORMS] = {
 #define EXPORT(form, file, make, help) [EXPORT_##form] = { file, make },
 #include "tracer/session/exports.def"
-#undef EXPORT
 };
 
 bool export_is_quick(struct session *s)

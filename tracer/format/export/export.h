@@ -33,11 +33,8 @@
 extern const struct session_part export_part;
 
 /* Each writes one file. Failures: m->err, or m->out.failed. */
-void csv_make(struct maker *m);
-void sql_make(struct maker *m);
-void sqlite_make(struct maker *m);      /* with EXPORT_HAS_SQLITE */
-void parquet_make(struct maker *m);
-void otlp_make(struct maker *m);
-void lket_make(struct maker *m);
+#define EXPORT(form, file, make, help) void make(struct maker *m);
+#define PICTURE(form, file, make, help)
+#include "tracer/session/exports.def"
 
 #endif

@@ -23,13 +23,8 @@
 struct maker;
 
 /* Each writes one file. Failures: m->err, or m->out.failed. */
-void chrome_make(struct maker *m);
-void perfetto_make(struct maker *m);
-void flame_make(struct maker *m);
-void folded_make(struct maker *m);
-void page_make(struct maker *m);
-void live_make(struct maker *m);
-void report_make(struct maker *m);
+#define PICTURE(form, file, make, help) void make(struct maker *m);
+#include "tracer/session/exports.def"
 /* page.c: the page; live: after how many ms a browser loads it again. */
 void page_write(struct maker *m, unsigned int live);
 
