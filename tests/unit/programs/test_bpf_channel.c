@@ -444,6 +444,34 @@ static void takes_over_what_is_whole(void)
 	end_keeping(dir);
 }
 
+/*
+ * To take a body out of its map lasts a grace period of the kernel: all bodies go with the map when
+ * the last event is dropped, and the next events have another map.
+ */
+static void drops_bodies_at_once(void)
+{
+	struct bpf_source plain;
+	struct bpf_channel *c;
+
+	if (*missing)
+		SKIP(missing);
+	if (bpf_source_find(&b, "alarmtimer", "alarmtimer_fired", true, &plain, NULL))
+		SKIP("programs do not record the events of alarm timers here");
+	c = create();
+	c->whole = true;
+	pthread_mutex_lock(&c->lock);
+	for (int round = 0; round < 2; round++) {
+		CHECK(!bpf_channel_enable(c, ALARM, &plain, NULL));
+		CHECK(!bpf_channel_enable(c, "alarmtimer:again", &plain, NULL));
+		bpf_channel_drop(c, bpf_channel_find(c, ALARM));
+		CHECK(c->bodies >= 0 && c->count == 1);
+		bpf_channel_drop(c, bpf_channel_find(c, "alarmtimer:again"));
+		CHECK(c->bodies < 0 && !c->count);
+	}
+	pthread_mutex_unlock(&c->lock);
+	bpf_channel_free(c, true);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "--keeper"))
@@ -455,6 +483,7 @@ int main(int argc, char **argv)
 	CASE(outlives_the_daemon);
 	CASE(drops_other_layouts);
 	CASE(takes_over_what_is_whole);
+	CASE(drops_bodies_at_once);
 	tracefs_texts_destroy(&b);
 	if (b.dir >= 0)
 		close(b.dir);

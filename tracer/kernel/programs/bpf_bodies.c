@@ -330,9 +330,9 @@ void bpf_bodies_remove(struct bpf_channel *c, struct bpf_event *e)
 	} else if (e->kind == BPF_KIND_CALL) {
 		if (bpf_typed_number(e->name, &exit, &at) && c->calls[exit] >= 0)
 			bpf_map_remove(c->calls[exit], &at);
-	} else if (e->kind == BPF_KIND_PLAIN && e->slot < BPF_SLOTS && c->bodies >= 0 &&
-		   c->ring.map >= 0) {
-		at = bpf_ring_control(&c->ring, 0)->tokens[e->slot] % BODIES_MAX;
-		bpf_map_remove(c->bodies, &at);
 	}
+	/*
+	 * The body of a tracepoint's program stays in its map, without a token, until the map is
+	 * dropped or a later body takes its entry: to remove it lasts a grace period of the kernel.
+	 */
 }

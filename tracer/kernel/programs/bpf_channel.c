@@ -150,6 +150,16 @@ static void drop_late(struct bpf_channel *c, const char *event)
 		drop_event(c, late);
 }
 
+/* Drops the map of bodies of which no event has one. */
+static void drop_bodies(struct bpf_channel *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->events[i].kind == BPF_KIND_PLAIN && c->events[i].slot < BPF_SLOTS)
+			return;
+	/* A stub may run for a while: the next ones must not share its map. */
+	drop_map(c, &c->bodies, BPF_KEPT_BODIES);
+}
+
 void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 {
 	char name[BPF_EVENT_NAME];
@@ -158,6 +168,7 @@ void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e)
 	drop_event(c, e);
 	drop_late(c, name);
 	detach_calls(c);
+	drop_bodies(c);
 }
 
 /* Whether the keeper had all of the event. */
