@@ -112,8 +112,8 @@ cat counts error
 ip link set lo up
 mkdir ../r
 echo 'hello:*' >../r/user/events
-echo net://127.0.0.1:7:8 >../r/output
-echo start >../r/control
+# (A start that succeeds clears the sentence.)
+echo net://127.0.0.1:7:8 >../r/output && echo start >../r/control
 echo "board: output '$(cat ../r/output)', $(head -n 1 ../r/error)"
 rmdir ../r
 echo start >control
