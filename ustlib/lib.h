@@ -120,6 +120,7 @@ struct object {
 	struct trail__tp *const *begin, *const *end;
 	uint8_t name[16];               /* of the registration file */
 	uint8_t *map;                   /* the file */
+	struct file_lock lock;          /* of the file */
 	size_t size;
 	uint32_t event_count, capacity;
 	struct trail__tp **tps;         /* event_count of capacity, in the order of the file */

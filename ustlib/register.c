@@ -150,7 +150,10 @@ static uint8_t *publish(const char *dir, struct object *o, const void *data, siz
 			munmap(map, size);
 		map = map != MAP_FAILED && at ? map : NULL;
 	}
-	close(fd);      /* the mapping keeps the file, and its lock, alive */
+	if (map)
+		file_lock_keep(&o->lock, fd);
+	else
+		close(fd);
 	return map;
 }
 
@@ -367,6 +370,7 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			else
 				munmap(o->map, o->size);
+			file_lock_drop(&o->lock);
 		}
 		*p = o->next;
 		o->next = unused;
@@ -400,12 +404,16 @@ static void renew(bool inherit)
 				map = publish(apps_dir[i], o, copy, o->size, o->map);
 			munmap(copy, o->size);
 		}
-		if (!map && inherit)
+		if (map)
+			continue;
+		if (inherit) {
 			memcpy(o->name, name, sizeof(name));
+			continue;
+		}
 		/* Private words, because others' must not be shared: untraced from now on. */
-		else if (!map)
-			mmap(o->map, o->size, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		mmap(o->map, o->size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		file_lock_drop(&o->lock);
 	}
 }
 

@@ -5,6 +5,7 @@
  *	environment.c   variables of the environment; messages for LTTNG_UST_DEBUG
  *	lock.c          the registration lock
  *	thread.c        rseq areas, children with their parent's thread-local storage
+ *	file_lock.c     the locks of registration files
  *	arena.c         memory that is never freed
  */
 #ifndef USTLIB_BASE_H
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "tracer/abi/app.h"
 #include "tracer/abi/ring.h"
@@ -144,5 +146,20 @@ static inline struct rseq_area *rseq_self(void)
 	return (struct rseq_area *)((char *)__builtin_thread_pointer() + rseq_offset +
 				    thread_state.shift);
 }
+
+/*
+ * file_lock.c: the flock(2) of a registration file, by which the daemon sees that the process
+ * lives. A mapping keeps a file open, and so its lock. One of overlayfs keeps the file below open,
+ * which is not locked: there a descriptor stays, with a number that programs do not expect to get.
+ */
+struct file_lock {
+	int fd;                         /* 0: none */
+	dev_t dev;                      /* of its file: the program may have another one there */
+	ino_t ino;
+};
+
+/* Takes fd, whose file is locked and mapped. What l kept before is dropped. Callers serialize. */
+void TRAIL_HIDDEN file_lock_keep(struct file_lock *l, int fd);
+void TRAIL_HIDDEN file_lock_drop(struct file_lock *l);
 
 #endif

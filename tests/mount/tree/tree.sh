@@ -148,8 +148,9 @@ is "gone" "" "$(names "$S")"
 mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
 (cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") ||
 	fail "channel again"
-is "the new channel works" "$(names "$S/x/user/channels/c")" \
-	"blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count subbuf_size switch_period "
+is "the new channel works" "$(with_rows "blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count subbuf_size switch_period " \
+	$(rows channel_settings.def '\(USER_\)\?SETTING'))" \
+	"$(names "$S/x/user/channels/c")"
 # rmdir of a session that is full, with open files
 exec 3<"$S/x/status" 4<"$S/x/text" 5>"$S/x/control"
 rmdir "$S/x" || fail "rmdir of a full session with open files"
