@@ -19,7 +19,11 @@
 #include "tests/lib/test.h"
 #include "tracer/kernel/unwind/unwind.h"
 
+#if __has_attribute(noclone)
 #define NOINLINE __attribute__((noinline, noclone))
+#else
+#define NOINLINE __attribute__((noinline))     /* clang makes no clones */
+#endif
 
 #ifdef __x86_64__
 #define COPY 65536u
