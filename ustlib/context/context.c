@@ -335,9 +335,11 @@ static uint64_t number(uint32_t kind, uint32_t type, uint64_t config, const void
 	case TRAIL_CONTEXT_PERF:
 		return get_counter(type, config);
 	default:
-		if (kind >= TRAIL_CONTEXT_CGROUP_NS)
+		if (kind >= TRAIL_CONTEXT_CGROUP_NS && kind <= TRAIL_CONTEXT_UTS_NS)
 			return get_namespace(kind);
-		return get_id(kind);
+		if (kind >= TRAIL_CONTEXT_VUID && kind <= TRAIL_CONTEXT_VSGID)
+			return get_id(kind);
+		return 0;
 	}
 }
 

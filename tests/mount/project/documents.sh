@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The documents: lines of at most 80 columns, manuals that groff formats without a warning, tables
-# that are current, links to files that exist, pictures that are well-formed.
+# The documents: lines of at most 80 columns, manuals that have each setting, export, context and
+# action and that groff formats without a warning, tables that are current, links to files that
+# exist, pictures that are well-formed.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/rows.sh"
 cd "$top" || fail "cd"
 LC_ALL=C.UTF-8
 export LC_ALL
@@ -26,6 +28,22 @@ for f in $(grep -o 'docs/[A-Za-z.0-9-]*[A-Za-z0-9]' README.md) \
 	[ -e "$f" ] || fail "there is no $f"
 	checks=$((checks + 1))
 done
+
+# Each setting, export, context and action is in the manual of its subject.
+described() { # PAGE NAME…
+	page=docs/trailfs-$1.4
+	shift
+	for name; do
+		grep -q "^\.\(It\|Pa\|Cm\|Ic\|Ql\|Dl\|Li\).*[ /]$name\( \|$\)" "$page" ||
+			fail "$page does not describe $name"
+		checks=$((checks + 1))
+	done
+}
+described session $(rows session/session_settings.def) $(rows session/channel_settings.def)
+described views $(rows session/exports.def)
+described rules $(rows abi/contexts.def CONTEXT) $(rows abi/contexts.def COMMON_CONTEXT)
+described kernel $(rows abi/contexts.def KERNEL_CONTEXT)
+described triggers $(rows trigger/actions.def)
 
 # docs/rooms.md: where each step is
 sed -n 's/^|[^|]*| \([a-z_/0-9]*\.[ch]\) | `\([a-z_0-9]*\)` |$/\1 \2/p' docs/rooms.md >"$work/steps"

@@ -46,9 +46,9 @@ again() {
 }
 # other_flags: of $s, those that are as in a new session get their other value
 other_flags() {
-	(cd "$S/fresh" && for f in $(rows session_settings.def SETTING FLAG); do
+	(cd "$S/fresh" && for f in $(rows session/session_settings.def SETTING FLAG); do
 		echo "$f"
-	done && for f in $(rows channel_settings.def '[A-Z_]*' FLAG); do
+	done && for f in $(rows session/channel_settings.def '[A-Z_]*' FLAG); do
 		find . -path "./*/channels/c/$f"
 	done) | while read -r f; do
 		! cmp -s "$s/$f" "$S/fresh/$f" || case $(cat "$s/$f") in

@@ -57,14 +57,14 @@ is "no errors yet" "" "$(cat "$MNT/error")"
 
 # A session
 mkdir "$S/web" || fail "mkdir"
-is "the session" "$(with_rows "archives checksum clock compress config control counts counts.json ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics metrics.prom output pipe pipe.json pipe.otlp pipe.symbols python rotate_period rotate_size rules.json snapshot_max_size snapshot_outputs snapshots stats stats.json status status.json text text.symbols top trace user wait " $(rows session_settings.def))" \
+is "the session" "$(with_rows "archives checksum clock compress config control counts counts.json ctf_version error export input jul ${kernel}live_period log4j log4j2 metadata metrics metrics.prom output pipe pipe.json pipe.otlp pipe.symbols python rotate_period rotate_size rules.json snapshot_max_size snapshot_outputs snapshots stats stats.json status status.json text text.symbols top trace user wait " $(rows session/session_settings.def))" \
 	"$(names "$S/web")"
 if [ -n "$kernel" ]; then
 	is "kernel" "channels contexts error events maps rules track " "$(names "$S/web/kernel")"
 	is "kernel track" "cgroup gid pid uid vgid vpid vuid " "$(names "$S/web/kernel/track")"
 	mkdir "$S/web/kernel/channels/k" || fail "mkdir of a kernel channel"
 	is "a kernel channel" "$(with_rows "backend contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count subbuf_size switch_period " \
-		$(rows channel_settings.def '\(KERNEL_\)\?SETTING'))" \
+		$(rows session/channel_settings.def '\(KERNEL_\)\?SETTING'))" \
 		"$(names "$S/web/kernel/channels/k")"
 	rmdir "$S/web/kernel/channels/k" || fail "rmdir of a kernel channel"
 fi
@@ -90,7 +90,7 @@ drwx------ user/channels
 mkdir "$S/web/user/channels/fast" || fail "mkdir of a channel"
 is "the channel" "$(with_rows "blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count \
 subbuf_size switch_period " \
-	$(rows channel_settings.def '\(USER_\)\?SETTING'))" \
+	$(rows session/channel_settings.def '\(USER_\)\?SETTING'))" \
 	"$(names "$S/web/user/channels/fast")"
 is "modes of a channel" "-rw------- buffering
 -rw------- enabled
@@ -149,7 +149,7 @@ mkdir "$S/x" "$S/x/user/channels/c" || fail "mkdir"
 (cd "$S/x/user/channels/c" && rmdir "$S/x/user/channels/c" && mkdir "$S/x/user/channels/c") ||
 	fail "channel again"
 is "the new channel works" "$(with_rows "blocking_timeout buffer_preallocation buffering contexts enabled error events file_count file_size loss_mode memory_max_age monitor_period read_period status status.json streams subbuf_count subbuf_size switch_period " \
-	$(rows channel_settings.def '\(USER_\)\?SETTING'))" \
+	$(rows session/channel_settings.def '\(USER_\)\?SETTING'))" \
 	"$(names "$S/x/user/channels/c")"
 # rmdir of a session that is full, with open files
 exec 3<"$S/x/status" 4<"$S/x/text" 5>"$S/x/control"

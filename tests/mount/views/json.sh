@@ -32,7 +32,7 @@ mkdir "$s" "$s/user/channels/two"
 is "empty" "" "$(cat "$s/export/json")"
 is "the directory" "$(with_rows chrome.json csv flame.folded flame.svg json json.symbols live.html \
 	lket lket.txt ltt otlp.jsonl parquet perfetto report.html sql timeline.html \
-	$(rows exports.def | grep -vx trace.sqlite))" \
+	$(rows session/exports.def | grep -vx trace.sqlite))" \
 	"$(ls "$s/export" | grep -v '^trace.sqlite$' | LC_ALL=C sort | tr '\n' ' ')"
 is "empty csv" "time,host,cpu,event" "$(cat "$s/export/csv")"
 echo '*' >"$s/user/events"

@@ -284,7 +284,8 @@ static ssize_t read_page(struct backend_channel *c, uint32_t cpu)
 	n = c->per_cpu[cpu].raw < 0 ? 0 : read(c->per_cpu[cpu].raw, c->page, c->page_size);
 	err = errno;
 	pthread_mutex_unlock(&c->lock);
-	return n >= 0 ? n : err == EAGAIN || err == EINTR ? 0 : -err;
+	/* ENODEV: the CPU has not been online since the instance was made. */
+	return n >= 0 ? n : err == EAGAIN || err == EINTR || err == ENODEV ? 0 : -err;
 }
 
 static int read_pages(struct drain *d, uint32_t cpu)
