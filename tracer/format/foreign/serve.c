@@ -25,6 +25,8 @@
 #include "tracer/format/foreign/protocol.h"
 
 #define KEEP_BYTES (4u << 20)   /* of a buffer between two answers */
+#define AHEAD_STREAMS 8u        /* of a line: so many are looked ahead in */
+#define AHEAD_BYTES (1u << 20)  /* of such events of a stream */
 #define STACK_BYTES (1u << 20)
 #define SORT_WARM 2048          /* bytes: qsort() asks for the size of the memory above 1024 */
 
@@ -155,7 +157,8 @@ static int write_bytes(int fd, const struct md_buf *out)
 	return 0;
 }
 
-static void answer_ask(const struct ask *q, int memory, struct answer *a, struct md_buf *out)
+/* Finds the answer; its bytes stay in out. */
+static void find_answer(const struct ask *q, struct answer *a, struct md_buf *out)
 {
 	int ret;
 
@@ -173,17 +176,49 @@ static void answer_ask(const struct ask *q, int memory, struct answer *a, struct
 	if (ret >= 0 && out->len > FOREIGN_ANSWER_MAX)
 		ret = tr_fail(&a->err, -EFBIG, "an event, or a list, has more than %u MiB",
 			      (unsigned int)(FOREIGN_ANSWER_MAX >> 20));
-	if (ret >= 0 && write_bytes(memory, out))
-		ret = -ENOMEM;
 	a->ret = ret;
 	a->bytes = ret < 0 ? 0 : out->len;
+}
+
+/*
+ * The events that a reader of a stream asks for next, found while it uses those before. A reader
+ * takes all events of a stream in pieces, so it waits for the first one only.
+ */
+struct ahead {
+	bool found;
+	struct ask q;
+	struct answer a;
+	struct md_buf out;
+};
+
+static struct ahead ahead[FOREIGN_LINES][AHEAD_STREAMS];
+
+static bool is_found(const struct ahead *h, const struct ask *q)
+{
+	return h->found && q->what == h->q.what && q->stream == h->q.stream &&
+	       q->want == h->q.want && !memcmp(&q->at, &h->q.at, sizeof(q->at));
+}
+
+/* Looks ahead of the answer, if the reader can come back for more. */
+static void look_ahead(struct ahead *h, const struct ask *q, const struct answer *a)
+{
+	if (q->what != ASK_READ || a->ret != 1 || !memcmp(&a->at, &q->at, sizeof(a->at)) ||
+	    fault_seconds())
+		return;
+	h->q = (struct ask){ ASK_READ, q->stream, a->at, q->want };
+	find_answer(&h->q, &h->a, &h->out);
+	/* What is not there yet may come; a failure is looked at when it is asked for. */
+	h->found = h->a.ret == 1 && h->out.len <= AHEAD_BYTES;
+	if (!h->found)
+		md_buf_deinit(&h->out);
 }
 
 /* Never returns: the end of the socket ends the process. */
 static void serve_line(size_t i)
 {
-	struct md_buf out = MD_BUF_INIT;
-	struct answer a;
+	struct md_buf out = MD_BUF_INIT, *bytes;
+	struct answer own, *a;
+	struct ahead *h;
 	struct ask q;
 
 	for (;;) {
@@ -193,9 +228,20 @@ static void serve_line(size_t i)
 			continue;
 		if (n != (ssize_t)sizeof(q))
 			_exit(n ? 1 : 0);
-		answer_ask(&q, memories[i], &a, &out);
-		if (send(sockets[i], &a, sizeof(a), MSG_NOSIGNAL) != (ssize_t)sizeof(a))
+		h = &ahead[i][q.stream % AHEAD_STREAMS];
+		a = is_found(h, &q) ? &h->a : &own;
+		bytes = a == &own ? &out : &h->out;
+		if (a == &own)
+			find_answer(&q, a, bytes);
+		if (a->ret >= 0 && write_bytes(memories[i], bytes)) {
+			a->ret = -ENOMEM;
+			a->bytes = 0;
+		}
+		own = *a;
+		h->found = h->found && a != &h->a;
+		if (send(sockets[i], &own, sizeof(own), MSG_NOSIGNAL) != (ssize_t)sizeof(own))
 			_exit(0);
+		look_ahead(h, &q, &own);
 	}
 }
 
