@@ -6,6 +6,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -259,6 +262,10 @@ static void warm_up(void)
 
 	tzset();
 	seal_prepare();
+#ifdef __GLIBC__
+	/* To give memory of another arena back, glibc opens /proc/sys/vm/overcommit_memory. */
+	mallopt(M_ARENA_MAX, 1);
+#endif
 	qsort(bytes, sizeof(bytes), 1, compare_bytes);
 }
 
