@@ -268,8 +268,7 @@ static void switch_events(struct kchannel *kc, struct kernel *k, const uint8_t *
 
 /*
  * Passes the rules to the kernel. Returns whether it records. Caller holds session.lock, not
- * tracer.lock: this may take a second. err: why an event is not recorded,
- * or samples are not taken.
+ * tracer.lock: this may take a second. err: why an event is not recorded, or samples are not taken.
  */
 static bool pass_rules(struct channel *c, struct kchannel *kc, struct kernel *k, struct tr_err *err)
 {

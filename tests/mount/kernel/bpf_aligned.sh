@@ -6,20 +6,8 @@
 # kernel refuses none of them. Where it refuses all, with the backend `bpf`, `error` and `status` say
 # which event is not recorded, and why, at `start` and at a rule that is written later.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/refuse.sh"
 
-[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
-library=$BUILD/tests/mount/kernel/librefuse.so
-[ -e "$library" ] || skip "there is no $library"
-calls=$BUILD/tests/lib/calls
-[ -x "$calls" ] || skip "there is no $calls"
-# begin WHICH: a daemon whose kernel refuses these programs
-begin() {
-	REFUSE=$1 REFUSE_WHILE=$work/refuse
-	export REFUSE REFUSE_WHILE
-	LD_PRELOAD=$library mount_kernel
-	programs_record ||
-		skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
-}
 # new_session NAME: $s, which BPF programs record
 new_session() {
 	s=$S/$1$mark
@@ -28,7 +16,7 @@ new_session() {
 }
 : >"$work/marker"
 
-begin apart
+mount_refusing apart
 # (Counters of the processor may be missing here.)
 contexts=$(grep -v '^perf' "$MNT/available/kernel/contexts" | cut -d ' ' -f 1)
 for contexts in "" "$contexts"; do
@@ -49,7 +37,7 @@ done
 umount "$MNT" || fail umount
 within 20 daemon_ended || fail "the daemon does not end"
 
-begin records
+mount_refusing records
 : >"$REFUSE_WHILE"
 why='the kernel refuses syscalls:sys_enter_openat: the kernel refuses the BPF program: Invalid argument'
 new_session refused

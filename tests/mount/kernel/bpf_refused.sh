@@ -6,10 +6,8 @@
 # status says so, and why. So does the status of the next daemon after a kill, which takes over the
 # programs that there are.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/refuse.sh"
 
-[ -z "${SAN-}" ] || [ "$SAN" = 0 ] || skip "a sanitizer must be the first library"
-library=$BUILD/tests/mount/kernel/librefuse.so
-[ -e "$library" ] || skip "there is no $library"
 calls=$BUILD/tests/lib/calls
 [ -x "$calls" ] || skip "there is no $calls"
 
@@ -24,11 +22,7 @@ known() {
 
 # record WHICH: the daemon has a kernel that refuses these programs; $status is the channel's
 record() {
-	REFUSE=$1 REFUSE_WHILE=$work/refuse
-	export REFUSE REFUSE_WHILE
-	LD_PRELOAD=$library mount_kernel
-	programs_record ||
-		skip "BPF programs record nothing here: $(grep '^kernel' "$MNT/version")"
+	mount_refusing "$1"
 	[ -e /sys/kernel/btf/vmlinux ] || skip "this kernel does not describe its types (BTF)"
 	s=$S/a$mark
 	command mkdir "$s" || fail mkdir

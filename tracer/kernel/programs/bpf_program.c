@@ -180,6 +180,13 @@ void bpf_program_late(struct bpf_code *c, const struct bpf_recording *r)
 
 /* ---- what is attached ---- */
 
+/* Continues with the body at this entry of the map in register 2, if there is one. */
+static void run_body(struct bpf_code *c, int32_t entry)
+{
+	bpf_set(c, BPF_REG_3, entry);
+	bpf_call(c, BPF_FUNC_tail_call);
+}
+
 /*
  * Behind a tail call, where it is executed only if there was none: the program uses a whole stack.
  * A kernel without a compiler for programs runs the body on the stack of the program that was
@@ -196,8 +203,7 @@ void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool ty
 	bpf_code_begin(code);
 	/* Register 1 has the program's data. The call returns only if there is no body. */
 	bpf_set_map(code, BPF_REG_2, bodies);
-	bpf_set(code, BPF_REG_3, (int32_t)entry);
-	bpf_call(code, BPF_FUNC_tail_call);
+	run_body(code, (int32_t)entry);
 	use_stack(code);
 	if (typed)
 		bpf_finish(code);
@@ -210,12 +216,6 @@ void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool ty
  * jump (Linux 5.5). An indirect one costs as much as half of the record where the kernel uses
  * retpolines.
  */
-static void put_jump(struct bpf_code *code, int32_t entry, int done)
-{
-	bpf_set(code, BPF_REG_3, entry);
-	bpf_call(code, BPF_FUNC_tail_call);
-	bpf_jump(code, done);
-}
 
 /* Register 0 has the number of the call, which is one of these. */
 static void put_jumps(struct bpf_code *code, int32_t first, int32_t end, int done)
@@ -224,7 +224,8 @@ static void put_jumps(struct bpf_code *code, int32_t first, int32_t end, int don
 	int upper;
 
 	if (end - first == 1) {
-		put_jump(code, first, done);
+		run_body(code, first);
+		bpf_jump(code, done);
 		return;
 	}
 	upper = bpf_label(code);
@@ -252,8 +253,7 @@ void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_
 	bpf_move(code, BPF_REG_1, BPF_REG_6);
 	bpf_set_map(code, BPF_REG_2, calls);
 	bpf_jump_if(code, BPF_JNE, BPF_REG_0, (int32_t)s->first, others);
-	bpf_set(code, BPF_REG_3, (int32_t)s->first);
-	bpf_call(code, BPF_FUNC_tail_call);
+	run_body(code, (int32_t)s->first);
 	use_stack(code);
 	bpf_jump(code, end);
 	bpf_here(code, others);
