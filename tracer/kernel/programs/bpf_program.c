@@ -180,7 +180,11 @@ void bpf_program_late(struct bpf_code *c, const struct bpf_recording *r)
 
 /* ---- what is attached ---- */
 
-/* Continues with the body at this entry of the map in register 2, if there is one. */
+/*
+ * Continues with the body at this entry of the map in register 2, if there is one. The entry is
+ * constant, so the kernel makes this tail call a direct jump (Linux 5.5). An indirect one costs as
+ * much as half of the record where the kernel uses retpolines.
+ */
 static void run_body(struct bpf_code *c, int32_t entry)
 {
 	bpf_set(c, BPF_REG_3, entry);
@@ -210,12 +214,6 @@ void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool ty
 	else
 		bpf_pass(code);
 }
-
-/*
- * The entry of the map is constant in each of these tail calls, so the kernel makes each a direct
- * jump (Linux 5.5). An indirect one costs as much as half of the record where the kernel uses
- * retpolines.
- */
 
 /* Register 0 has the number of the call, which is one of these. */
 static void put_jumps(struct bpf_code *code, int32_t first, int32_t end, int done)
