@@ -202,10 +202,27 @@ static const char *rule_contexts(const struct rule_list *rules)
 	return NULL;
 }
 
+static bool has_only_samples(const struct rule_list *l)
+{
+	bool some = false;
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (!l->rules[i].disabled && l->rules[i].kind != RULE_SAMPLES)
+			return false;
+		some |= !l->rules[i].disabled;
+	}
+	return some;
+}
+
 static void channel_problems(const struct channel *c, struct facts *out)
 {
 	const struct kernel *k = kernel_of(c->session->tracer);
 
+	if (has_only_samples(&c->rules)) {
+		/* The backend records nothing of it. */
+		fact_text(out, "backend", "performance events");
+		return;
+	}
 	if (k && k->ops->note && c->kchannel && c->kchannel->bc)
 		k->ops->note(c->kchannel->bc, out);
 }
