@@ -108,6 +108,7 @@ clean
 session names 'pid callstack-kernel callstack-user' 'syscall:entry:getppid' \
 	'lttng_statedump_process_mapping'
 mkfifo "$work/hold"
+: >"$work/stack"
 "$self" stack - <"$work/hold" >"$work/stack" &
 held=$!
 exec 5>"$work/hold"
@@ -118,6 +119,7 @@ within 20 dumped || fail "no mappings of $self: $(cat "$s/text" | tail -n 3)"
 exec 5>&-
 wait $held
 # The program that is started now is in no state dump.
+: >"$work/stack"
 "$self" stack - <"$work/hold" >"$work/stack" &
 live=$!
 exec 5>"$work/hold"

@@ -119,6 +119,8 @@ for mode in discard overwrite; do
 	done
 done
 session going
+# (This shell may look before the program is there: it must not find what the first one said.)
+: >"$work/said"
 "$spoiler" 2 none "$work/again" >"$work/said" &
 pid=$!
 within 20 grep -q spoilt "$work/said" || fail "the healthy program"

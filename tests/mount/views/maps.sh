@@ -237,6 +237,7 @@ is "a size that is too small" EINVAL "$(tool open "$m/buffer_size" wt write '0\n
 put start "$s/control"
 mkfifo "$work/go"
 asleep() { # ROUNDS: the values after the seller has sold beside a daemon that stands still
+	: >"$work/opened"               # what an earlier seller said must not be found
 	one_cpu "$SELLER" $1 <"$work/go" >"$work/opened" &
 	app=$!
 	exec 9>"$work/go"
@@ -270,6 +271,7 @@ put 256k "$m/buffer_size"
 put 'shop:sale if item != "tea" by $ctx.procname sum(price)' "$m/rules"
 SALES=12000
 mkfifo "$work/go2"
+: >"$work/opened"
 "$SELLER" $SALES <"$work/go2" >"$work/opened" &
 app=$!
 exec 9>"$work/go2"
