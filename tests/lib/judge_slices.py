@@ -15,7 +15,8 @@ import sys
 import xml.etree.ElementTree as xml
 
 from run_oracle import Runs
-from slice_oracle import CPUS, Slices, fold, forgotten_begins, lost_requests, read_event, since_of, totals
+from slice_oracle import (CPUS, Slices, fold, forgotten_begins, lost_requests, outages_of, read_event,
+                          since_of, totals)
 
 LOSSES = CPUS + (3 << 20)
 
@@ -123,7 +124,7 @@ def expected(path, tracked):
     since = since_of(events)
     lost = lost_requests(events, since, tracked)
     state, slices = {"known": set(), "woken": {}}, Slices(
-        since, lost, forgotten_begins(events, since, lost))
+        since, lost, forgotten_begins(events, since, lost), outages_of(events))
     for event in events:
         if "event" not in event:    # a loss
             continue

@@ -60,11 +60,12 @@ class Slices:
     """Takes events in order. `all` has the slices; `since`: the first event of a cut ring.
 
     lost: (time, dev, sector) of requests that are dropped. forgotten: (time, track, key) of begins
-    whose end does not come, although another slice of their pair began meanwhile.
+    whose end does not come, although another slice of their pair began meanwhile. outages: of
+    outages_of().
     """
 
-    def __init__(self, since=0, lost=(), forgotten=()):
-        self.forgotten = forgotten
+    def __init__(self, since=0, lost=(), forgotten=(), outages=None):
+        self.forgotten, self.outages, self.interrupted = forgotten, outages or {}, 0
         self.open, self.current, self.lanes, self.all, self.since = {}, {}, [], [], since
         self.lost = lost
 
@@ -135,6 +136,12 @@ class Slices:
         found = [i for i, s in enumerate(stack) if s.event.key == e.key]
         if not found:
             return None
+        if any(begin < e.time and stack[found[-1]].begin < end
+               for side in (stack[found[-1]].event, e)
+               for begin, end in self.outages.get((side.kernel, side.cpu), ())):
+            self.leave(stack, found[-1], e.time)
+            self.interrupted += 1
+            return None
         self.leave(stack, found[-1] + 1, e.time)
         s = stack.pop()
         s.end, s.ended = e.time, True
@@ -202,6 +209,23 @@ def since_of(lines):
                 e["kind"] in ("overwritten", "packets")), default=0)
 
 
+def outages_of(lines):
+    """{(kernel, cpu): times} of a stream of one channel: from its event before a loss to the next."""
+    last, found, waiting = {}, {}, {}
+    for e in lines:
+        kernel = e["trace"].startswith("kernel") if "trace" in e else ":" not in e["event"]
+        key = kernel, int(re.search(r"\d+$", e["stream"])[0]) if "stream" in e else e["cpu"]
+        if "event" not in e:
+            waiting[key] = last.get(key, 0)
+            continue
+        last[key] = e["time"]
+        if key in waiting:
+            found.setdefault(key, []).append((waiting.pop(key), e["time"]))
+    for key, begin in waiting.items():
+        found.setdefault(key, []).append((begin, float("inf")))
+    return found
+
+
 def lost_requests(lines, since, tracked=False):
     """The requests that are dropped: those without an end, if they are older than `since`, or if
     threads of the kernel are left out (tracked)."""
@@ -219,7 +243,7 @@ def lost_requests(lines, since, tracked=False):
 
 def forgotten_begins(lines, since, lost):
     """(time, track, key) of the begins that are forgotten: found by a first run."""
-    slices = Slices(since, lost)
+    slices = Slices(since, lost, outages=outages_of(lines))
     for line in lines:
         if "event" in line:
             slices.take(read_event(line))
@@ -234,7 +258,7 @@ def read_slices(path, tracked=False):
         lines = [json.loads(line) for line in file]
     since = since_of(lines)
     lost = lost_requests(lines, since, tracked)
-    slices = Slices(since, lost, forgotten_begins(lines, since, lost))
+    slices = Slices(since, lost, forgotten_begins(lines, since, lost), outages_of(lines))
     lines = [line for line in lines if "event" in line]
     for line in lines:
         slices.take(read_event(line))

@@ -29,6 +29,8 @@
 #include "tracer/base/ring/stream_files.h"
 #include "tracer/base/ring/reader.h"
 
+struct outage;                  /* view/slice/outages.h */
+
 /* A place from which a cursor can continue. */
 struct ring_place {
 	uint64_t pos;           /* of an event's header; 0: the beginning of the ring */
@@ -68,6 +70,7 @@ struct cursor {
 	uint64_t missed;	/* sub-buffers that were overwritten before they were read */
 	uint64_t bad;                   /* sub-buffers given up */
 	struct losses losses;           /* the pending ones are before the current event */
+	struct outage *outage;          /* of merge_watch (merge_losses.h); NULL: none */
 	struct session *s;              /* of its merge, or NULL: its error tells of bad packets */
 	struct stream stream;           /* its references are owned */
 	/* With an output; positions are offsets in the file then. */

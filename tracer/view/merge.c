@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "metadata/json.h"
+#include "tracer/view/merge_losses.h"
 #include "tracer/view/stack.h"
 
 #define COPIES_MAX (1u << 20)   /* bytes that all cursors of a merge copy at a time, together */
@@ -66,8 +67,11 @@ static bool is_first(const struct merge *m)
 void merge_next(struct merge *m)
 {
 	struct merge_entry *top = m->heap;
+	int more = cursor_next(top->c);
 
-	if (cursor_next(top->c))
+	if (__builtin_expect(m->outages != NULL, 0))
+		merge_find_outage(top->c);
+	if (more)
 		top->ts = top->c->o.ts;
 	else if (--m->heap_count)
 		*top = m->heap[m->heap_count];
@@ -79,7 +83,7 @@ void merge_next(struct merge *m)
 
 void merge_skip(struct merge *m)
 {
-	m->heap->c->losses.pending = 0;
+	merge_pass_loss(m, m->heap->c);
 	merge_next(m);
 }
 
@@ -295,70 +299,6 @@ static bool find_row(const struct merge *m, uint64_t limit, struct md_row *r)
 	return true;
 }
 
-struct md_loss_stream merge_loss_stream(const struct cursor *c)
-{
-	const struct stream *s = &c->stream;
-
-	return (struct md_loss_stream){ s->channel, s->name, s->trace->path, s->file,
-					s->trace->md->uuid, s->class->id, s->instance_id };
-}
-
-/* Appends lines for the losses before the current event of the cursor. */
-static void put_losses(struct merge *m, struct cursor *c, struct md_text *t, struct md_buf *out)
-{
-	bool json = text_is_json(m->form);
-	const struct md_loss_stream s = merge_loss_stream(c);
-	struct md_loss l;
-
-	while (cursor_loss(c, &l)) {
-		if (l.kind == MD_LOSS_OVERWRITTEN && !m->gaps)
-			continue;
-		if (json)
-			md_json_loss(t->clock_offset, &l, &s, out);
-		else
-			md_text_loss(t->clock_offset, &l, &s, out);
-	}
-}
-
-void merge_end_losses(struct merge *m)
-{
-	for (size_t i = 0; i < m->count; i++)
-		if (cursor_at_mark(m->cursors[i]))
-			cursor_end_losses(m->cursors[i]);
-}
-
-void merge_put_gaps(struct merge *m, struct md_text *t, struct md_buf *out)
-{
-	const unsigned int gaps = 1u << MD_LOSS_OVERWRITTEN;
-
-	m->gaps = true;
-	for (size_t i = 0; i < m->count; i++) {
-		struct losses *l = &m->cursors[i]->losses;
-		unsigned int others = l->pending & ~gaps;
-
-		l->pending &= gaps;
-		put_losses(m, m->cursors[i], t, out);
-		l->pending = others;
-	}
-	m->gaps = false;
-}
-
-void merge_pass_losses(struct merge *m, const struct merge_place *places, size_t count)
-{
-	for (size_t i = 0; i < m->count; i++)
-		for (size_t j = 0; j < count; j++)
-			if (places[j].key == m->cursors[i]->stream.region->key &&
-			    places[j].ring == m->cursors[i]->stream.ring)
-				losses_pass(&m->cursors[i]->losses, &places[j].at.losses);
-}
-
-void merge_put_end(struct merge *m, struct md_text *t, struct md_buf *out)
-{
-	for (size_t i = 0; i < m->count; i++)
-		if (!m->cursors[i]->have)
-			put_losses(m, m->cursors[i], t, out);
-}
-
 bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_buf *out, size_t want)
 {
 	bool json = text_is_json(m->form);
@@ -375,7 +315,7 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 		if (!m->uniform)
 			md_text_hostname(t, c->host);
 		if (__builtin_expect(c->losses.pending, 0))
-			put_losses(m, c, t, out);
+			merge_put_losses(m, c, t, out);
 		if (json)
 			md_json_event(t->clock_offset, t->hostname, &c->o, c->stream.class,
 				      c->stream.cpu, out);
@@ -394,17 +334,6 @@ bool merge_text(struct merge *m, struct md_text *t, uint64_t limit, struct md_bu
 	return true;
 }
 
-static uint64_t losses_length(struct merge *m, struct cursor *c, struct md_text *t)
-{
-	struct md_buf text = MD_BUF_INIT;
-	uint64_t n;
-
-	put_losses(m, c, t, &text);
-	n = text.len;
-	md_buf_deinit(&text);
-	return n;
-}
-
 bool merge_length(struct merge *m, struct md_text *t, uint64_t limit, uint64_t *length,
 		  uint64_t want)
 {
@@ -421,7 +350,7 @@ bool merge_length(struct merge *m, struct md_text *t, uint64_t limit, uint64_t *
 		if (!m->uniform)
 			md_text_hostname(t, c->host);
 		if (__builtin_expect(c->losses.pending, 0))
-			n += losses_length(m, c, t);
+			n += merge_losses_length(m, c, t);
 		n += md_text_length(t, &c->o, c->stream.class, c->stream.cpu);
 		if (n < want && find_row(m, limit, &row))
 			n += md_text_lengths(t, &row, want - n);

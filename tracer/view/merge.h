@@ -13,11 +13,11 @@
 #define TRACER_VIEW_MERGE_H
 
 #include "metadata/text.h"
-#include "metadata/loss.h"
 #include "tracer/session/forms.h"
 #include "tracer/view/cursor.h"
 #include "tracer/session/streams.h"
 
+struct outages;                 /* view/slice/outages.h */
 struct stacks;                  /* view/stack.h */
 
 static inline bool text_is_json(enum text_form form)
@@ -55,6 +55,7 @@ struct merge {
 	bool gaps;
 	bool older;	/* the first look begins with the archived files that the lists have */
 	bool dropped;	/* streams were removed from the session since the last look */
+	struct outages *outages;        /* of merge_watch; NULL: they are not noted */
 };
 
 /* The first look begins at the oldest events held. NULL: no memory. */
@@ -93,14 +94,6 @@ static inline uint64_t merge_since(const struct merge *m)
 void merge_next(struct merge *m);
 /* The same without the losses before it. */
 void merge_skip(struct merge *m);
-/* No event follows: finds what each stream that is at its mark has lost after its last one. */
-void merge_end_losses(struct merge *m);
-/* Appends lines for what was overwritten before the current events. */
-void merge_put_gaps(struct merge *m, struct md_text *t, struct md_buf *out);
-/* Appends lines for what merge_end_losses has found. */
-void merge_put_end(struct merge *m, struct md_text *t, struct md_buf *out);
-/* What describes the stream of a cursor in a loss; valid as long as the cursor. */
-struct md_loss_stream merge_loss_stream(const struct cursor *c);
 
 /*
  * Formats events not later than limit until out has `want` bytes and a little more, up to the end
@@ -128,8 +121,6 @@ int merge_failed(const struct merge *m);
 bool merge_retired(const struct merge *m);
 /* Number of sub-buffers that were overwritten before they were read. */
 uint64_t merge_missed(const struct merge *m);
-/* The losses up to these places are told. */
-void merge_pass_losses(struct merge *m, const struct merge_place *places, size_t count);
 /* Fills m->count elements. */
 void merge_places(const struct merge *m, struct merge_place *places);
 /* Frees the copies of the cursors; a look must follow before the next event. */

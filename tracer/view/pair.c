@@ -191,9 +191,11 @@ static int add_pair_time(struct pairs *p, const struct tally_stream *s,
 
 /* An event whose pair has the same fields. */
 static int take_fields(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
-		       const struct md_occurrence *o)
+		       const struct cursor *c)
 {
-	struct pair_open key = { .trace = s->stream.trace, .ts = o->ts, .pair = e->pair };
+	const struct md_occurrence *o = &c->o;
+	struct pair_open key = { .trace = s->stream.trace, .ts = o->ts, .pair = e->pair,
+				 .at = { c->outage, p->slices.outages.now } };
 	struct pair *n = &p->all[e->pair];
 	struct pair_end end;
 
@@ -204,9 +206,10 @@ static int take_fields(struct pairs *p, const struct tally_stream *s, const stru
 	key.a = number_of(&e->a, o);
 	key.b = e->b.type ? number_of(&e->b, o) : 0;
 	/* A thread that is woken twice has been waiting since the second time. */
-	return pair_open_take(&p->wakeups, &key, e->begins, false, &end)
-		       ? add_pair_time(p, s, e, e->pair, end.ns)
-		       : 0;
+	if (!pair_open_take(&p->wakeups, &key, e->begins, false, &end))
+		return 0;
+	p->slices.interrupted += end.interrupted;
+	return end.interrupted ? 0 : add_pair_time(p, s, e, e->pair, end.ns);
 }
 
 int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_event *e,
@@ -222,12 +225,12 @@ int pairs_take(struct pairs *p, const struct tally_stream *s, const struct pair_
 	if (k->is_switch)
 		slices_switch(&p->slices, cpu, (int64_t)number_of(&k->next, o));
 	if (!k->side && !k->leaves_calls)
-		return take_fields(p, s, e, o);
+		return take_fields(p, s, e, c);
 	t = slices_track(&p->slices, k, o, cpu, slices_thread(&p->slices, k, o, cpu, &pid),
 			 o->ts);
 	if (!t)
 		return -ENOMEM;
-	side = slices_take(&p->slices, t, k, o, o->ts);
+	side = slices_take(&p->slices, t, k, o, o->ts, c->outage);
 	if (side == SLICE_END)
 		pair = t->open[t->depth].mark;
 	else if (k->address.type)

@@ -10,7 +10,7 @@
 #define TRACER_VIEW_PAIR_H
 
 #include "tracer/view/function_name.h"
-#include "tracer/view/pair_open.h"
+#include "tracer/view/slice/pair_open.h"
 #include "tracer/view/slice/slice.h"
 #include "tracer/view/slice/times.h"
 #include "tracer/view/tally.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "tracer/output/outputs.h"
-#include "tracer/view/merge.h"
+#include "tracer/view/merge_losses.h"
 #include "tracer/view/resume.h"
 #include "tracer/view/stack.h"
 #include "tracer/view/text_view.h"

@@ -9,7 +9,7 @@
 
 #include "tracer/base/hash.h"
 #include "tracer/session/session.h"
-#include "tracer/view/merge.h"
+#include "tracer/view/merge_losses.h"
 #include "tracer/view/view.h"
 
 #define KEPT_MAX 65536u         /* bytes of a text that is kept */
@@ -68,7 +68,10 @@ static int take_in_order(struct stats *st, struct merge *m, uint64_t limit, bool
 	st->pairs->slices.since = merge_since(m);
 	st->pairs->slices.tracked = tracked;
 	st->pairs->stacks = st->frames ? st->frames->stacks : NULL;
+	merge_watch(m, &st->pairs->slices.outages);
 	while (!ret && (c = merge_top(m, limit))) {
+		if (merge_in_outage(c))
+			merge_pass_loss(m, c);
 		ret = take_event(st, &st->tally.streams[m->heap[0].rank], c);
 		frames_take(st->frames, c);
 		merge_next(m);

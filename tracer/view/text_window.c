@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/text_view.h"
+#include "tracer/view/merge_losses.h"
 #include "tracer/base/search.h"
 
 #include <stdlib.h>

@@ -44,11 +44,14 @@ static struct slice_track *start(struct slices *v, uint64_t since)
 	return slices_find(v, 100);
 }
 
+/* Of the stream that has the next events; NULL: it is not known. */
+static struct outage *outage;
+
 /* Takes the event; a slice that ends began at `begin`. */
 static void take(struct slices *v, struct slice_track *t, const struct slice_class *k,
 		 uint64_t time, enum slice_side side, uint64_t begin)
 {
-	CHECK(slices_take(v, t, k, &none, time) == side);
+	CHECK(slices_take(v, t, k, &none, time, outage) == side);
 	if (side == SLICE_END)
 		CHECK(t->open[t->depth].begin == begin);
 }
@@ -233,7 +236,7 @@ static enum slice_side request(struct slices *v, enum slice_side side, uint32_t 
 				       .sector = { .type = &word, .quick = true, .at = 4 } };
 
 	*t = slices_track(v, &k, &o, 0, 100, time);
-	return slices_take(v, *t, &k, &o, time);
+	return slices_take(v, *t, &k, &o, time, NULL);
 }
 
 /*
@@ -292,6 +295,52 @@ static void is_deep(void)
 	slices_deinit(&v);
 }
 
+/*
+ * Losses of the stream of a begin or of its end, between them: they are no slice. Those of another
+ * stream, and those before and after, change nothing.
+ */
+static void interrupts(void)
+{
+	const struct md_stream *class = (const struct md_stream *)&none;
+	struct slices v;
+	struct slice_track *t = start(&v, 0);
+	struct outage *here = outages_of(&v.outages, class, 0),
+		      *there = outages_of(&v.outages, class, 1);
+
+	CHECK(here && there && here != there && outages_of(&v.outages, class, 0) == here);
+	outage = here;
+	take(&v, t, &begin_a, 10, SLICE_BEGIN, 0);
+	take(&v, t, &begin_b, 20, SLICE_BEGIN, 0);
+	outages_begin(here);
+	outages_end(&v.outages, here);
+	/* What began after the losses is a slice. What is around it is none. */
+	take(&v, t, &begin_a, 30, SLICE_BEGIN, 0);
+	outages_begin(there);
+	take(&v, t, &end_a, 40, SLICE_END, 30);
+	take(&v, t, &end_a, 50, SLICE_NONE, 0);
+	take(&v, t, &end_b, 60, SLICE_NONE, 0);
+	CHECK(t->depth == 0 && v.interrupted == 1);
+	/* An end in the other stream, which has losses that have not ended; and a begin. */
+	take(&v, t, &begin_a, 70, SLICE_BEGIN, 0);
+	outage = there;
+	take(&v, t, &end_a, 80, SLICE_NONE, 0);
+	take(&v, t, &begin_a, 90, SLICE_BEGIN, 0);
+	outage = here;
+	take(&v, t, &end_a, 100, SLICE_NONE, 0);
+	CHECK(v.interrupted == 3);
+	outages_end(&v.outages, there);
+	outage = there;
+	take(&v, t, &begin_a, 110, SLICE_BEGIN, 0);
+	take(&v, t, &end_a, 120, SLICE_END, 110);
+	slices_finish(&v, 130);
+	CHECK(cut.count == 4 && cut.begin[0] == 20 && cut.time[0] == 50);
+	CHECK(cut.begin[1] == 10 && cut.time[1] == 50 && v.interrupted == 3);
+	slices_replay(&v);
+	CHECK(!here->ended && !there->open && v.outages.now == 0);
+	outage = NULL;
+	slices_deinit(&v);
+}
+
 static void measures(void)
 {
 	struct slice_times t = { 0 };
@@ -328,6 +377,7 @@ int main(void)
 	CASE(forgets_many);
 	CASE(tracks_requests);
 	CASE(is_deep);
+	CASE(interrupts);
 	CASE(measures);
 	return test_summary();
 }

@@ -5,7 +5,7 @@
 
 #include "tracer/format/export/otlp.h"
 #include "tracer/session/session.h"
-#include "tracer/view/merge.h"
+#include "tracer/view/merge_losses.h"
 #include "tracer/view/stack.h"
 #include "tracer/view/views.h"
 
@@ -58,6 +58,8 @@ static int format_events(void *state, struct merge *merge, uint64_t limit, struc
 	struct cursor *c;
 	struct row r;
 
+	if (v->m.outages)
+		merge_watch(merge, v->m.outages);
 	while (v->otlp && !v->m.err && !v->m.out.failed && v->m.out.len < most &&
 	       (c = merge_top(merge, limit))) {
 		if (c->losses.pending)

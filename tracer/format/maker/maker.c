@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tracer/session/session.h"
-#include "tracer/view/merge.h"
+#include "tracer/view/merge_losses.h"
 #include "tracer/view/stack.h"
 
 #define PIECE (256u << 10)
@@ -131,7 +131,7 @@ static void end_run(struct maker *m, struct merge *merge)
 	merge_destroy(merge);
 }
 
-void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, uint64_t last,
+void maker_losses(struct maker *m, struct merge *merge, uint32_t number, uint64_t last,
 		  void *arg)
 {
 	struct cursor *c = merge->cursors[number];
@@ -145,6 +145,7 @@ void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, u
 		if (m->lose && !m->err)
 			m->lose(arg, &l);
 	}
+	merge_end_outage(merge, c);
 }
 
 /* The run ends where the streams do. */
@@ -181,6 +182,8 @@ static void run_merge(struct maker *m, struct merge *merge, enum row_needs needs
 	struct cursor *c;
 	struct row r;
 
+	if (!m->err && m->outages)
+		merge_watch(merge, m->outages);
 	while (!m->err && (c = merge_top(merge, m->limit))) {
 		if (c->o.ts < m->from) {
 			merge_skip(merge);

@@ -55,6 +55,7 @@ struct maker {
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
 	/* For maker_run: is called with its arg for each loss, in the order of events; or NULL. */
 	void (*lose)(void *arg, const struct lost *l);
+	struct outages *outages;        /* gets those of the streams (merge_losses.h); or NULL */
 	bool lossy;             /* of maker_classes: there are losses, or there may be some soon */
 	/* What takes the text in place of the file, or NULL; `writer` is its own. */
 	void (*write)(struct maker *m);
@@ -76,9 +77,9 @@ void maker_run(struct maker *m, enum row_needs needs, void (*add)(void *arg, con
 struct merge;
 /*
  * Calls m->lose with arg for the losses before the current event of cursor `number` of the merge,
- * or after its last one; these ended at `last` or later.
+ * or after its last one; these ended at `last` or later. The outage ends.
  */
-void maker_losses(struct maker *m, const struct merge *merge, uint32_t number, uint64_t last,
+void maker_losses(struct maker *m, struct merge *merge, uint32_t number, uint64_t last,
 		  void *arg);
 /*
  * Since when, in ns since the epoch, all rings have their events: a ring that is cut has lost older

@@ -172,10 +172,9 @@ static struct function_kind *find_function(struct tracks *v, const struct row *r
 
 static void begin_slice(struct tracks *v, struct mark *k, const struct event_kind *kind)
 {
-	const struct function_kind *f = NULL;
+	const struct function_kind *f =
+		kind->slices.address.type ? find_function(v, k->row, kind) : NULL;
 
-	if (kind->slices.address.type)
-		f = find_function(v, k->row, kind);
 	if (f) {
 		k->name = &f->slice;
 		k->event = &f->name;
@@ -230,15 +229,14 @@ static void add_mark(struct tracks *v, struct timeline *t, const struct row *r,
 	enum slice_side side;
 
 	describe(v, t);
-	side = slices_take(&v->slices, &t->slices, &kind->slices, r->occurrence, r->time);
-	if (side == SLICE_BEGIN) {
+	side = slices_take(&v->slices, &t->slices, &kind->slices, r->occurrence, r->time,
+			   r->cursor->outage);
+	if (side == SLICE_BEGIN)
 		begin_slice(v, &k, kind);
-		return;
-	}
-	if (side == SLICE_END) {
+	if (side == SLICE_END)
 		end_slice(v, &k);
+	if (side)
 		return;
-	}
 	k.name = &kind->name;
 	if (kind->counter_count && add_counters(v, &k, kind))
 		return;
@@ -403,7 +401,7 @@ static void note_row(void *arg, const struct row *r)
 	tid = slices_thread(&v->slices, &k->slices, r->occurrence, r->cpu, &pid);
 	t = slices_track(&v->slices, &k->slices, r->occurrence, r->cpu, tid, r->time);
 	if (t)
-		slices_take(&v->slices, t, &k->slices, r->occurrence, r->time);
+		slices_take(&v->slices, t, &k->slices, r->occurrence, r->time, r->cursor->outage);
 }
 
 static void note_loss(void *arg, const struct lost *l)
@@ -452,6 +450,7 @@ struct tracks *tracks_begin(struct maker *m, const struct track_form *form, void
 				      .counters = counters_create(),
 				      .processes = processes_create() };
 		show_slices(v);
+		m->outages = &v->slices.outages;
 		if (v->counters && v->processes)
 			return v;
 		tracks_end(v);
@@ -478,6 +477,7 @@ struct slices_dropped tracks_end(struct tracks *v)
 			free(t->note);
 	}
 	slices_deinit(&v->slices);
+	v->m->outages = NULL;
 	counters_destroy(v->counters);
 	processes_destroy(v->processes);
 	cpu_runs_destroy(v->runs);

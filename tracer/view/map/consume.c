@@ -10,7 +10,7 @@
 
 #include "tracer/view/map/map.h"
 #include "tracer/base/ring/reader.h"
-#include "tracer/view/merge.h"
+#include "tracer/view/merge_losses.h"
 
 #define PERIOD_MIN UINT64_C(4000000)    /* ns between two rounds, after one with events */
 #define PERIOD_MAX UINT64_C(20000000)   /* after rounds without */
@@ -73,6 +73,7 @@ void map_forget_shapes(struct map *m)
 			m->shapes[i] = s->next;
 			free(s);
 		}
+	map_outages_forget(m);
 }
 
 /* The event has no value that the rule needs. */
@@ -110,8 +111,10 @@ static void add_event(struct map *m, const struct source *of, const struct md_st
 	}
 }
 
-static void take_event(struct map *m, const struct md_stream *class, const struct md_occurrence *o)
+static void take_event(struct map *m, const struct cursor *c)
 {
+	const struct md_stream *class = c->stream.class;
+	const struct md_occurrence *o = &c->o;
 	struct source of = source_of(m, class->id);
 	struct map_made made = { 0 };
 	const struct map_shape *shape;
@@ -125,7 +128,7 @@ static void take_event(struct map *m, const struct md_stream *class, const struc
 		count_missing(&of, class, o);
 		return;
 	}
-	switch (of.rule->pair ? map_pair_event(m, of.rule, of.state, of.side, shape, o, &made)
+	switch (of.rule->pair ? map_pair_event(m, of.rule, of.state, of.side, shape, c, &made)
 			      : PAIR_MADE) {
 	case PAIR_MISSING:
 		count_missing(&of, class, o);
@@ -202,17 +205,21 @@ static void take_events(struct map *m, struct merge *merge, uint64_t limit)
 	struct cursor *c;
 
 	/* Pairs need the events of all streams in the order of time. */
-	if (has_pairs(m))
+	if (has_pairs(m)) {
+		merge_watch(merge, &m->outages);
 		while ((c = merge_top(merge, limit))) {
-			take_event(m, c->stream.class, &c->o);
+			if (merge_in_outage(c))
+				merge_pass_loss(merge, c);
+			take_event(m, c);
 			merge_next(merge);
 		}
-	else
+	} else {
 		for (size_t i = 0; i < merge->count; i++) {
 			c = merge->cursors[i];
 			for (bool more = c->have; more && c->o.ts <= limit; more = cursor_next(c))
-				take_event(m, c->stream.class, &c->o);
+				take_event(m, c);
 		}
+	}
 }
 
 /* What the daemon aggregated; the counters of applications stay. */

@@ -52,12 +52,14 @@
 
 #include "tracer/base/os/watcher.h"
 #include "tracer/base/ring/reader.h"
+#include "tracer/view/cursor.h"
 #include "tracer/view/map/maps.h"
 #include "tracer/view/map/rules.h"
 #include "tracer/view/map/table.h"
 #include "tracer/view/map/value.h"
 #include "tracer/session/hidden.h"
-#include "tracer/view/pair_open.h"
+#include "tracer/view/slice/outages.h"
+#include "tracer/view/slice/pair_open.h"
 
 /* Of the keys of a map, with what is known of each, for each MAP_KEYS_DEFAULT keys of a rule. */
 #define MAP_BYTES_MAX (16u << 20)
@@ -140,6 +142,7 @@ struct map {
 	struct map_journal journal;
 	bool counts_spoiled;            /* an application wrote what cannot be true to them */
 	struct map_shape *shapes[MAP_CHANNELS_MAX];     /* of each channel */
+	struct outages outages;         /* of the channels of pairs */
 	struct {                        /* of each rule */
 		struct counts *counts;  /* NULL: none; changes with tracer.lock, too */
 		struct map_shape *shapes;
@@ -224,13 +227,15 @@ int64_t map_since(const struct map *m, const struct map_rule *r);
 /* pairs.c; caller holds map.lock */
 enum map_pairing { PAIR_MISSING, PAIR_WAITS, PAIR_ALONE, PAIR_MADE, PAIR_NO_ROOM };
 /*
- * Finds the first event of a second one, and the time between them; or remembers a first one. MADE:
- * *made is set.
+ * Finds the first event of a second one, the cursor's, and the time between them; or remembers a
+ * first one. MADE: *made is set. ALONE: it has none, or losses keep both apart (outages.h).
  */
 enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct map_state *st,
 				enum map_side side, const struct map_shape *shape,
-				const struct md_occurrence *o, struct map_made *made);
+				const struct cursor *c, struct map_made *made);
 void map_pairs_forget(struct map_state *st);
+/* The channels are gone: losses from now on are no losses of what waits. */
+void map_outages_forget(struct map *m);
 /* Repeats what the journal says that an event of a pair did. Takes `first` over, if not NULL. */
 void map_pair_repeat(struct map *m, const struct map_rule *r, struct map_state *st,
 		     enum map_side side, const struct pair_open *key, struct map_first *first);

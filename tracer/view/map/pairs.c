@@ -89,9 +89,10 @@ void map_pair_repeat(struct map *m, const struct map_rule *r, struct map_state *
 
 enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct map_state *st,
 				enum map_side side, const struct map_shape *shape,
-				const struct md_occurrence *o, struct map_made *made)
+				const struct cursor *c, struct map_made *made)
 {
-	struct pair_open key = { .trace = m, .ts = o->ts };
+	const struct md_occurrence *o = &c->o;
+	struct pair_open key = { .trace = m, .ts = o->ts, .at = { c->outage, m->outages.now } };
 	struct pair_end end;
 	struct map_key values;
 
@@ -107,10 +108,20 @@ enum map_pairing map_pair_event(struct map *m, const struct map_rule *r, struct 
 		return PAIR_ALONE;
 	map_journal_pair(m, r, MAP_SIDE_LAST, &key, NULL);
 	made->latency = end.ns;
-	if (!r->has_first)
-		return PAIR_MADE;
-	made->first = take_first(st, end.place);
-	return made->first ? PAIR_MADE : PAIR_NO_ROOM;
+	if (r->has_first)
+		made->first = take_first(st, end.place);
+	if (end.interrupted)
+		return PAIR_ALONE;
+	return made->first || !r->has_first ? PAIR_MADE : PAIR_NO_ROOM;
+}
+
+void map_outages_forget(struct map *m)
+{
+	for (size_t i = 0; i < m->rules.count && m->states; i++)
+		for (uint32_t j = 0; m->states[i].waiting && j < PAIR_WAITING; j++)
+			m->states[i].waiting->all[j].at = (struct outage_place){ 0 };
+	outages_deinit(&m->outages);
+	m->outages = (struct outages){ 0 };
 }
 
 void map_pairs_forget(struct map_state *st)

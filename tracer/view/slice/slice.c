@@ -181,7 +181,7 @@ static bool have_room(struct slices *v, struct slice_track *t)
 }
 
 static bool push(struct slices *v, struct slice_track *t, const struct slice_class *k,
-		 uint64_t pair, uint64_t time)
+		 uint64_t pair, uint64_t time, const struct outage *outage)
 {
 	const struct lost_begin *lost;
 	struct slice *s;
@@ -195,7 +195,8 @@ static bool push(struct slices *v, struct slice_track *t, const struct slice_cla
 	lost = find_lost(v, t->tid, pair, time);
 	s = &t->open[t->depth++];
 	*s = (struct slice){ .pair = pair, .begin = time, .is_call = k->is_call,
-			     .is_request = k->is_request, .dropped = lost && !lost->forgotten,
+			     .is_request = k->is_request, .at = { outage, v->outages.now },
+			     .dropped = lost && !lost->forgotten,
 			     .forgotten = lost && lost->forgotten };
 	return !s->dropped;
 }
@@ -211,8 +212,9 @@ static void leave_call(struct slices *v, struct slice_track *t, uint64_t time)
 		leave_open(v, t, i - 1, time);
 }
 
-/* False: no slice of this pair is open. */
-static bool end_slice(struct slices *v, struct slice_track *t, uint64_t pair, uint64_t time)
+/* False: no slice of this pair is open, or losses keep its begin and the end apart. */
+static bool end_slice(struct slices *v, struct slice_track *t, uint64_t pair, uint64_t time,
+		      const struct outage *outage)
 {
 	uint32_t i = t->depth;
 
@@ -224,6 +226,11 @@ static bool end_slice(struct slices *v, struct slice_track *t, uint64_t pair, ui
 		i--;
 	if (!i)
 		return false;
+	if (outage_between(&t->open[i - 1].at, outage)) {
+		leave_open(v, t, i - 1, time);
+		v->interrupted++;
+		return false;
+	}
 	leave_open(v, t, i, time);
 	t->depth--;
 	return true;
@@ -249,7 +256,8 @@ bool slices_lost_request(struct slices *v, const struct slice_class *k,
 }
 
 enum slice_side slices_take(struct slices *v, struct slice_track *t, const struct slice_class *k,
-			    const struct md_occurrence *o, uint64_t time)
+			    const struct md_occurrence *o, uint64_t time,
+			    const struct outage *outage)
 {
 	leave_forgotten(v, t, time);
 	if (k->leaves_calls)
@@ -259,10 +267,10 @@ enum slice_side slices_take(struct slices *v, struct slice_track *t, const struc
 	    (k->is_request && t->tid < SLICE_DISKS))
 		return SLICE_NONE;
 	if (k->side == SLICE_END)
-		return end_slice(v, t, pair_of(k, o), time) ? SLICE_END : SLICE_NONE;
+		return end_slice(v, t, pair_of(k, o), time, outage) ? SLICE_END : SLICE_NONE;
 	if (k->is_request)
 		leave_open(v, t, 0, time);
-	return push(v, t, k, pair_of(k, o), time) ? SLICE_BEGIN : SLICE_NONE;
+	return push(v, t, k, pair_of(k, o), time, outage) ? SLICE_BEGIN : SLICE_NONE;
 }
 
 void slices_finish(struct slices *v, uint64_t time)
@@ -289,13 +297,15 @@ void slices_replay(struct slices *v)
 	free_tracks(v);
 	if (v->lost)
 		qsort(v->lost, v->lost_count, sizeof(*v->lost), compare_lost);
+	outages_reset(&v->outages);
 	*v = (struct slices){ .since = v->since, .tracked = v->tracked, .dropped = v->dropped,
-			      .lost = v->lost, .lost_count = v->lost_count, .replay = true,
-			      .failed = v->failed };
+			      .outages = v->outages, .lost = v->lost,
+			      .lost_count = v->lost_count, .replay = true, .failed = v->failed };
 }
 
 void slices_deinit(struct slices *v)
 {
 	free_tracks(v);
+	outages_deinit(&v->outages);
 	free(v->lost);
 }

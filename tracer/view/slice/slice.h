@@ -6,6 +6,8 @@
  *	slice.c         what an event class has to do with slices, and the slices that are open
  *	slice_track.c   which track an event is on
  *	pair_rule.c     which events are pairs, by their names
+ *	outages.c       when streams had losses
+ *	pair_open.c     events that wait for the other one of a pair that is no slice
  *	times.c         how long slices lasted: sums and percentiles
  *
  * A track is a thread; or a CPU, for events whose thread is not known; or what interrupts a CPU; or
@@ -18,6 +20,9 @@
  *  - A thread is in one system call at a time, and in none when its program begins a slice: an open
  *    call then has no end. The calls that do not return, exit and rt_sigreturn, are no slices.
  *    A call whose thread is not known is none, either.
+ *  - If the stream of one of them has lost events between a begin and an end, these are no slice:
+ *    each may belong to an event that is lost (outages.h). The begin has no end. It is shown up to
+ *    the end, which is an instant.
  *  - What -finstrument-functions reports belongs together by the address of the function.
  *  - A request is known by its device and sector; the next one for these leaves it without an end.
  *    Its end is recorded by whichever thread the disk interrupts: where inclusion sets leave
@@ -40,6 +45,7 @@
 #define TRACER_VIEW_SLICE_SLICE_H
 
 #include "metadata/access.h"
+#include "tracer/view/slice/outages.h"
 #include "tracer/view/slice/pair_rule.h"
 
 #define SLICE_THREADS 65536u    /* further threads are on the tracks of CPUs */
@@ -77,6 +83,7 @@ struct slice {                  /* that is open */
 	uint64_t begin;         /* ns, as the caller gives times */
 	uint32_t mark;          /* of the caller, who sets it after SLICE_BEGIN; else 0 */
 	uint64_t inner;         /* of the caller */
+	struct outage_place at; /* its begin */
 	bool is_call, is_request;
 	bool dropped;           /* its begin was an instant: its end is lost */
 	bool forgotten;         /* known from a run before: its end does not come */
@@ -121,6 +128,8 @@ struct slices {
 		uint64_t overwritten;   /* ends that a ring may have lost */
 		uint64_t tracked;       /* ends that threads may have had that are left out */
 	} dropped;
+	struct outages outages; /* of the streams that the caller reads */
+	uint64_t interrupted;   /* begins and ends that losses keep apart */
 	struct lost_begin *lost;        /* the first SLICE_LOST of all without an end; owned */
 	uint32_t lost_count, lost_at;
 	bool forgot;            /* a begin was forgotten that no run before has found */
@@ -151,10 +160,11 @@ bool slices_lost_request(struct slices *v, const struct slice_class *k,
 /*
  * Takes an event on its track, in the order of time. SLICE_BEGIN: the innermost open slice begins.
  * SLICE_END: t->open[t->depth], which stays valid until the next call, has ended. SLICE_NONE: it is
- * an instant.
+ * an instant. outage: of the event's stream, in v->outages; or NULL.
  */
 enum slice_side slices_take(struct slices *v, struct slice_track *t, const struct slice_class *k,
-			    const struct md_occurrence *o, uint64_t time);
+			    const struct md_occurrence *o, uint64_t time,
+			    const struct outage *outage);
 /* What is open now has no end. */
 void slices_finish(struct slices *v, uint64_t time);
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "tracer/view/pair_open.h"
+#include "tracer/view/slice/pair_open.h"
 
 #include <string.h>
 
@@ -72,14 +72,17 @@ bool pair_open_take(struct pair_waiting *p, const struct pair_open *key, bool be
 {
 	uint32_t i = begins && nest ? PAIR_NONE : find_key(p, key);
 
-	if (begins && i != PAIR_NONE)
+	if (begins && i != PAIR_NONE) {
 		p->all[i].ts = key->ts;
-	else if (begins)
+		p->all[i].at = key->at;
+	}
+	if (begins && i == PAIR_NONE)
 		i = add_entry(p, key);
 	end->place = i;
 	if (begins || i == PAIR_NONE)
 		return false;
 	end->ns = key->ts - p->all[i].ts;
+	end->interrupted = outage_between(&p->all[i].at, key->at.of);
 	drop_entry(p, i);
 	return true;
 }

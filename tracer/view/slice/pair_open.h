@@ -3,11 +3,13 @@
  * Events that wait for the other event of their pair, found by what both have. Memory is constant:
  * when more wait, the oldest is dropped. No lock: a table belongs to its caller.
  */
-#ifndef TRACER_VIEW_PAIR_OPEN_H
-#define TRACER_VIEW_PAIR_OPEN_H
+#ifndef TRACER_VIEW_SLICE_PAIR_OPEN_H
+#define TRACER_VIEW_SLICE_PAIR_OPEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "tracer/view/slice/outages.h"
 
 #define PAIR_WAITING 65536u
 #define PAIR_NONE UINT32_MAX
@@ -15,6 +17,7 @@
 struct pair_open {              /* an event that waits for its end */
 	const void *trace;      /* not NULL; NULL: free */
 	uint64_t a, b, ts;
+	struct outage_place at;
 	uint32_t pair;
 	uint32_t next, prev;    /* in its list; PAIR_NONE: none */
 };
@@ -27,6 +30,7 @@ struct pair_waiting {
 
 struct pair_end {
 	uint64_t ns;            /* since its begin */
+	bool interrupted;       /* losses keep both apart: they are no pair (outages.h) */
 	uint32_t place;         /* of the begin in `all`: its own while it waits */
 };
 
