@@ -403,9 +403,24 @@ void tracer_thaw(struct tracer *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* The session leaves the list. */
+static void end_session(struct session *s, bool keep)
+{
+	session_lock(s);
+	if (keep) {
+		session_drop_parts(s, true);
+		session_forget(s);
+	} else {
+		session_drop(s);
+	}
+	session_unlock(s);
+	session_put(s);
+}
+
 void tracer_close(struct tracer *t, bool keep)
 {
-	struct session *s, *next;
+	struct cds_list_head *at, *before;
+	struct session *s;
 
 	server_stop(t);
 	agents_close(t);
@@ -416,8 +431,12 @@ void tracer_close(struct tracer *t, bool keep)
 	kernel_pending_end(t);
 	kernel_prompt_end(t);
 	ksampling_end(t);
-	/* No other thread runs any more, and the triggers' hidden sessions are closed. */
-	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
+	/*
+	 * No other thread runs any more, and the triggers' hidden sessions are closed. The newest
+	 * session first: with the oldest first, the kernel waits for a grace period for each event
+	 * that two of them record.
+	 */
+	cds_list_for_each_entry_reverse(s, &t->sessions, node) {
 		if (keep)
 			suspend_session(s);
 		else
@@ -427,17 +446,8 @@ void tracer_close(struct tracer *t, bool keep)
 	pthread_mutex_lock(&t->lock);
 	t->reading = keep;
 	pthread_mutex_unlock(&t->lock);
-	cds_list_for_each_entry_safe(s, next, &t->sessions, node) {
-		session_lock(s);
-		if (keep) {
-			session_drop_parts(s, true);
-			session_forget(s);
-		} else {
-			session_drop(s);
-		}
-		session_unlock(s);
-		session_put(s);
-	}
+	cds_list_for_each_prev_safe(at, before, &t->sessions)
+		end_session(cds_list_entry(at, struct session, node), keep);
 	pthread_mutex_lock(&t->lock);
 	apps_drop(t, !keep);
 	pthread_mutex_unlock(&t->lock);
