@@ -105,24 +105,16 @@ ${CC:-cc} $flags -rdynamic -o "$work/deep" "$work/deep.c" -ldl || fail "cannot l
 s=$S/stacks
 mkdir "$s"
 echo 'sample:cpu 499hz if $ctx.procname == "deep"' >"$s/kernel/events"
-# stacks_of WORD…: the stacks of the program, each a line `PID FUNCTION;…`, in order, in $work/stacks;
-# folded, in $work/folded. (On a busy machine samples may be lost: then it runs again. It exists
-# until all samples are read, as the daemon reads rules from what it maps.)
-stacks_of() {
-	runs=0
-	echo start >"$s/control"
-	while [ $runs -lt 20 ]; do
-		runs=$((runs + 1))
-		"$work/deep" "$@" &
-		deep=$!
-		within 60 stands $deep || fail "deep $*"
-		samples=$(grep -c 'trail:sample: .*by = "cpu"' "$s/text")
-		kill -CONT $deep
-		wait $deep || fail "deep $*"
-		[ "$samples" -lt 120 ] || break
-	done
-	echo stop >"$s/control"
-	grep '^deep;' "$s/export/flame.folded" >"$work/folded"
+# once WORD…: runs the program while samples are taken. All stacks so far are then in $work/stacks, each
+# a line `PID FUNCTION;…`, in order. (The program exists until all samples are read, as the daemon
+# reads rules from what it maps.)
+once() {
+	"$work/deep" "$@" &
+	deep=$!
+	within 60 stands $deep || fail "deep $*"
+	cat "$s/text" >"$work/text" || fail "no text"
+	kill -CONT $deep
+	wait $deep || fail "deep $*"
 	cp "$s/text.symbols" "$work/symbols" || fail "no text.symbols"
 	sed -n 's/.*trail:sample: .* pid = \([0-9]*\), .*callstack_user = \[ \(\[0\] = ".*"\) \].*/\1 \2/p' \
 		"$work/symbols" | awk '{
@@ -136,14 +128,11 @@ stacks_of() {
 		}
 		print pid " " chain
 	}' >"$work/stacks"
-	echo clear >"$s/control"
 }
-# most WHAT CHAIN: nearly all samples in spin() have this chain of functions from main on, between
-# the first and the last one of a process that has. (On a slow machine many samples come before the
-# daemon has read the program's files.)
-most() {
-	checks=$((checks + 1))
-	set -- "$1" "$2" $(awk -v chain=";main;$2;spin\$" '
+# having CHAIN: how many samples in spin() have this chain of functions from main on, and how many
+# there are between the first and the last one of a process that has
+having() {
+	awk -v chain=";main;$1;spin\$" '
 		!/;spin$/ { next }
 		{ n[$1]++ }
 		$0 ~ chain {
@@ -156,22 +145,36 @@ most() {
 			for (pid in from)
 				all += to[pid] - from[pid] + 1
 			print these + 0, all + 0
-		}' "$work/stacks")
-	[ "$3" -ge 50 ] && [ $(($3 * 100)) -ge $(($4 * 95)) ] ||
-		fail "$1: $3 of $4 have $2: $(cut -d ' ' -f 2 "$work/stacks" | sort | uniq -c)"
+		}' "$work/stacks"
 }
-stacks_of sort
-most sort 'first;second;second;second;third;sort;(qsort|qsort_r);(msort_with_tmp[^;]*;)*compare;leaf'
+# most WHAT CHAIN WORD…: nearly all samples of the program have this chain, from the first that has
+# on. On a slow machine samples are lost, and many come before the daemon has read the program's
+# files: then it runs again. Folded, the stacks are in $work/folded.
+most() {
+	checks=$((checks + 1))
+	what=$1 chain=$2 runs=0 these=0
+	shift 2
+	echo start >"$s/control"
+	while [ $these -lt 50 ] && [ $runs -lt 20 ]; do
+		runs=$((runs + 1))
+		once "$@"
+		read -r these all <<END
+$(having "$chain")
+END
+	done
+	echo stop >"$s/control"
+	grep '^deep;' "$s/export/flame.folded" >"$work/folded"
+	echo clear >"$s/control"
+	[ $these -ge 50 ] && [ $((these * 100)) -ge $((all * 95)) ] ||
+		fail "$what: $these of $all have $chain: $(cut -d ' ' -f 2 "$work/stacks" | sort | uniq -c)"
+}
+most sort 'first;second;second;second;third;sort;(qsort|qsort_r);(msort_with_tmp[^;]*;)*compare;leaf' sort
 cp "$work/folded" "$work/sorted"
-stacks_of child
-most child 'first;second;second;second;third;sort;qsort[^ ]*;compare;leaf'
-stacks_of signal
-most "a signal's handler" 'raiser;[^ ]*on_user;leaf'
-stacks_of plain
-most "code without rules" 'unruled;plain;leaf'
-stacks_of late "$work/late.so"
-most "before a library is loaded" leaf
-most "in a library that is loaded later" 'late;leaf'
+most child 'first;second;second;second;third;sort;qsort[^ ]*;compare;leaf' child
+most "a signal's handler" 'raiser;[^ ]*on_user;leaf' signal
+most "code without rules" 'unruled;plain;leaf' plain
+most "before a library is loaded" leaf late "$work/late.so"
+most "in a library that is loaded later" 'late;leaf' late "$work/late.so"
 
 # --- as gdb has it
 if command -v gdb >/dev/null && gdb -nx -batch -ex 'break spin' -ex run -ex bt -ex 'kill' \
