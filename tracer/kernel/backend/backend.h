@@ -8,6 +8,7 @@
  *	tracefs_file.c      … small files of it
  *	tracefs_channel.c   … one channel, an instance: its settings and events
  *	tracefs_buffers.c   … the channel's per-CPU buffers
+ *	tracefs_sizes.c     … their sizes
  *	tracefs_strings.c   … strings of system calls, by event probes
  *	tracefs_data.c      … bytes that system calls are given
  *	tracefs_boot.c      … an instance with the events of the last boot

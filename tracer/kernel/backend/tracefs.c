@@ -353,6 +353,7 @@ const struct backend_ops tracefs_backend = {
 	.track_more = tracefs_track_more,
 	.drain = tracefs_drain,
 	.lost = tracefs_lost,
+	.note = tracefs_note,
 	.watch = tracefs_watch,
 	.boot_find = tracefs_boot_find,
 	.boot_format = tracefs_read_format,

@@ -12,6 +12,8 @@
 #include "tracer/kernel/kevent/record_stack.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
+enum tracefs_answer { TRACEFS_UNKNOWN, TRACEFS_NO, TRACEFS_YES };
+
 struct backend {
 	int dir;                        /* of tracefs */
 	pthread_mutex_t lock;           /* guards channels */
@@ -20,6 +22,8 @@ struct backend {
 	struct modcalls *calls;         /* of the module backend (module_syscalls.h); constant */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
 	bool uprobes, functions, tsc;   /* this kernel supports them */
+	/* Atomic; enum tracefs_answer. It records events of more than a page (tracefs_sizes.c). */
+	int long_records;
 	struct record_stack_layout stacks[RECORD_STACKS];
 	bool bpf;                       /* programs record the text of system calls (bpf.h) */
 	struct bpf_types *types;        /* of programs/bpf_typed.c; NULL: none; guarded by lock */
@@ -59,6 +63,8 @@ bool tracefs_texts_supported(const struct backend *b);
  */
 bool tracefs_has_text(const struct backend *b, const char *system, const char *event);
 bool tracefs_is_model(const char *system, const char *event);
+/* Whether rules made the events of the system. */
+bool tracefs_is_rules(const char *system);
 /* The system and the name of the event whose probe the line GROUP:NAME of tracefs_is_text is. */
 void tracefs_text_of(const struct backend *b, const char *name, struct md_buf *out);
 const char *tracefs_text_model(const struct backend *b);
@@ -143,5 +149,6 @@ int tracefs_track_more(struct backend_channel *c, const uint32_t *tids, size_t c
 int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_sink *sink);
 int tracefs_lost(struct backend_channel *c, uint32_t cpu, struct source_counts *losses);
 int tracefs_watch(struct backend_channel *c, int epoll);
+void tracefs_note(struct backend_channel *c, struct facts *out);
 
 #endif

@@ -15,7 +15,6 @@
 #include "tracer/abi/context_kind.h"
 #include "tracer/kernel/backend/tracefs_channel.h"
 
-#define PAGE_MAX (1u << 20)     /* largest sub-buffer that the daemon reads, bytes */
 /* The last event of a buffer may lack its stacks for the moment: so often it is read again. */
 #define STACK_READS 8
 
@@ -54,29 +53,6 @@ int tracefs_watch(struct backend_channel *c, int epoll)
 		count++;
 	}
 	return count;
-}
-
-int tracefs_read_sizes(struct backend_channel *c)
-{
-	struct md_buf text = MD_BUF_INIT;
-	unsigned long kb;
-
-	c->layout = c->b->layout;
-	c->page_size = c->layout.data_at + c->layout.data_size;
-	/*
-	 * Newer kernels allow larger sub-buffers; an instance takes the size of the main one when
-	 * it is made.
-	 */
-	if (tracefs_read(c->dir, "buffer_subbuf_size_kb", 4096, &text) > 0) {
-		kb = strtoul(md_buf_str(&text), NULL, 10);
-		if (kb * 1024 > c->page_size && kb * 1024 <= PAGE_MAX) {
-			c->page_size = kb * 1024;
-			c->layout.data_size = (uint32_t)(c->page_size - c->layout.data_at);
-		}
-	}
-	md_buf_deinit(&text);
-	c->page = malloc(c->page_size);
-	return c->page ? 0 : -ENOMEM;
 }
 
 static uint64_t parse_stat(const char *text, const char *key)
@@ -227,6 +203,8 @@ struct drain {
 	const struct backend_sink *sink;
 	struct record_stacks stacks;
 	uint64_t read;                  /* records that are not said to be taken */
+	/* This many pages include all records that were in the buffer at the first read. */
+	uint64_t most;
 };
 
 static void say_taken(struct drain *d)
@@ -249,13 +227,12 @@ static void pass_record(void *arg, uint64_t time, const uint8_t *record, size_t 
 static void process_page(struct drain *d, size_t size)
 {
 	struct backend_channel *c = d->c;
-	struct kpage_layout layout = c->layout;
 	struct kpage p;
 	const uint8_t *record;
 	uint64_t ts;
 	size_t len;
 
-	if (kpage_begin(&p, c->page, size, &layout))
+	if (kpage_begin(&p, c->page, size, &c->b->layout))
 		return;
 	if (p.missed) {
 		record_stacks_flush(&d->stacks);
@@ -290,8 +267,7 @@ static ssize_t read_page(struct backend_channel *c, uint32_t cpu)
 
 static int read_pages(struct drain *d, uint32_t cpu)
 {
-	/* This many pages include all records that were in the buffer at the first read. */
-	uint64_t most = d->c->bytes / d->c->layout.data_size + 4;
+	uint64_t most = d->most;
 	uint32_t again = STACK_READS;
 	ssize_t n;
 
@@ -315,6 +291,7 @@ int tracefs_drain(struct backend_channel *c, uint32_t cpu, const struct backend_
 	memcpy(d.stacks.layouts, c->b->stacks, sizeof(d.stacks.layouts));
 	pthread_mutex_lock(&c->lock);
 	memcpy(d.stacks.wanted, c->stacks, sizeof(d.stacks.wanted));
+	d.most = c->bytes / c->data_size + 4;
 	pthread_mutex_unlock(&c->lock);
 	ret = read_pages(&d, cpu);
 	record_stacks_flush(&d.stacks);

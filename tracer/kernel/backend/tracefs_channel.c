@@ -22,10 +22,8 @@
 static int set_options(struct backend_channel *c, const struct backend_geometry *g,
 		       struct tr_err *err)
 {
-	char size[32];
-	int ret;
+	int ret = tracefs_write(c->dir, "tracing_on", "0", false);
 
-	ret = tracefs_write(c->dir, "tracing_on", "0", false);
 	if (!ret)
 		ret = tracefs_write(c->dir, "trace_clock", g->tsc ? "x86-tsc" : "mono", false);
 	if (!ret)
@@ -43,13 +41,7 @@ static int set_options(struct backend_channel *c, const struct backend_geometry 
 	tracefs_write(c->dir, "buffer_percent", "0", false);
 	/* Text of a system call's arguments, from Linux 6.19: as long as the kernel allows. */
 	tracefs_write(c->dir, "syscall_user_buf_size", TEXT_MAX, false);
-	snprintf(size, sizeof(size), "%" PRIu64, g->bytes / 1024);
-	ret = tracefs_write(c->dir, "buffer_size_kb", size, false);
-	if (ret)
-		return tr_fail(err, ret,
-			       "the kernel refuses buffers of %" PRIu64 " bytes per CPU: %s",
-			       g->bytes, strerror(-ret));
-	return 0;
+	return tracefs_make_buffers(c, err);
 }
 
 static void adopt_ids(struct backend_channel *c)
@@ -293,6 +285,8 @@ int tracefs_enable(struct backend_channel *c, const char *system, const char *ev
 	/* Models are not enabled, only their copies. */
 	if (!event && tracefs_is_model(system, DYN_EVENT_NAME "_"))
 		return -EOPNOTSUPP;
+	if (event && on)
+		tracefs_make_room(c, system, event);
 	if (event && tracefs_has_text(c->b, system, event)) {
 		ret = on ? tracefs_text_make(c->b, c->group, system, event, c->ids) : 0;
 		if (ret)
@@ -379,29 +373,6 @@ int tracefs_enabled(struct backend_channel *c, struct md_buf *out)
 }
 
 /*
- * Changes the tracer. The kernel refuses this while the buffers are open, and empties them. So it
- * is done once for a channel, mostly before its first event; events in the buffers count as lost.
- */
-static int set_tracer(struct backend_channel *c, const char *tracer)
-{
-	struct md_buf on = MD_BUF_INIT;
-	bool recording = tracefs_read(c->dir, "tracing_on", 16, &on) > 0 && *md_buf_str(&on) == '1';
-	int ret, opened;
-
-	md_buf_deinit(&on);
-	pthread_mutex_lock(&c->lock);
-	tracefs_write(c->dir, "tracing_on", "0", false);
-	tracefs_close_buffers(c);
-	tracefs_keep_losses(c);
-	ret = tracefs_write(c->dir, "current_tracer", tracer, false);
-	opened = tracefs_open_buffers(c);
-	if (recording)
-		tracefs_write(c->dir, "tracing_on", "1", false);
-	pthread_mutex_unlock(&c->lock);
-	return ret ? ret : opened;
-}
-
-/*
  * Writes all names between one open and close: the kernel replaces the old list at close. An empty
  * list would mean every function, so the list always has one function that only runs at shutdown.
  * -EOPNOTSUPP: there is no such function; -ENOENT: none of the names exists.
@@ -448,9 +419,9 @@ int tracefs_functions(struct backend_channel *c, const char *names)
 	ret = filter_functions(fd, names);
 	/* The close puts the empty list into force: stop the function tracer first. */
 	if (ret == -EOPNOTSUPP && on)
-		set_tracer(c, "nop");
+		tracefs_change_buffers(c, "current_tracer", "nop");
 	close(fd);
-	return ret || on ? ret : set_tracer(c, "function");
+	return ret || on ? ret : tracefs_change_buffers(c, "current_tracer", "function");
 }
 
 static int track_file(struct backend_channel *c, const char *file, const uint32_t *tids,

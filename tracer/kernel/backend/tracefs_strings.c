@@ -126,9 +126,14 @@ static bool has_probe(const struct backend *b, const char *event)
 	return t->events[i].probed;
 }
 
+bool tracefs_is_rules(const char *system)
+{
+	return !strncmp(system, RULES, strlen(RULES));
+}
+
 bool tracefs_is_model(const char *system, const char *event)
 {
-	return !strncmp(system, RULES, strlen(RULES)) &&
+	return tracefs_is_rules(system) &&
 	       !strncmp(event, DYN_EVENT_NAME "_", strlen(DYN_EVENT_NAME "_"));
 }
 

@@ -360,6 +360,7 @@ static void show_note(struct backend_channel *c, struct facts *out)
 	bpf_channel_show(c->bpf, out);
 	bpf_refused_show(c->bpf, out);
 	pthread_mutex_unlock(&c->bpf->lock);
+	tracefs_note(c, out);
 }
 
 static int watch(struct backend_channel *c, int epoll)
