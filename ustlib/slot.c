@@ -13,15 +13,11 @@
 #include "ustlib/lib.h"
 #include "ustlib/plugin.h"
 #include "tracer/abi/ring_write.h"
+#include "tracer/abi/wide.h"
 
 static uint64_t scale_tsc(uint64_t tsc, uint64_t mult, uint64_t base)
 {
-#ifdef __SIZEOF_INT128__
-	return (uint64_t)((unsigned __int128)tsc * mult >> 32) + base;
-#else   /* the same number in halves */
-	uint64_t low = mult & UINT32_MAX;
-	return tsc * (mult >> 32) + (tsc >> 32) * low + ((tsc & UINT32_MAX) * low >> 32) + base;
-#endif
+	return multiply_shift(tsc, mult) + base;
 }
 
 struct plugin_clock plugin_clock;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/view/divide.h"
+#include "tracer/abi/wide.h"
 #include "tracer/base/ring/input.h"
 #include "tracer/view/text_index.h"
 
@@ -131,7 +132,7 @@ static void find_times(struct division *d, struct held_pieces *h, size_t count)
 	qsort(h->list, h->count, sizeof(*h->list), compare_times);
 	d->count = 1;
 	for (size_t k = 1; k < count; k++) {
-		target = (uint64_t)((unsigned __int128)h->bytes * k / count);
+		target = multiply_divide(h->bytes, k, count);
 		while (i + 1 < h->count && before + h->list[i].bytes / 2 < target)
 			before += h->list[i++].bytes;
 		if (h->list[i].begin_ts > d->parts[d->count - 1].from)

@@ -286,30 +286,32 @@ static void bind_range(struct filter_info *i, const struct filter_info *field,
 		       struct filter_value v, unsigned int relation)
 {
 	const struct trail_reg_field *f = field->field;
-	unsigned int bits = 8u * f->size;
 	bool is_signed = f->flags & TRAIL_FIELD_SIGNED;
-	__int128 least = is_signed ? -((__int128)1 << (bits - 1)) : 0;
-	__int128 most = ((__int128)1 << (is_signed ? bits - 1 : bits)) - 1;
-	__int128 c = v.type == FILTER_SIGNED ? (__int128)v.i : (__int128)v.u;
-	__int128 lo = relation & FILTER_LESS ? least : relation & FILTER_EQUAL ? c : c + 1;
-	__int128 hi = relation & FILTER_GREATER ? most : relation & FILTER_EQUAL ? c : c - 1;
+	uint64_t most = UINT64_MAX >> (64 - 8 * f->size + is_signed);
+	uint64_t least = is_signed ? ~most : 0, lo, hi;
+	/* The constant is less, or more, than all values of the field. */
+	bool minus = v.type == FILTER_SIGNED && v.i < 0;
+	bool below = minus && (!is_signed || v.i < (int64_t)least), above = !minus && v.u > most;
+	bool exact = relation & FILTER_EQUAL;
 
 	i->inverted = relation == FILTER_UNEQUAL;
-	if (i->inverted)
-		lo = hi = c;
-	lo = lo < least ? least : lo;
-	hi = hi > most ? most : hi;
-	if (lo > hi) {
-		set_truth(i, i->inverted);
+	if (below || above) {
+		set_truth(i, relation & (below ? FILTER_GREATER : FILTER_LESS));
 		return;
 	}
+	if (!i->inverted && !exact && v.u == (relation & FILTER_LESS ? least : most)) {
+		set_truth(i, false);
+		return;
+	}
+	lo = i->inverted ? v.u : relation & FILTER_LESS ? least : v.u + !exact;
+	hi = i->inverted ? v.u : relation & FILTER_GREATER ? most : v.u - !exact;
 	if (lo == least && hi == most) {
 		set_truth(i, !i->inverted);
 		return;
 	}
 	i->range = true;
-	i->lo = (uint64_t)lo;
-	i->hi = (uint64_t)hi;
+	i->lo = lo;
+	i->hi = hi;
 	i->field = f;
 	i->anchor = field->anchor;
 	i->at = field->at;

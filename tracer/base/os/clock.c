@@ -90,16 +90,11 @@ static bool tsc_is_good(void)
 }
 #endif
 
-static uint64_t scale_cycles(uint64_t cycles, uint64_t mult)
-{
-	return (uint64_t)(((unsigned __int128)cycles * mult) >> 32);
-}
-
 uint64_t clock_now(const struct clock *c)
 {
 	if (c->stands)
 		return c->stands;
-	return c->mult ? scale_cycles(tsc(), c->mult) + c->base : read_clock(CLOCK_MONOTONIC);
+	return c->mult ? multiply_shift(tsc(), c->mult) + c->base : read_clock(CLOCK_MONOTONIC);
 }
 
 struct pair {
@@ -193,7 +188,7 @@ static uint64_t rate_measured(long ns)
 	last = read_pair(CLOCK_MONOTONIC_RAW, BRACKETS);
 	if (last.tsc <= first.tsc || last.ns <= first.ns)
 		return 0;
-	return (uint64_t)(((unsigned __int128)(last.ns - first.ns) << 32) / (last.tsc - first.tsc));
+	return multiply_divide(last.ns - first.ns, UINT64_C(1) << 32, last.tsc - first.tsc);
 }
 
 /* The kernel's factor if a short measurement confirms it, else a measured factor. */
@@ -229,8 +224,10 @@ static int64_t rate_by_ntp(void)
 static uint64_t rate_for_trace(void)
 {
 	uint64_t mult = rate();
+	int64_t faster = rate_by_ntp();
 
-	mult += (uint64_t)(((__int128)mult * rate_by_ntp()) >> 32);
+	mult += faster < 0 ? -multiply_shift(mult, -(uint64_t)faster)
+			   : multiply_shift(mult, (uint64_t)faster);
 	return mult >= MULT_MIN && mult <= MULT_MAX ? mult : 0;
 }
 
@@ -258,7 +255,7 @@ static void measure_clock(struct clock *c, bool use_tsc)
 	if (c->mult) {
 		struct pair p = read_pair(CLOCK_MONOTONIC, BRACKETS);
 
-		c->base = p.ns - scale_cycles(p.tsc, c->mult);
+		c->base = p.ns - multiply_shift(p.tsc, c->mult);
 	}
 	c->offset = clock_measure_offset(c, CLOCK_REALTIME);
 }

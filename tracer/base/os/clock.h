@@ -13,9 +13,10 @@
 #include <time.h>
 
 #include "metadata/buf.h"
+#include "tracer/abi/wide.h"
 
 struct clock {
-	/* ns = ((unsigned __int128)tsc * mult >> 32) + base; 0: CLOCK_MONOTONIC */
+	/* ns = multiply_shift(tsc, mult) + base; 0: CLOCK_MONOTONIC */
 	uint64_t mult;
 	uint64_t base;          /* modulo 2^64 */
 	/* ns from the epoch to zero of this clock, when it was calibrated */
@@ -45,7 +46,7 @@ uint64_t clock_measure_offset(const struct clock *c, clockid_t id);
 /* Converts a time of the kernel's buffers: TSC cycles, or nanoseconds if mult is 0. */
 static inline uint64_t clock_convert(const struct clock *c, uint64_t time)
 {
-	return c->mult ? (uint64_t)((unsigned __int128)time * c->mult >> 32) + c->base : time;
+	return c->mult ? multiply_shift(time, c->mult) + c->base : time;
 }
 /* Appends a line: "clock tsc 2596.000 MHz", or "clock monotonic" with the reason. */
 void clock_describe(const struct clock *c, struct md_buf *out);

@@ -115,10 +115,10 @@ int ctf2_word(struct tsdl_parser *p, const struct json *v, const char *name,
 
 /* ---- ranges ---- */
 
-/* As one order of negative and of large numbers */
-static __int128 value_of(const struct json *v)
+/* In one order of negative and of large numbers */
+static bool is_above(const struct json *a, const struct json *b)
 {
-	return v->minus ? (__int128)(int64_t)v->number : (__int128)v->number;
+	return a->minus == b->minus ? a->number > b->number : b->minus;
 }
 
 static struct tsdl_range read_range(struct tsdl_parser *p, const struct json *v)
@@ -129,7 +129,7 @@ static struct tsdl_range read_range(struct tsdl_parser *p, const struct json *v)
 		CTF2_FAIL(p, v, "expected a range [FIRST, LAST] of integers" IN_CTF2("5.3.2"));
 		return (struct tsdl_range){ 0 };
 	}
-	if (value_of(a) > value_of(b))
+	if (is_above(a, b))
 		CTF2_FAIL(p, v, "a range ends before it begins" IN_CTF2("5.3.2"));
 	return (struct tsdl_range){ (int64_t)a->number, (int64_t)b->number, a->minus,
 				    !b->minus && b->number > INT64_MAX };

@@ -8,6 +8,7 @@
 
 #include "metadata/buf.h"
 #include "metadata/model.h"
+#include "tracer/abi/wide.h"
 #include "tracer/format/tsdl/tsdl.h"
 
 /* Bytes of the types and names of all traces of an import, as layout_use_memory counts them */
@@ -216,7 +217,7 @@ struct packet_run {
  * is of an interchange format; else it is a number of the x87 in more bytes than it needs, whose
  * leading 1 is stored.
  */
-double packet_double(unsigned __int128 v, unsigned int size, unsigned int exp_dig);
+double packet_double(struct wide v, unsigned int size, unsigned int exp_dig);
 
 /*
  * packet_text.c: appends `n` bytes at p, or up to a NUL of the encoding, as UTF-8 with a NUL. A

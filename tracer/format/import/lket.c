@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "tracer/abi/wide.h"
 #include "tracer/base/hash.h"
 #include "tracer/format/import/layout.h"
 #include "tracer/format/import/lket.h"
@@ -58,13 +59,13 @@ int lket_split(const struct lket_file *f, const uint8_t *p, size_t n, struct lke
 /* ns; TIMING_CYCLES: the timebase is in kHz. */
 static uint64_t time_of(const struct lket_file *f, uint64_t time)
 {
-	unsigned __int128 ns = time;
+	uint64_t ns = time;
 
 	if (f->timing == TIMING_USEC)
-		ns *= 1000;
+		ns = multiply_divide(time, 1000, 1);
 	else if (f->timing == TIMING_CYCLES)
-		ns = ns * 1000000 / (f->timebase ? f->timebase : 1);
-	return ns > INT64_MAX ? UINT64_MAX : (uint64_t)ns;
+		ns = multiply_divide(time, 1000000, f->timebase ? f->timebase : 1);
+	return ns > INT64_MAX ? UINT64_MAX : ns;
 }
 
 /* A field of an event; moves *p after it. False: it ends after `end`. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "metadata/number.h"
+#include "tracer/abi/wide.h"
 #include "tracer/format/import/ltt_private.h"
 
 #define EVENT_MAX (UINT64_C(64) << 20)  /* bytes of an event, here and as it is returned */
@@ -46,12 +47,14 @@ struct convert {
 /* ns since the epoch. False: before it, or after 63 bits. */
 static bool set_ns(const struct ltt_block *b, uint64_t cycles, uint64_t *ns)
 {
-	__int128 diff = (__int128)cycles - b->start;
+	bool before = cycles < b->start;
+	/* 30 and 32 bits: the product fits. */
+	uint64_t diff = multiply_divide(before ? b->start - cycles : cycles - b->start,
+					1000000000 * (uint64_t)b->scale, b->freq);
 
-	/* 65, 30 and 32 bits: the product fits. */
-	diff = diff * (1000000000 * (__int128)b->scale) / b->freq + b->start_ns;
-	*ns = (uint64_t)diff;
-	return diff >= 0 && diff <= INT64_MAX;
+	*ns = before ? b->start_ns - diff : b->start_ns + diff;
+	return (before ? diff <= b->start_ns : diff <= UINT64_MAX - b->start_ns) &&
+	       *ns <= INT64_MAX;
 }
 
 /* ---- events ---- */

@@ -16,13 +16,19 @@ static uint64_t align_up(uint64_t at, uint32_t align)
 /* `size` bits at any place: little endian from the lowest bit of a byte on, big endian reversed. */
 static uint64_t read_bits(const uint8_t *p, unsigned int shift, unsigned int size, bool big)
 {
-	unsigned int n = (shift + size + 7) / 8;
-	unsigned __int128 v = 0;
+	unsigned int n = (shift + size + 7) / 8, whole = n < 8 ? n : 8;
+	unsigned int drop = big ? 8 * n - shift - size : shift;
+	uint64_t v = 0;
 
-	for (unsigned int i = 0; i < n; i++)
-		v |= (unsigned __int128)p[i] << 8 * (big ? n - 1 - i : i);
-	v >>= big ? 8 * n - shift - size : shift;
-	return (uint64_t)v & (size < 64 ? (UINT64_C(1) << size) - 1 : UINT64_MAX);
+	for (unsigned int i = 0; i < whole; i++)
+		v |= (uint64_t)p[i] << 8 * (big ? whole - 1 - i : i);
+	if (n <= 8)
+		v >>= drop;
+	else if (big)   /* drop < 8 */
+		v = v << (8 - drop) | p[8] >> drop;
+	else            /* shift > 0 */
+		v = v >> drop | (uint64_t)p[8] << (64 - drop);
+	return v & (size < 64 ? (UINT64_C(1) << size) - 1 : UINT64_MAX);
 }
 
 /* room: how many bits from p on can be read. */
@@ -159,11 +165,14 @@ static int run_float(struct packet_run *r, const struct step *s)
 
 		v = reverse(high, rest);
 		high = swapped;
-		d = packet_double((unsigned __int128)high << rest | v, s->size, s->exponent);
+		if (rest < 64) {
+			v |= high << rest;
+			high >>= 64 - rest;
+		}
 	} else {
 		v = s->reversed ? reverse(v, n) : v;
-		d = packet_double((unsigned __int128)high << 64 | v, s->size, s->exponent);
 	}
+	d = packet_double((struct wide){ high, v }, s->size, s->exponent);
 	memcpy(&v, &d, sizeof(v));
 	return put_int(r, v, sizeof(v));
 }

@@ -102,19 +102,47 @@ int packet_string(struct packet_run *r, const struct step *s, uint64_t at)
 
 /* ---- numbers ---- */
 
-double packet_double(unsigned __int128 v, unsigned int size, unsigned int exp_dig)
+/* The lowest `bits` of v, and v without them */
+static struct wide low_bits(struct wide v, unsigned int bits)
+{
+	uint64_t mask = (UINT64_C(1) << bits % 64) - 1;
+
+	return bits < 64 ? (struct wide){ 0, v.low & mask } : (struct wide){ v.high & mask, v.low };
+}
+
+static uint64_t without_low_bits(struct wide v, unsigned int bits)
+{
+	if (!bits)
+		return v.low;
+	return bits < 64 ? v.high << (64 - bits) | v.low >> bits : v.high >> (bits - 64);
+}
+
+/* Rounds once: of more than 64 bits, it suffices to know whether there are ones below those. */
+static double wide_double(struct wide v)
+{
+	int more = v.high ? 64 - __builtin_clzll(v.high) : 0;
+	uint64_t top = without_low_bits(v, (unsigned int)more);
+
+	return ldexp((double)(top | !!low_bits(v, (unsigned int)more).low), more);
+}
+
+double packet_double(struct wide v, unsigned int size, unsigned int exp_dig)
 {
 	bool x87 = exp_dig > 15;
 	unsigned int fraction = size - exp_dig - !x87, e_bits = x87 ? 15 : exp_dig;
-	unsigned __int128 one = 1, m = v & ((one << fraction) - 1);
-	int max = (1 << e_bits) - 1, e = (int)(v >> fraction) & max, bias = max / 2;
-	bool minus = v >> (fraction + e_bits) & 1;
+	struct wide m = low_bits(v, fraction), one = { 0, 0 };
+	int max = (1 << e_bits) - 1, e = (int)without_low_bits(v, fraction) & max, bias = max / 2;
+	bool minus = without_low_bits(v, fraction + e_bits) & 1;
 	double d;
 
-	if (e == max)
-		d = (x87 ? m << 65 : m) ? NAN : INFINITY;
+	if (e && !x87 && fraction < 64)
+		one.low = UINT64_C(1) << fraction;
+	else if (e && !x87)
+		one.high = UINT64_C(1) << (fraction - 64);
+	if (e == max)   /* (x87: all but the integer's bit) */
+		d = m.high || (x87 ? m.low << 1 : m.low) ? NAN : INFINITY;
 	else
-		d = ldexp((double)(e && !x87 ? m | one << fraction : m),
+		d = ldexp(wide_double(wide_sum(m, one)),
 			  (e ? e : 1) - bias - (int)(x87 ? fraction - 1 : fraction));
 	return minus ? -d : d;
 }

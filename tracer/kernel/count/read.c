@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads the keys with their numbers, and makes events of the keys. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tracer/abi/wide.h"
 #include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/count/internal.h"
 
@@ -38,12 +40,11 @@ static uint64_t sum_words(const struct reading *r, uint32_t at)
 
 static long double sum_wide(const struct reading *r, uint32_t at)
 {
-	__int128 sum = 0;
+	struct wide sum = { 0, 0 };
 
 	for (uint32_t cpu = 0; cpu < r->cpus; cpu++)
-		sum += (__int128)((unsigned __int128)word_of(r, cpu, at + 8) << 64 |
-				  word_of(r, cpu, at));
-	return (long double)sum;
+		sum = wide_sum(sum, (struct wide){ word_of(r, cpu, at + 8), word_of(r, cpu, at) });
+	return ldexpl((long double)(int64_t)sum.high, 64) + (long double)sum.low;
 }
 
 /* Of the CPUs that have seen the key. */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tracer/abi/wide.h"
 #include "tracer/base/os/clock.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
@@ -263,8 +264,7 @@ static void convert_times(struct bpf_ring *r, struct bpf_control *c, size_t firs
 		memcpy(&e, r->records.data + at, sizeof(e));
 		e.time = e.time > began ? e.time - began : 0;
 		if (mono > began)
-			e.time = (uint64_t)((unsigned __int128)e.time * (cycles - before) /
-					    (mono - began));
+			e.time = multiply_divide(e.time, cycles - before, mono - began);
 		e.time += before;
 		memcpy(r->records.data + at, &e, sizeof(e));
 	}

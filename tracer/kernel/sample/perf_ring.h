@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tracer/abi/wide.h"
+
 #define PERF_RING_SAMPLE \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | \
 	 PERF_SAMPLE_CALLCHAIN)
@@ -77,7 +79,7 @@ struct perf_time {
 struct perf_time perf_ring_time(const struct perf_ring *r);
 static inline uint64_t perf_time_cycles(const struct perf_time *t, uint64_t ns)
 {
-	return (uint64_t)(((unsigned __int128)(ns - t->zero) << t->shift) / t->mult);
+	return multiply_divide(ns - t->zero, UINT64_C(1) << t->shift, t->mult);
 }
 
 #endif
