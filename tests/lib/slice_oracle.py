@@ -105,6 +105,16 @@ class Slices:
         while stack and stack[-1].forgotten and stack[-1].followed:
             self.leave(stack, len(stack) - 1, time)
 
+    def interrupts(self, s, e):
+        """Losses between the slice's begin and the event: each may belong to a lost one."""
+        for (kernel, cpu), times in self.outages.items():
+            for side in (s.event, e):
+                for begin, end in times if side.kernel == kernel else ():
+                    if side.cpu == cpu and begin < e.time and s.begin < end or \
+                            s.begin <= begin < e.time or s.begin < end <= e.time:
+                        return True
+        return False
+
     def take(self, e):
         """Returns the slice that begins, or ends, or None."""
         if e.name == "sched_switch":
@@ -136,9 +146,7 @@ class Slices:
         found = [i for i, s in enumerate(stack) if s.event.key == e.key]
         if not found:
             return None
-        if any(begin < e.time and stack[found[-1]].begin < end
-               for side in (stack[found[-1]].event, e)
-               for begin, end in self.outages.get((side.kernel, side.cpu), ())):
+        if self.interrupts(stack[found[-1]], e):
             self.leave(stack, found[-1], e.time)
             self.interrupted += 1
             return None

@@ -70,7 +70,7 @@ void merge_next(struct merge *m)
 	int more = cursor_next(top->c);
 
 	if (__builtin_expect(m->outages != NULL, 0))
-		merge_find_outage(top->c);
+		merge_find_outage(m, top->c);
 	if (more)
 		top->ts = top->c->o.ts;
 	else if (--m->heap_count)

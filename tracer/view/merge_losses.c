@@ -77,13 +77,13 @@ uint64_t merge_losses_length(struct merge *m, struct cursor *c, struct md_text *
 	return n;
 }
 
-void merge_find_outage(struct cursor *c)
+void merge_find_outage(struct merge *m, struct cursor *c)
 {
 	/* What is lost after the last event up to the mark. */
 	if (!c->have && cursor_at_mark(c))
 		cursor_end_losses(c);
 	if (c->losses.pending && c->outage)
-		outages_begin(c->outage);
+		outages_begin(m->outages, c->outage);
 }
 
 void merge_watch(struct merge *m, struct outages *o)
@@ -94,7 +94,7 @@ void merge_watch(struct merge *m, struct outages *o)
 
 		if (!c->outage)
 			c->outage = outages_of(o, c->stream.class, c->stream.cpu);
-		merge_find_outage(c);
+		merge_find_outage(m, c);
 	}
 }
 

@@ -29,7 +29,7 @@ void merge_pass_losses(struct merge *m, const struct merge_place *places, size_t
  */
 void merge_watch(struct merge *m, struct outages *o);
 /* The cursor has moved past an event. A part of merge_next. */
-void merge_find_outage(struct cursor *c);
+void merge_find_outage(struct merge *m, struct cursor *c);
 void merge_end_outage(struct merge *m, struct cursor *c);
 static inline bool merge_in_outage(const struct cursor *c)
 {

@@ -259,8 +259,8 @@ static void put_pair(const struct pair *p, uint64_t most, struct rows *r)
 
 static int print_pairs(const struct stats *st, struct rows *r)
 {
-	const struct slices_dropped *dropped = &st->pairs->slices.dropped;
-	uint64_t interrupted = st->pairs->slices.interrupted;
+	const struct slices *v = &st->pairs->slices;
+	const struct slices_dropped *dropped = &v->dropped;
 	const struct pair **rows = calloc(st->pairs->count + 1, sizeof(struct pair *));
 	char heading[HEADING_MAX];
 	uint32_t n = 0;
@@ -288,13 +288,17 @@ static int print_pairs(const struct stats *st, struct rows *r)
 	if (dropped->tracked)
 		put_remark(r, "%" PRIu64 " begins without an end because of tracking",
 			   dropped->tracked);
-	if (interrupted)
+	if (v->interrupted)
 		put_remark(r, "%" PRIu64 " pairs have no time because events between were lost",
-			   interrupted);
+			   v->interrupted);
+	if (v->unsure)
+		put_remark(r, "%" PRIu64 " pairs while another CPU lost events: few may be false",
+			   v->unsure);
 	rows_number(r, "pairs_left_out", st->pairs->more);
 	rows_number(r, "begins_dropped", dropped->overwritten);
 	rows_number(r, "begins_dropped_by_tracking", dropped->tracked);
-	rows_number(r, "pairs_interrupted", interrupted);
+	rows_number(r, "pairs_interrupted", v->interrupted);
+	rows_number(r, "pairs_unsure", v->unsure);
 	free(rows);
 	return 0;
 }

@@ -296,8 +296,9 @@ static void is_deep(void)
 }
 
 /*
- * Losses of the stream of a begin or of its end, between them: they are no slice. Those of another
- * stream, and those before and after, change nothing.
+ * Losses of the stream of a begin or of its end, between them: they are no slice. Neither are they
+ * if losses of another stream of the class began or ended between them. Losses before and after,
+ * and those of other classes, change nothing.
  */
 static void interrupts(void)
 {
@@ -305,21 +306,30 @@ static void interrupts(void)
 	struct slices v;
 	struct slice_track *t = start(&v, 0);
 	struct outage *here = outages_of(&v.outages, class, 0),
-		      *there = outages_of(&v.outages, class, 1);
+		      *there = outages_of(&v.outages, class, 1),
+		      *other_class = outages_of(&v.outages, NULL, 0);
 
 	CHECK(here && there && here != there && outages_of(&v.outages, class, 0) == here);
 	outage = here;
 	take(&v, t, &begin_a, 10, SLICE_BEGIN, 0);
 	take(&v, t, &begin_b, 20, SLICE_BEGIN, 0);
-	outages_begin(here);
+	outages_begin(&v.outages, here);
 	outages_end(&v.outages, here);
 	/* What began after the losses is a slice. What is around it is none. */
 	take(&v, t, &begin_a, 30, SLICE_BEGIN, 0);
-	outages_begin(there);
+	outages_begin(&v.outages, other_class);
 	take(&v, t, &end_a, 40, SLICE_END, 30);
 	take(&v, t, &end_a, 50, SLICE_NONE, 0);
 	take(&v, t, &end_b, 60, SLICE_NONE, 0);
 	CHECK(t->depth == 0 && v.interrupted == 1);
+	/* The other stream has losses: from now on, which is in a slice, and throughout another. */
+	take(&v, t, &begin_a, 61, SLICE_BEGIN, 0);
+	outages_begin(&v.outages, there);
+	take(&v, t, &end_a, 62, SLICE_NONE, 0);
+	take(&v, t, &begin_a, 63, SLICE_BEGIN, 0);
+	outages_begin(&v.outages, there);
+	take(&v, t, &end_a, 64, SLICE_END, 63);
+	CHECK(v.interrupted == 2);
 	/* An end in the other stream, which has losses that have not ended; and a begin. */
 	take(&v, t, &begin_a, 70, SLICE_BEGIN, 0);
 	outage = there;
@@ -327,16 +337,16 @@ static void interrupts(void)
 	take(&v, t, &begin_a, 90, SLICE_BEGIN, 0);
 	outage = here;
 	take(&v, t, &end_a, 100, SLICE_NONE, 0);
-	CHECK(v.interrupted == 3);
+	CHECK(v.interrupted == 4);
 	outages_end(&v.outages, there);
 	outage = there;
 	take(&v, t, &begin_a, 110, SLICE_BEGIN, 0);
 	take(&v, t, &end_a, 120, SLICE_END, 110);
 	slices_finish(&v, 130);
-	CHECK(cut.count == 4 && cut.begin[0] == 20 && cut.time[0] == 50);
-	CHECK(cut.begin[1] == 10 && cut.time[1] == 50 && v.interrupted == 3);
+	CHECK(cut.count == 5 && cut.begin[0] == 20 && cut.time[0] == 50);
+	CHECK(cut.begin[1] == 10 && cut.time[1] == 50);
 	slices_replay(&v);
-	CHECK(!here->ended && !there->open && v.outages.now == 0);
+	CHECK(!here->changed && !other_class->open && v.outages.now == 0);
 	outage = NULL;
 	slices_deinit(&v);
 }

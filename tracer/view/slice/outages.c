@@ -5,34 +5,48 @@
 
 struct outage *outages_of(struct outages *o, const struct md_stream *class, uint32_t cpu)
 {
-	struct outage *of = o->all;
+	struct outage *of, *first = NULL;
 
-	while (of && (of->class != class || of->cpu != cpu))
-		of = of->next;
-	if (of || !(of = malloc(sizeof(*of))))
-		return of;
-	*of = (struct outage){ .next = o->all, .class = class, .cpu = cpu };
+	for (of = o->all; of; of = of->next) {
+		if (of->class == class && of->cpu == cpu)
+			return of;
+		if (of->class == class)
+			first = of->first;
+	}
+	of = malloc(sizeof(*of));
+	if (!of)
+		return NULL;
+	*of = (struct outage){ .next = o->all, .class = class, .cpu = cpu,
+			       .first = first ? first : of };
 	o->all = of;
 	return of;
 }
 
-void outages_begin(struct outage *of)
+static void change(struct outages *o, struct outage *of, bool open)
 {
-	of->open = true;
+	if (of->open == open)
+		return;
+	of->open = open;
+	of->first->count += open ? 1 : -1u;
+	of->first->changed = ++o->now;
+}
+
+void outages_begin(struct outages *o, struct outage *of)
+{
+	change(o, of, true);
 }
 
 void outages_end(struct outages *o, struct outage *of)
 {
-	if (of->open)
-		of->ended = ++o->now;
-	of->open = false;
+	change(o, of, false);
 }
 
 void outages_reset(struct outages *o)
 {
 	for (struct outage *of = o->all; of; of = of->next) {
 		of->open = false;
-		of->ended = 0;
+		of->count = 0;
+		of->changed = 0;
 	}
 	o->now = 0;
 }

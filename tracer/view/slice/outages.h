@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When streams had losses. An outage of a stream is the time from its last event before a loss to
- * its first event after it. Two events are no pair if the stream of one of them had an outage in
- * between: each may belong to an event that is lost.
+ * its first event after it. A begin and an end are no pair, because each may belong to an event
+ * that is lost, if in between
+ *  - the stream of one of them had an outage, or
+ *  - an outage of another stream of its class began or ended: the thread may have been there.
+ * An outage of another CPU that lasts longer than a slice says nothing: else no CPU would have
+ * slices while another one has no room. A thread that goes there and returns meanwhile is not
+ * noticed, and so such a pair is not sure.
  *
  * A reader of several streams in the order of time says when an outage begins and when it ends
  * (view/merge_losses.h). No lock: all of it belongs to its caller.
@@ -20,12 +25,14 @@ struct outage {                 /* those of a stream */
 	const struct md_stream *class;
 	uint32_t cpu;
 	bool open;              /* it has one now */
-	uint64_t ended;         /* the moment when the last one ended; 0: none has ended */
+	struct outage *first;   /* of the streams of the class: itself, or another one */
+	uint32_t count;         /* of `first`: how many of them have one now */
+	uint64_t changed;       /* of `first`: the moment of the last change of them all */
 };
 
 struct outages {
 	struct outage *all;     /* owned */
-	uint64_t now;           /* the moment: how many outages have ended */
+	uint64_t now;           /* the moment: how many outages have begun, and how many ended */
 };
 
 /* Where an event is: it is in this stream, and has this moment. All zero: it is not known. */
@@ -36,17 +43,23 @@ struct outage_place {
 
 /* Those of the CPU's stream of the class, the same ones at each call. NULL: no memory. */
 struct outage *outages_of(struct outages *o, const struct md_stream *class, uint32_t cpu);
-void outages_begin(struct outage *of);
+/* Called after the last event before the outage is taken, and again as often as one likes. */
+void outages_begin(struct outages *o, struct outage *of);
 /* Called before the first event after the outage is taken. */
 void outages_end(struct outages *o, struct outage *of);
 /* A reader begins at the first event. What outages_of returned stays valid. */
 void outages_reset(struct outages *o);
 void outages_deinit(struct outages *o);
 
-/* Whether an outage of its stream was between the place and now. */
 static inline bool outage_since(const struct outage *of, uint64_t moment)
 {
-	return of && (of->open || of->ended > moment);
+	return of && (of->open || of->first->changed > moment);
+}
+
+/* Whether a stream of the class has losses now. */
+static inline bool outage_near(const struct outage *of)
+{
+	return of && of->first->count;
 }
 
 /* Whether events at these places, of which `end` is now, are no pair. */

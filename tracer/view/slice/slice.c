@@ -231,6 +231,7 @@ static bool end_slice(struct slices *v, struct slice_track *t, uint64_t pair, ui
 		v->interrupted++;
 		return false;
 	}
+	v->unsure += t->tid < SLICE_CPUS && outage_near(outage);
 	leave_open(v, t, i, time);
 	t->depth--;
 	return true;

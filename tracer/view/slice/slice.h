@@ -20,9 +20,9 @@
  *  - A thread is in one system call at a time, and in none when its program begins a slice: an open
  *    call then has no end. The calls that do not return, exit and rt_sigreturn, are no slices.
  *    A call whose thread is not known is none, either.
- *  - If the stream of one of them has lost events between a begin and an end, these are no slice:
- *    each may belong to an event that is lost (outages.h). The begin has no end. It is shown up to
- *    the end, which is an instant.
+ *  - A begin and an end with losses in between, each of which may belong to an event that is lost
+ *    (outages.h), are no slice: the begin has no end. It is shown up to the end, which is an
+ *    instant.
  *  - What -finstrument-functions reports belongs together by the address of the function.
  *  - A request is known by its device and sector; the next one for these leaves it without an end.
  *    Its end is recorded by whichever thread the disk interrupts: where inclusion sets leave
@@ -130,6 +130,7 @@ struct slices {
 	} dropped;
 	struct outages outages; /* of the streams that the caller reads */
 	uint64_t interrupted;   /* begins and ends that losses keep apart */
+	uint64_t unsure;        /* slices of threads while another CPU had losses */
 	struct lost_begin *lost;        /* the first SLICE_LOST of all without an end; owned */
 	uint32_t lost_count, lost_at;
 	bool forgot;            /* a begin was forgotten that no run before has found */
