@@ -16,7 +16,7 @@ top=${here%/tests/*}
 BUILD=${BUILD:-$top/build}
 TRAILFS=${TRAILFS:-$BUILD/trailfs}
 umask 022
-work=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-mount.XXXXXX") || exit 2
+work=$(mktemp -d "${TMPDIR:-/tmp}/trailfs.XXXXXX") || exit 2
 chmod 755 "$work"
 MNT=$work/mnt
 S=$MNT/sessions
