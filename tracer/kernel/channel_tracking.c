@@ -15,6 +15,8 @@
 #include "tracer/kernel/task/task.h"
 #include "tracer/kernel/task/thread_table.h"
 
+#define PID_LIMIT (1u << 22)            /* more than any thread's id */
+
 /* In a PID namespace, where /proc has other numbers than the kernel's records. */
 static int list_translated(const struct track *t, uint32_t **out, size_t *count)
 {
@@ -147,11 +149,35 @@ static bool copy_set(struct kchannel *kc, int attr)
 	return true;
 }
 
+/* The control groups about which the backend itself decides, at present: their number. */
+static int pass_groups(struct kchannel *kc, struct kernel *k)
+{
+	const struct track *sets = kc->channel->session->track;
+	bool some = sets[TRACK_KERNEL_CGROUP].some && !sets[TRACK_PID].some;
+	int count = k->ops->track_groups
+			    ? k->ops->track_groups(kc->bc, some ? &sets[TRACK_KERNEL_CGROUP] : NULL)
+			    : 0;
+
+	return count < 0 ? 0 : count;
+}
+
+/*
+ * Records the threads of groups about which the backend decides, and no others. To the kernel an
+ * empty set would mean all threads, so it has one that cannot exist; before Linux 5.16 it refuses
+ * that.
+ */
+static int track_groups_only(struct kchannel *kc, struct kernel *k)
+{
+	const uint32_t none = PID_LIMIT;
+
+	return k->ops->track(kc->bc, &none, 1);
+}
+
 bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
 {
 	const struct track *sets = kc->channel->session->track;
 	const struct track *pids = &sets[TRACK_PID], *cgroups = &sets[TRACK_KERNEL_CGROUP];
-	bool some = pids->some || cgroups->some;
+	bool some = pids->some || cgroups->some, at_once = false;
 	uint32_t *tids = NULL;
 	size_t count = 0;
 	int ret = 0;
@@ -166,16 +192,20 @@ bool kchannel_apply_track(struct kchannel *kc, struct kernel *k)
 	 */
 	if (kc->recording)
 		k->ops->record(kc->bc, false);
+	/* Before the list: a thread that joins meanwhile is in the one or the other. */
+	at_once = pass_groups(kc, k) > 0;
 	ret = cgroups->some ? list_members(sets, &tids, &count)
 			    : list_processes(pids, &tids, &count);
 	if (!ret && (!some || count))
 		ret = k->ops->track(kc->bc, tids, count);
+	else if (!ret && at_once)
+		at_once = !track_groups_only(kc, k);
 	if (ret || !cgroups->some) {
 		free(tids);
 		tids = NULL;
 	}
 	set_members(kc, tids, ret ? 0 : count);
-	if (!ret && some && !count)
+	if (!ret && some && !count && !at_once)
 		/*
 		 * None of the processes exists. An empty set would mean all threads to the kernel.
 		 */
@@ -193,11 +223,17 @@ bool kchannel_follow_cgroups(struct kchannel *kc, struct kernel *k)
 	const struct track *sets = kc->channel->session->track;
 	uint32_t *tids, *more;
 	size_t count, n = 0;
-	int ret;
+	int ret, groups;
 
-	if (!sets[TRACK_KERNEL_CGROUP].some || list_members(sets, &tids, &count))
+	if (!sets[TRACK_KERNEL_CGROUP].some)
+		return false;
+	/* Groups may have been made since, and others with the names of old ones. */
+	groups = pass_groups(kc, k);
+	if (list_members(sets, &tids, &count))
 		return false;
 	if (!kc->recording) {
+		n = groups != kc->groups;
+		kc->groups = groups;
 		/* An apply finds the same, unless the kernel has them. */
 		for (size_t i = 0; i < count; i++)
 			n += !bsearch(&tids[i], kc->members, kc->member_count, sizeof(*tids),

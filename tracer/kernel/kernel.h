@@ -186,6 +186,7 @@ struct kchannel {
 	/* Threads of TRACK_KERNEL_CGROUP when they were last listed; sorted */
 	uint32_t *members;
 	size_t member_count;
+	int groups;                     /* groups that the backend decided about, of a look */
 	int refused;                    /* the kernel's error in this kchannel_apply, or 0 */
 	bool track_again;               /* the kernel has another set of threads */
 	/* Adopted: the daemon before may have ended while it replaced the set of threads. */

@@ -24,9 +24,9 @@
  * All functions return 0 or -errno; those with `err` set a sentence.
  *
  * Locks: the caller of a channel's configuring functions (record, enable, filter, functions, track,
- * track_more, track_by), probe_create and probe_remove holds tracer.lock. The caller of drain, lost
- * and watch holds the channel's own lock (kernel/kernel.h). The caller of function_check holds no
- * lock, because it may take long.
+ * track_groups, track_more, track_by), probe_create and probe_remove holds tracer.lock. The caller
+ * of drain, lost and watch holds the channel's own lock (kernel/kernel.h). The caller of
+ * function_check holds no lock, because it may take long.
  */
 #ifndef TRACER_BACKEND_BACKEND_H
 #define TRACER_BACKEND_BACKEND_H
@@ -215,6 +215,13 @@ struct backend_ops {
 	int (*functions)(struct backend_channel *c, const char *names);
 	/* Records only these threads and their descendants; NULL: all threads. */
 	int (*track)(struct backend_channel *c, const uint32_t *tids, size_t count);
+	/*
+	 * Before track(), and while the channel records: other threads are recorded as well, while
+	 * they are in one of these control groups, and what these start. NULL: no others. Returns
+	 * how many of the groups the backend decides about; the others are left to track().
+	 * -errno: as before. NULL: of none.
+	 */
+	int (*track_groups)(struct backend_channel *c, const struct track *set);
 	/* Adds threads to a set that track() has made, while the channel records. */
 	int (*track_more)(struct backend_channel *c, const uint32_t *tids, size_t count);
 	/*

@@ -300,6 +300,16 @@ static int track(struct backend_channel *c, const uint32_t *tids, size_t count)
 	return ret;
 }
 
+static int track_groups(struct backend_channel *c, const struct track *set)
+{
+	int ret;
+
+	pthread_mutex_lock(&c->bpf->lock);
+	ret = bpf_track_groups(c->bpf, set);
+	pthread_mutex_unlock(&c->bpf->lock);
+	return ret;
+}
+
 static int track_more(struct backend_channel *c, const uint32_t *tids, size_t count)
 {
 	int ret = tracefs_track_more(c, tids, count);
@@ -415,6 +425,7 @@ const struct backend_ops bpf_backend = {
 	.filters_rules = has_program,
 	.functions = tracefs_functions,
 	.track = track,
+	.track_groups = track_groups,
 	.track_more = track_more,
 	.drain = bpf_drain,
 	.lost = count_lost,

@@ -23,6 +23,7 @@
  *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
  *	bpf_plain.c     … calls that the instance records after all
  *	bpf_track.c     … its set of threads
+ *	bpf_groups.c    … its set of control groups
  *	bpf_counters.c  … its performance counters
  *	bpf_lates.c     … texts that were read at the end of a call
  *	bpf_program.c   the program of an event
@@ -273,6 +274,8 @@ struct bpf_channel {
 	int refused_file;               /* what the keeper has of it; -1: nothing */
 	struct bpf_ring ring;
 	int threads;                    /* map of tracked threads; -1: none yet */
+	/* Map of control groups whose threads are tracked, too, without a gap; -1: none yet */
+	int groups;
 	int bodies;                     /* map of what records, by token; -1: none yet */
 	/* Of entries and exits: map of what records a call, by its number; -1: none yet */
 	int calls[2];
@@ -375,6 +378,7 @@ int bpf_kept_take(struct bpf_channel *c);
 /* Names of descriptors that belong to no event */
 #define BPF_KEPT_RING "ring"
 #define BPF_KEPT_THREADS "threads"
+#define BPF_KEPT_GROUPS "groups"
 #define BPF_KEPT_BODIES "bodies"
 #define BPF_KEPT_ENTRIES "entries"
 #define BPF_KEPT_EXITS "exits"
@@ -408,6 +412,17 @@ void bpf_counters_close(struct bpf_channel *c, bool remove);
 /* As backend_ops.track. Caller holds the lock. */
 int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count);
 int bpf_track_more(struct bpf_channel *c, const uint32_t *tids, size_t count);
+/* As backend_ops.track_groups. */
+int bpf_track_groups(struct bpf_channel *c, const struct track *set);
+
+/* ---- bpf_groups.c ---- */
+
+/* A map for control groups, or -errno. */
+int bpf_groups_make(void);
+/* Sets the groups; NULL: none. The number of those that exist in version 2, or -errno. */
+int bpf_groups_set(int map, const struct track *set);
+/* Jumps if the thread that runs is in one of the groups. */
+void bpf_groups_check(struct bpf_code *c, int map, int in);
 
 /* ---- bpf_program.c ---- */
 
@@ -445,6 +460,7 @@ struct bpf_recording {
 	const struct bpf_contexts *contexts;    /* NULL: none */
 	uint32_t slot, token;
 	int threads;                    /* map; -1: no thread is left out */
+	int groups;                     /* map; -1: none */
 	int late_table;                 /* map; -1: what cannot be read stays empty */
 	const struct bpf_late *late;    /* NULL: of the event itself */
 };

@@ -276,7 +276,7 @@ int bpf_bodies_set_late(struct bpf_channel *c, const char *event, const struct b
 	struct bpf_late late = { .exits = -1 };
 	struct bpf_typed typed = { 0 };
 	struct bpf_recording r = { .source = source, .typed = &typed, .ring = &c->ring,
-				   .threads = -1, .late = &late };
+				   .threads = -1, .groups = -1, .late = &late };
 	char name[BPF_EVENT_NAME];
 	struct bpf_code *code;
 	int ret;

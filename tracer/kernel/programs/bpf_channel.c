@@ -34,7 +34,7 @@ int bpf_channel_create(struct backend *b, const char *name, const struct backend
 	c->hash = hash_string(HASH_START, name);
 	c->geometry = *g;
 	c->ring = (struct bpf_ring){ .map = -1, .records = MD_BUF_INIT };
-	c->threads = c->bodies = c->calls[0] = c->calls[1] = c->call_stacks = -1;
+	c->threads = c->groups = c->bodies = c->calls[0] = c->calls[1] = c->call_stacks = -1;
 	c->late_table = c->late_bodies = c->refused_file = -1;
 	*out = c;
 	return 0;
@@ -189,7 +189,8 @@ static bool is_whole(const struct bpf_channel *c, const struct bpf_event *e)
 static void close_maps(struct bpf_channel *c, bool remove)
 {
 	const struct { const char *kept; int *fd; } maps[] = {
-		{ BPF_KEPT_THREADS, &c->threads }, { BPF_KEPT_BODIES, &c->bodies },
+		{ BPF_KEPT_THREADS, &c->threads }, { BPF_KEPT_GROUPS, &c->groups },
+		{ BPF_KEPT_BODIES, &c->bodies },
 		{ BPF_KEPT_ENTRIES, &c->calls[0] }, { BPF_KEPT_EXITS, &c->calls[1] },
 		{ BPF_KEPT_LATE_TABLE, &c->late_table },
 		{ BPF_KEPT_LATE_BODIES, &c->late_bodies },
@@ -394,7 +395,7 @@ int bpf_channel_enable(struct bpf_channel *c, const char *event, const struct bp
 	struct bpf_event *e = bpf_channel_find(c, event);
 	struct bpf_recording r = { .source = source, .ring = &c->ring, .filters = filters,
 				   .contexts = c->contexts, .threads = c->threads,
-				   .late_table = -1 };
+				   .groups = c->groups, .late_table = -1 };
 	struct bpf_code *code;
 	bool late;
 	int ret;

@@ -118,6 +118,7 @@ void bpf_channel_keep(struct bpf_channel *c)
 	pthread_mutex_lock(&c->lock);
 	bpf_channel_keep_one(c, BPF_KEPT_RING, c->ring.map);
 	bpf_channel_keep_one(c, BPF_KEPT_THREADS, c->threads);
+	bpf_channel_keep_one(c, BPF_KEPT_GROUPS, c->groups);
 	bpf_channel_keep_one(c, BPF_KEPT_BODIES, c->bodies);
 	bpf_channel_keep_one(c, BPF_KEPT_ENTRIES, c->calls[0]);
 	bpf_channel_keep_one(c, BPF_KEPT_EXITS, c->calls[1]);
@@ -195,6 +196,7 @@ static void take_kept(void *arg, const char *name, int fd)
 	if (f->c) {
 		const struct { const char *what; int *to; } own[] = {
 			{ BPF_KEPT_RING, &f->ring }, { BPF_KEPT_THREADS, &f->c->threads },
+			{ BPF_KEPT_GROUPS, &f->c->groups },
 			{ BPF_KEPT_BODIES, &f->c->bodies }, { BPF_KEPT_ENTRIES, &f->c->calls[0] },
 			{ BPF_KEPT_EXITS, &f->c->calls[1] },
 			{ BPF_KEPT_LATE_TABLE, &f->c->late_table },

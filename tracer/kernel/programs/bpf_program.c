@@ -91,6 +91,8 @@ static void check_thread(const struct bpf_writer *w)
 
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tracked));
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, all);
+	if (w->r->groups >= 0)
+		bpf_groups_check(c, w->r->groups, all);
 	bpf_note_thread(c);
 	look_up(c, threads, BPF_AT_THREAD);
 	if (w->r->source->other) {

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tracer/base/probe/event_field.h"
 
@@ -55,15 +56,19 @@ static void delete(struct bpf_code *c, int map, int place)
 	bpf_call(c, BPF_FUNC_map_delete_elem);
 }
 
-static void make_birth(struct bpf_code *c, int map, int parent, int child)
+/* groups: as of struct bpf_channel; the parent runs. */
+static void make_birth(struct bpf_code *c, int map, int groups, int parent, int child)
 {
-	int other = bpf_label(c);
+	int other = bpf_label(c), tracked = bpf_label(c);
 
 	bpf_move(c, BPF_REG_6, BPF_REG_1);
 	put_key(c, parent, -4);
 	put_key(c, child, -8);
+	if (groups >= 0)
+		bpf_groups_check(c, groups, tracked);
 	look_up(c, map, -4);
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, other);
+	bpf_here(c, tracked);
 	bpf_store_number(c, BPF_W, BPF_REG_10, -12, TRACKED);
 	bpf_set_map(c, BPF_REG_1, map);
 	bpf_set_stack(c, BPF_REG_2, -8);
@@ -130,7 +135,7 @@ static int follow_threads(struct bpf_channel *c, struct bpf_code *code)
 		if (programs[i].make)
 			programs[i].make(code, c->threads, thread);
 		else
-			make_birth(code, c->threads, parent, thread);
+			make_birth(code, c->threads, c->groups, parent, thread);
 		ret = bpf_channel_add(c, programs[i].name, BPF_SLOTS, (uint32_t)id, code);
 	}
 	return ret;
@@ -164,7 +169,7 @@ static int make_map(struct bpf_channel *c)
 	if (map < 0)
 		return map;
 	c->threads = map;
-	bpf_channel_keep_one(c, "threads", map);
+	bpf_channel_keep_one(c, BPF_KEPT_THREADS, map);
 	return load_again(c);
 }
 
@@ -194,6 +199,57 @@ static void stop_following(struct bpf_channel *c)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if ((e = bpf_channel_find(c, names[i])))
 			bpf_channel_drop(c, e);
+}
+
+/* Makes the programs that follow threads again. */
+static int follow_again(struct bpf_channel *c)
+{
+	struct bpf_code *code = calloc(1, sizeof(*code));
+	int ret = code ? 0 : -ENOMEM;
+
+	if (!ret) {
+		stop_following(c);
+		ret = follow_threads(c, code);
+	}
+	free(code);
+	return ret;
+}
+
+/* The map of control groups, which programs that were loaded without it do not know. */
+static int make_groups(struct bpf_channel *c)
+{
+	int ret;
+
+	if (c->groups >= 0)
+		return 0;
+	c->groups = bpf_groups_make();
+	if (c->groups < 0) {
+		c->groups = -1;
+		return -EOPNOTSUPP;
+	}
+	ret = load_again(c);
+	if (!ret && c->tracked)
+		ret = follow_again(c);
+	if (!ret) {
+		bpf_channel_keep_one(c, BPF_KEPT_GROUPS, c->groups);
+		return 0;
+	}
+	/* The kernel refuses such programs. */
+	close(c->groups);
+	c->groups = -1;
+	if (!load_again(c) && c->tracked)
+		follow_again(c);
+	return ret;
+}
+
+int bpf_track_groups(struct bpf_channel *c, const struct track *set)
+{
+	int ret;
+
+	if (c->geometry.by == BACKEND_TRACEFS || (c->groups < 0 && !set))
+		return 0;
+	ret = make_groups(c);
+	return ret == -EOPNOTSUPP ? 0 : ret ? ret : bpf_groups_set(c->groups, set);
 }
 
 int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count)
