@@ -5,25 +5,7 @@
 #include <string.h>
 
 #include "metadata/buf.h"
-#include "tests/lib/test.h"
-#include "tracer/view/map/map.h"
-
-static struct map map = { .name = "m" };
-static struct map_state state;
-
-static void begin(const char *rule)
-{
-	map.states = &state;
-	state.table.max = MAP_KEYS_DEFAULT;
-	CHECK(!map_rules_apply(&(struct map_rules){ 0 }, DOMAIN_USER, rule, true, &map.rules,
-			       NULL));
-}
-
-static void end(void)
-{
-	map_table_deinit(&state.table);
-	map_rules_deinit(&map.rules);
-}
+#include "tests/lib/fake_map.h"
 
 /* An event with the key, whose operators all have the number. */
 static void add_as(uint64_t key, long double number, bool real)
@@ -66,7 +48,7 @@ static void check_after(int (*print)(const struct map *m, struct md_buf *out), c
 
 static void large_whole_numbers(void)
 {
-	begin("a:b by k max(n), topk(n, 2)");
+	begin_map("a:b by k max(n), topk(n, 2)");
 	add(1, 18446744073709551615.0L);
 	add(1, 10000000000000000001.0L);
 	add(1, 2);
@@ -75,19 +57,19 @@ static void large_whole_numbers(void)
 	check_after(map_print_json, "\"events\":3,",
 		    "\"max(n)\":18446744073709551615,"
 		    "\"topk(n)\":[18446744073709551615,10000000000000000001]}]}]}\n");
-	end();
+	end_map();
 }
 
 static void infinite_numbers(void)
 {
-	begin("a:b by k max(f), topk(f, 3)");
+	begin_map("a:b by k max(f), topk(f, 3)");
 	add_as(1, (long double)INFINITY, true);
 	add_as(1, 12.3e-6, true);
 	add_as(1, -(long double)INFINITY, true);
 	check_after(map_print_json, "\"events\":3,",
 		    "\"max(f)\":\"Infinity\","
 		    "\"topk(f)\":[\"Infinity\",1.23e-05,\"-Infinity\"]}]}]}\n");
-	end();
+	end_map();
 }
 
 /* A sum that is no number does not mix up the others. */
@@ -95,7 +77,7 @@ static void order_with_nan(void)
 {
 	static const uint64_t keys[] = { 5, 3, 8, 1, 9, 2, 7, 4, 6 };
 
-	begin("a:b by k sum(f)");
+	begin_map("a:b by k sum(f)");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		add(keys[i], (long double)keys[i]);
 	for (uint64_t k = 2; k < 10; k += 3) {
@@ -112,7 +94,7 @@ static void order_with_nan(void)
 		    "\n{\"key\":{\"k\":2},\"events\":3,\"sum(f)\":\"NaN\"},"
 		    "\n{\"key\":{\"k\":5},\"events\":3,\"sum(f)\":\"NaN\"},"
 		    "\n{\"key\":{\"k\":8},\"events\":3,\"sum(f)\":\"NaN\"}]}]}\n");
-	end();
+	end_map();
 }
 
 /* Devices of the kernel, for people. */
@@ -121,7 +103,7 @@ static void devices(void)
 	const uint64_t sda2 = 8 << 20 | 2;
 
 	map.domain = DOMAIN_KERNEL;
-	begin("block:block_rq_issue by dev hist(n)");
+	begin_map("block:block_rq_issue by dev hist(n)");
 	add(sda2, 1);
 	check_after(map_print, "hist(n) 8:2",
 		    "\n[1, 2)                     1 "
@@ -129,16 +111,16 @@ static void devices(void)
 	check_after(map_print_json, "\"key\":",
 		    "{\"dev\":8388610},\"events\":1,"
 		    "\"hist(n)\":[{\"from\":1,\"to\":2,\"count\":1}]}]}]}\n");
-	end();
-	begin("a:b by device");
+	end_map();
+	begin_map("a:b by device");
 	add(sda2, 1);
 	check_after(map_print, " count device\n", "              1 8388610\n");
-	end();
+	end_map();
 	map.domain = DOMAIN_USER;
-	begin("a:b by dev");
+	begin_map("a:b by dev");
 	add(sda2, 1);
 	check_after(map_print, " count dev\n", "              1 8388610\n");
-	end();
+	end_map();
 }
 
 int main(void)
