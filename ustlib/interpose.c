@@ -176,7 +176,7 @@ TRAIL_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...
 	return ret;
 }
 
-#if defined(HAVE_SECTIONS) || (defined(__riscv) && __riscv_xlen == 64) || defined(__s390x__)
+#if defined(HAVE_SECTIONS) || defined(__s390x__)
 /*
  * vfork(2) returns twice on one stack, so it cannot be called through a function in C: the child
  * would overwrite the frame that the parent returns through. The return address waits in a register

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The restartable sections (rseq(2)) that write to a ring; x86-64 and aarch64. The kernel sends a
- * thread that was preempted, migrated or signalled between `1:` and `2:` to `4:`, so that what is
- * between runs on one CPU without interruption by another writer of this CPU's rings, or not to the
- * end. The last store, to head, commits.
+ * The restartable sections (rseq(2)) that write to a ring; x86-64, aarch64 and riscv64. The kernel
+ * sends a thread that was preempted, migrated or signalled between `1:` and `2:` to `4:`, so that
+ * what is between runs on one CPU without interruption by another writer of this CPU's rings, or
+ * not to the end. The last store, to head, commits.
  *
  * A section compares the slot's seq with what the caller saw: a slot that was retired before
  * membarrier(2) restarted all sections is used by none that begins after it.
@@ -65,7 +65,8 @@ struct commit {
 	struct trail_subbuf *begin;     /* 72: and of the one that begins */
 	uint64_t close_facts[4];        /* 80: end … end_lost */
 	uint64_t begin_facts[4];        /* 112: seq … begin_lost */
-	uint64_t new_head, ts;          /* 144: stored together, 16-byte aligned */
+	/* 144: stored together, 16-byte aligned; or ts (with TRAIL_TS_OPEN) before head */
+	uint64_t new_head, ts;
 	uint64_t last_ts;               /* 160: expected */
 } __attribute__((aligned(16)));
 
@@ -77,10 +78,41 @@ _Static_assert(offsetof(struct commit, on_value) == 28 && offsetof(struct commit
 	       "known to the assembly");
 _Static_assert(offsetof(struct commit, last_ts) == 160, "known to the assembly");
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include "ustlib/section_x86_64.inc"
-#else
+#elif defined(__aarch64__)
 #include "ustlib/section_aarch64.inc"
+#else
+#include "ustlib/section_riscv64.inc"
+#endif
+
+#ifndef __x86_64__
+/*
+ * Times are the kernel's clock: its records have no other one that programs can read, and the vDSO
+ * reads the processor's counter for it.
+ */
+static inline enum section section_event(struct rseq_area *rs, const struct slot *slot,
+					 uint64_t seq, const void *data, size_t len)
+{
+	(void)rs, (void)slot, (void)seq, (void)data, (void)len;
+	return SECTION_SLOW;
+}
+
+static inline enum section section_event_wake(struct rseq_area *rs, const struct slot *slot,
+					      uint64_t seq, const void *data, size_t len)
+{
+	(void)rs, (void)slot, (void)seq, (void)data, (void)len;
+	return SECTION_SLOW;
+}
+#endif
+
+#ifndef TRAIL_STORES_WORDS
+/* Only commits that are two stores leave something to do. */
+static inline enum section section_settle(struct rseq_area *rs, const struct commit *c)
+{
+	(void)rs, (void)c;
+	return SECTION_DONE;
+}
 #endif
 
 #endif

@@ -10,6 +10,20 @@
 #include "tracer/abi/ring_write.h"
 #include "ustlib/section.h"
 
+/* TRAIL_TS_OPEN if that is to be stored with last_ts (guarantee G3 of abi/ring.h) */
+static uint64_t open_epoch(const struct commit *c)
+{
+	return (c->last_ts ^ c->ts) >> TRAIL_EPOCH_SHIFT ? TRAIL_TS_OPEN : 0;
+}
+
+/* An epoch that stays open, because the thread was interrupted, costs the next event 9 bytes. */
+static enum section settle(struct rseq_area *rs, const struct commit *c, enum section r)
+{
+	if (r == SECTION_DONE && c->ts & TRAIL_TS_OPEN)
+		section_settle(rs, c);
+	return r;
+}
+
 static enum section commit_switch(struct rseq_area *rs, struct commit *c,
 				  const struct mapped_region *m, uint64_t commits)
 {
@@ -20,7 +34,7 @@ static enum section commit_switch(struct rseq_area *rs, struct commit *c,
 	c->close = &ring->side[k & (2 * m->subbuf_count - 1)];
 	c->begin = &ring->side[(k + 1) & (2 * m->subbuf_count - 1)];
 	c->close_facts[0] = c->head;
-	c->close_facts[1] = c->last_ts;
+	c->close_facts[1] = c->last_ts & ~TRAIL_TS_OPEN;
 	c->close_facts[2] = commits - k;
 	c->close_facts[3] = lost;
 	c->begin_facts[0] = k + 1;
@@ -28,7 +42,20 @@ static enum section commit_switch(struct rseq_area *rs, struct commit *c,
 	c->begin_facts[2] = commits - k;
 	c->begin_facts[3] = lost;
 	c->new_head = (k + 1) * m->subbuf_size;
-	return section_commit_switch(rs, c);
+	c->ts |= open_epoch(c);
+	return settle(rs, c, section_commit_switch(rs, c));
+}
+
+static enum section commit_event(struct rseq_area *rs, struct commit *c, const struct slot *slot,
+				 const void *data, size_t len)
+{
+	uint64_t other = c->last_ts ^ c->ts;    /* with TRAIL_TS_OPEN of last_ts */
+
+	c->header_len = ring_put_header(c->header, slot->id, c->ts, other >> TRAIL_EPOCH_SHIFT);
+	c->to = (uint8_t *)c->ring + slot->data_offset + (c->head & slot->data_mask);
+	c->new_head = c->head + c->header_len + len;
+	c->ts |= open_epoch(c);
+	return settle(rs, c, section_commit_event(rs, c, data, len));
 }
 
 enum room { ROOM_HERE, ROOM_NEXT, ROOM_NONE };
@@ -62,6 +89,8 @@ static uint64_t time_after(const struct slot *slot, const uint64_t *own, uint64_
 {
 	uint64_t ts = own ? *own : slot_clock(slot->clock_mult, slot->clock_base);
 
+	ts &= ~TRAIL_TS_OPEN;
+	last &= ~TRAIL_TS_OPEN;
 	return ts < last ? last : ts;
 }
 
@@ -105,16 +134,11 @@ __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data,
 			return true;
 		case ROOM_NEXT:
 			c.ts = time_after(slot, own_clock ? &own : NULL, c.last_ts);
-			r = commit_switch(rs, &c, m, ring_commits(ring, c.head));
+			r = commit_switch(rs, &c, m, trail_commits(ring, c.head));
 			break;
 		default:
 			c.ts = time_after(slot, own_clock ? &own : NULL, c.last_ts);
-			c.header_len =
-				ring_put_header(c.header, slot->id, c.ts,
-						(c.ts ^ c.last_ts) >> TRAIL_EPOCH_SHIFT);
-			c.to = (uint8_t *)ring + slot->data_offset + (c.head & slot->data_mask);
-			c.new_head = c.head + c.header_len + len;
-			r = section_commit_event(rs, &c, data, len);
+			r = commit_event(rs, &c, slot, data, len);
 			if (r == SECTION_DONE)
 				return true;
 		}

@@ -25,13 +25,18 @@
  *       the same 2^27 ns epoch: the fast path writes 27 bits of the time only if `ts >> 27` equals
  *       that of last_ts; every other path commits {head, last_ts} with one store. A section whose
  *       time was read before it began commits only if last_ts is not later, or has not changed.
+ *       Without stores of 16 bytes (TRAIL_STORES_WORDS), a path that commits in another epoch
+ *       stores last_ts with TRAIL_TS_OPEN, head, and last_ts without it: whoever finds that bit
+ *       writes the whole time.
  *   G4  The side entry of sub-buffer k has its `end` values once head is beyond the sub-buffer, its
  *       `begin` values once head is in it. 2 * N entries keep those of a sub-buffer intact as long
  *       as its bytes can be read.
  *   G5  tally is {head after, commits after}, stored at once just before head; every commit (event
  *       or switch) adds one. While head does not move, the number of commits is tally.commits if
  *       tally.head == head, else tally.commits - 1: at most one uncommitted store can be in tally,
- *       because every section starts from this same rule. Events = commits - head / size.
+ *       because every section starts from this same rule. Events = commits - head / size. With
+ *       TRAIL_STORES_WORDS, tally.head is the lowest 32 bits of both, which are enough to compare
+ *       them, and tally.commits, which is stored before, says the other bits of the number.
  *   G6  After the daemon has cleared a switch byte and one of its threads has run once on each CPU
  *       (rings of threads: has changed the generation in head), no event with that id is committed
  *       any more: sections test the byte, and a thread switch aborts them.
@@ -49,8 +54,23 @@
 
 #include <stdint.h>
 
+/*
+ * Processors without an instruction that stores 16 bytes at once. (Those that can be 32-bit
+ * companions of one that has it store pairs, too: both write to the same rings.)
+ */
+#if !defined(__x86_64__) && !defined(__i386__) && !defined(__aarch64__) && !defined(__arm__)
+#define TRAIL_STORES_WORDS
+#endif
+
 #define TRAIL_REGION_MAGIC 0x4e474552u  /* "REGN" */
+#ifdef TRAIL_STORES_WORDS
+#define TRAIL_REGION_VERSION 4u
+/* In last_ts: the next event must have its whole time, because the epoch is not committed yet. */
+#define TRAIL_TS_OPEN (UINT64_C(1) << 63)
+#else
 #define TRAIL_REGION_VERSION 3u
+#define TRAIL_TS_OPEN UINT64_C(0)
+#endif
 #define TRAIL_PAGE 4096u
 #define TRAIL_SLACK 16u                 /* bytes after an event that a copy may overwrite */
 
@@ -140,6 +160,7 @@ struct trail_subbuf {
 	trail_u64 end_lost;
 };
 
+/* See G5. ring_put_tally() stores it, trail_commits() reads it. */
 struct trail_tally { trail_u64 head, commits; };
 
 /*
@@ -209,6 +230,33 @@ struct trail_ring {
 	trail_u64 reclaimed;
 	struct trail_subbuf side[];     /* 2 * subbuf_count */
 };
+
+/*
+ * The number of commits while head is at pos (guarantee G5). During that time tally changes from
+ * {pos, n} at most once and never back.
+ */
+static inline uint64_t trail_commits(const struct trail_ring *ring, uint64_t pos)
+{
+	uint64_t n;
+
+#ifdef TRAIL_STORES_WORDS
+	uint64_t word = __atomic_load_n(&ring->tally.head, __ATOMIC_ACQUIRE);
+
+	n = __atomic_load_n(&ring->tally.commits, __ATOMIC_ACQUIRE);
+	n += (uint64_t)(int32_t)((uint32_t)word - (uint32_t)n);
+	if ((uint32_t)(word >> 32) == (uint32_t)pos)
+		return n;
+#else
+	/* Acquire: the count is read between two reads of the position that it belongs to. */
+	if (__atomic_load_n(&ring->tally.head, __ATOMIC_ACQUIRE) == pos) {
+		n = __atomic_load_n(&ring->tally.commits, __ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&ring->tally.head, __ATOMIC_RELAXED) == pos)
+			return n;
+	}
+	n = __atomic_load_n(&ring->tally.commits, __ATOMIC_RELAXED);
+#endif
+	return n ? n - 1 : 0;
+}
 
 #define TRAIL_HEAD_MASK ((1ull << 48) - 1)
 #define TRAIL_HEAD_GENERATION (1ull << 48)

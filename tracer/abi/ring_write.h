@@ -61,12 +61,6 @@ static inline uint32_t ring_put_header(uint8_t *at, uint32_t id, uint64_t ts, bo
 	return TRAIL_HEADER_EXTENDED;
 }
 
-/* Number of commits while head stands at pos (guarantee G5). */
-static inline uint64_t ring_commits(const struct trail_ring *ring, uint64_t pos)
-{
-	return ring->tally.commits - (ring->tally.head == pos ? 0 : 1);
-}
-
 /*
  * Stores both halves with one instruction, so that a killed writer cannot leave only one of them.
  * Readers load each half atomically. ThreadSanitizer has no atomic store of 16 bytes and reports a
@@ -74,7 +68,10 @@ static inline uint64_t ring_commits(const struct trail_ring *ring, uint64_t pos)
  */
 static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64_t commits)
 {
-#ifdef __SANITIZE_THREAD__
+#if defined(TRAIL_STORES_WORDS)
+	__atomic_store_n(&ring->tally.commits, commits, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->tally.head, head << 32 | (uint32_t)commits, __ATOMIC_RELAXED);
+#elif defined(__SANITIZE_THREAD__)
 	__atomic_store_n(&ring->tally.head, head, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->tally.commits, commits, __ATOMIC_RELEASE);
 #else
@@ -151,7 +148,7 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 
 	for (int tries = 0; tries < 200; tries++) {
 		uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-		uint64_t pos = head & TRAIL_HEAD_MASK, commits = ring_commits(ring, pos);
+		uint64_t pos = head & TRAIL_HEAD_MASK, commits = trail_commits(ring, pos);
 		uint64_t used = pos & (w->subbuf_size - 1), next = pos / w->subbuf_size + 1, ts;
 		uint32_t header;
 		uint8_t *to;

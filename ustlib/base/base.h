@@ -70,13 +70,16 @@ void TRAIL_HIDDEN debug_print(const char *format, ...) __attribute__((format(pri
 void TRAIL_HIDDEN *arena_alloc(size_t size);
 
 /* Restartable sections (section.h) write to rings of CPUs; else threads have rings. */
-#if defined(__x86_64__) || (defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+#if defined(__x86_64__) || (defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) || \
+	(defined(__riscv) && __riscv_xlen == 64)
 #define HAVE_SECTIONS
 #endif
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #define RSEQ_SIGNATURE 0x53053053
-#else
+#elif defined(__aarch64__)
 #define RSEQ_SIGNATURE 0xd428bc00
+#else
+#define RSEQ_SIGNATURE 0xf1401073
 #endif
 
 /* thread.c */

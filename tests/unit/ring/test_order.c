@@ -28,7 +28,7 @@ typedef struct { uint8_t at[WORDS]; } view;
 struct value { uint64_t word[2]; view seen; };
 struct thread { view now, acquired, released; };
 
-/* Word 0 is tally, which is stored at once. */
+/* Word 0 is tally, which most processors store at once. */
 static struct place {
 	const void *address;
 	unsigned int count;
@@ -40,6 +40,8 @@ static uint64_t seed;
 static const uint64_t *last_head;       /* what the reader's last load of head returned */
 static uint64_t last_head_value;
 static _Alignas(64) uint8_t memory[4096];
+
+static size_t tally_size(void);
 
 static void join(view *to, const view *from)
 {
@@ -53,7 +55,7 @@ static struct place *place_of(const void *address)
 	uintptr_t word = (uintptr_t)address & ~(uintptr_t)7;
 
 	/* head, last_ts, tally: see struct trail_ring */
-	if (word == (uintptr_t)memory + 24)
+	if (word == (uintptr_t)memory + 24 && tally_size() == 16)
 		word -= 8;
 	for (unsigned int i = 0; i < place_count; i++)
 		if (places[i].address == (const void *)word)
@@ -73,7 +75,7 @@ static void note(const void *address, bool release)
 
 	if (p->count == VALUES)
 		abort();
-	memcpy(v->word, p->address, p->address == memory + 16 ? 16 : 8);
+	memcpy(v->word, p->address, p->address == memory + 16 ? tally_size() : 8);
 	self->now.at[i] = (uint8_t)p->count;
 	v->seen = release ? self->now : self->released;
 	v->seen.at[i] = (uint8_t)p->count++;
@@ -84,7 +86,7 @@ static void note_tally(void)
 {
 	const struct place *p = place_of(memory + 16);
 
-	if (self == &writer && memcmp(p->values[p->count - 1].word, memory + 16, 16))
+	if (self == &writer && memcmp(p->values[p->count - 1].word, memory + 16, tally_size()))
 		note(memory + 16, false);
 }
 
@@ -163,6 +165,15 @@ static void model_copy(void *to, const void *from, size_t n)
 #define ring_piece model_ring_piece
 #include "tracer/base/ring/reader.c"
 #undef memcpy
+
+static size_t tally_size(void)
+{
+#ifdef TRAIL_STORES_WORDS
+	return 8;
+#else
+	return 16;
+#endif
+}
 
 /* ---- the writer, and what is true of each position of head ---- */
 

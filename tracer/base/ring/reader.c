@@ -25,24 +25,6 @@ static const struct trail_ring *ring_of(const struct stream *s)
 	return region_ring(s->region, s->ring);
 }
 
-/*
- * The number of commits while head is at pos (guarantee G5). During that time tally changes from
- * {pos, n} at most once and never back.
- */
-static uint64_t commits(const struct trail_ring *ring, uint64_t pos)
-{
-	uint64_t n;
-
-	/* Acquire: the count is read between two reads of the position that it belongs to. */
-	if (__atomic_load_n(&ring->tally.head, __ATOMIC_ACQUIRE) == pos) {
-		n = __atomic_load_n(&ring->tally.commits, __ATOMIC_ACQUIRE);
-		if (load(&ring->tally.head) == pos)
-			return n;
-	}
-	n = load(&ring->tally.commits);
-	return n ? n - 1 : 0;
-}
-
 static uint64_t since(uint64_t total, uint64_t base)
 {
 	return total > base ? total - base : 0;
@@ -112,7 +94,7 @@ static uint64_t possible_events(const struct stream *s, uint64_t head, uint64_t 
 
 static uint64_t tallied(const struct stream *s, uint64_t head)
 {
-	return since(commits(ring_of(s), head), head / s->region->geo.subbuf_size);
+	return since(trail_commits(ring_of(s), head), head / s->region->geo.subbuf_size);
 }
 
 static bool head_is_possible(const struct stream *s, uint64_t head)
@@ -163,7 +145,7 @@ void ring_mark(const struct stream *s, struct ring_mark *m)
 		/* Pairs with the writer's release of head: everything below it is visible. */
 		head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
 		m->head = head & TRAIL_HEAD_MASK;
-		m->last_ts = load(&ring->last_ts);
+		m->last_ts = load(&ring->last_ts) & ~TRAIL_TS_OPEN;
 		m->lost = since(ring_lost_total(s), ring_cleared_lost(s));
 		m->tally = tallied(s, m->head);
 		/*

@@ -179,8 +179,8 @@ void ring_reclaim(const struct stream *s, uint64_t older, bool idle)
 
 bool ring_is_idle(const struct stream *s, uint64_t now)
 {
-	uint64_t last = __atomic_load_n(&region_ring(s->region, s->ring)->last_ts,
-					__ATOMIC_RELAXED);
+	const struct trail_ring *ring = region_ring(s->region, s->ring);
+	uint64_t last = __atomic_load_n(&ring->last_ts, __ATOMIC_RELAXED) & ~TRAIL_TS_OPEN;
 
 	return last < now && now - last > UINT64_C(50000000);
 }
