@@ -314,7 +314,7 @@ void kchannel_apply(struct channel *c)
 {
 	struct kernel *k = kernel_of(c->session->tracer);
 	struct kchannel *kc = c->kchannel;
-	struct tr_err err = TR_ERR_INIT;
+	struct tr_err err = TR_ERR_INIT, lacks = TR_ERR_INIT;
 	bool recording, prompt;
 
 	if (!kc || !k)
@@ -327,6 +327,8 @@ void kchannel_apply(struct channel *c)
 	kc->applying = true;
 	pthread_mutex_unlock(&kc->tracer->lock);
 	recording = pass_rules(c, kc, k, &err);
+	if (k->ops->lacking)
+		k->ops->lacking(kc->bc, &lacks);
 	pthread_mutex_lock(&kc->tracer->lock);
 	kc->applying = false;
 	kc->recording = recording;
@@ -339,6 +341,8 @@ void kchannel_apply(struct channel *c)
 	kc->changed[0] = '\0';
 	kc->filters_changed = false;
 	kc->error = 0;
+	if (*lacks.sentence)
+		session_failed(c->session, "channel %s: %s", c->name, lacks.sentence);
 	if (kc->refused && *err.sentence)
 		kchannel_problem(kc, kc->refused, "%s", err.sentence);
 	else if (kc->refused)

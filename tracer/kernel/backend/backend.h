@@ -193,6 +193,11 @@ struct backend_ops {
 	int (*enable)(struct backend_channel *c, const char *system, const char *event, bool on);
 	/* Why the last `enable` failed; no sentence: there is only its error. NULL: never one. */
 	void (*why)(struct backend_channel *c, struct tr_err *out);
+	/*
+	 * What events that were enabled since the last call lack because the process or the machine
+	 * is short of something, and of what; no sentence: nothing. NULL: never.
+	 */
+	void (*lacking)(struct backend_channel *c, struct tr_err *out);
 	int (*enabled)(struct backend_channel *c, struct md_buf *out);  /* lines system:event */
 	/*
 	 * Records only those events of this type for which the filter is true; len 0: all. Replaces

@@ -158,6 +158,17 @@ static void disable_all(struct bpf_channel *c, const char *system)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* An event has no program although the kernel takes such. Caller holds the lock. */
+static void note_lacking(struct bpf_channel *c, const char *key, int error)
+{
+	if (error != -EMFILE && error != -ENFILE && error != -ENOMEM)
+		return;
+	if (!c->lacking.count++) {
+		snprintf(c->lacking.first, sizeof(c->lacking.first), "%s", key);
+		c->lacking.why = c->why;
+	}
+}
+
 /* Caller holds the lock. *plain: the instance is to record it, or does. */
 static int enable_program(struct bpf_channel *c, const char *key, const char *event,
 			  const struct bpf_source *source, bool on, bool *plain)
@@ -179,6 +190,7 @@ static int enable_program(struct bpf_channel *c, const char *key, const char *ev
 		bpf_source_try_stacks(c);
 	if (ret && (c->geometry.by != BACKEND_BPF || !text)) {
 		*plain = true;
+		note_lacking(c, key, ret);
 		bpf_refused_event(c, key);
 		bpf_refused_keep(c);
 		ret = 0;
@@ -229,6 +241,20 @@ static void say_why(struct backend_channel *c, struct tr_err *out)
 {
 	pthread_mutex_lock(&c->bpf->lock);
 	*out = c->bpf->why;
+	pthread_mutex_unlock(&c->bpf->lock);
+}
+
+static void say_lacking(struct backend_channel *c, struct tr_err *out)
+{
+	const char *why;
+
+	pthread_mutex_lock(&c->bpf->lock);
+	why = c->bpf->lacking.why.sentence;
+	if (c->bpf->lacking.count)
+		tr_fail(out, -EMFILE, "no BPF program records %s%s, so texts and contexts are "
+				      "missing: %s", c->bpf->lacking.first,
+			c->bpf->lacking.count > 1 ? " and others" : "", *why ? why : "unknown");
+	c->bpf->lacking.count = 0;
 	pthread_mutex_unlock(&c->bpf->lock);
 }
 
@@ -420,6 +446,7 @@ const struct backend_ops bpf_backend = {
 	.expect = expect,
 	.enable = enable,
 	.why = say_why,
+	.lacking = say_lacking,
 	.enabled = list_enabled,
 	.filter = set_filter,
 	.filters_rules = has_program,

@@ -270,6 +270,12 @@ struct bpf_channel {
 	size_t counter_count;
 	int call_stacks;                /* of bpf_source_try_stacks; -1: not tried */
 	struct tr_err why;              /* the kernel refused the last program or map */
+	/* Events since the last look that have no program because something is short */
+	struct {
+		uint32_t count;
+		char first[BPF_EVENT_NAME];
+		struct tr_err why;      /* of the first */
+	} lacking;
 	struct bpf_refused *refused;    /* bpf_refused.c; owned */
 	int refused_file;               /* what the keeper has of it; -1: nothing */
 	struct bpf_ring ring;
