@@ -213,8 +213,7 @@ int snapshot_cut(struct trace_image *image, uint64_t from, uint64_t to)
  * later. The kernel records it in any order: there it is the nearest one.
  */
 
-#define BEFORE UINT64_C(100000000)      /* ns: a thread may be preempted between two recordings */
-#define AFTER UINT64_C(1000000)
+#define NEAR UINT64_C(100000000)        /* ns: a thread may be preempted between two recordings */
 
 struct search {
 	const struct snapshot_request *request;
@@ -229,12 +228,17 @@ uint64_t snapshot_event(const struct md_occurrence *o)
 	return h ? h : 1;
 }
 
+/* No event after that is the one: the kernel's session may have recorded it after the trigger. */
+static uint64_t last_time(const struct snapshot_request *r)
+{
+	return r->at + (r->kernel ? NEAR : 0);
+}
+
 static void judge(struct search *f, const struct md_occurrence *o)
 {
 	uint64_t at = f->request->at, distance = o->ts > at ? o->ts - at : at - o->ts;
 
-	if ((o->ts > at && !f->request->kernel) || distance > f->distance ||
-	    snapshot_event(o) != f->request->event)
+	if (distance > f->distance || snapshot_event(o) != f->request->event)
 		return;
 	f->distance = distance;
 	f->found = o->ts;
@@ -244,7 +248,7 @@ static void look_at_packet(struct search *f, const struct packet *p, const struc
 {
 	uint8_t *bytes = malloc(p->len);
 	struct md_decoder d = { .stream = s->class, .p = bytes, .ts = p->header.timestamp_begin };
-	uint64_t last = f->request->at + AFTER;
+	uint64_t last = last_time(f->request);
 	struct md_occurrence o;
 
 	if (!bytes)
@@ -260,7 +264,7 @@ static void look_at_packet(struct search *f, const struct packet *p, const struc
 
 uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r)
 {
-	struct search f = { .request = r, .found = r->at, .distance = BEFORE };
+	struct search f = { .request = r, .found = r->at, .distance = NEAR };
 	struct trace_image *image = image_new(s);
 
 	if (!image || image_plan(image)) {
@@ -275,8 +279,8 @@ uint64_t snapshot_event_time(struct session *s, const struct snapshot_request *r
 		for (size_t k = 0; k < src->count; k++) {
 			const struct packet *p = &src->packets[k];
 
-			if (p->len && p->header.timestamp_end + BEFORE >= r->at &&
-			    p->header.timestamp_begin <= r->at + AFTER)
+			if (p->len && p->header.timestamp_end + NEAR >= r->at &&
+			    p->header.timestamp_begin <= last_time(r))
 				look_at_packet(&f, p, &src->stream);
 		}
 	}
