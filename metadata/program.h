@@ -142,6 +142,18 @@ static inline uint8_t md_shown_bits(const struct md_type *t)
 	return t->shown_bits ? t->shown_bits : t->bits ? t->bits : (uint8_t)(8 * t->size);
 }
 
+/* The type of a value that may be missing, where it is not. */
+static inline const struct md_type *md_type_present(const struct md_type *t)
+{
+	return t->optional ? &t->members[1].type : t;
+}
+
+/* An integer that is shown as a number: neither labels nor true and false. */
+static inline bool md_type_is_number(const struct md_type *t)
+{
+	return t->kind == MD_INT && t->show == MD_SHOW_PLAIN;
+}
+
 /* TSDL has no enumeration without labels: it is handled as its integer. */
 static inline bool md_type_is_enum(const struct md_type *t)
 {

@@ -28,6 +28,8 @@ class Found:
         self.slices, self.instants, self.counters, self.switches = [], [], [], []
         self.flows, self.runs = [], []
         self.threads, self.processes = {}, {}
+        self.forms = {}         # by event and field, how the page shows its values
+        self.values = []        # of the fields of each event, in the order of the file
 
     def compare(self, other, what):
         for part in ("slices", "instants", "counters", "switches", "flows", "runs"):
@@ -156,6 +158,8 @@ def chrome(path, want):
     start = int(trace["otherData"]["start"])
     for e in trace["traceEvents"]:
         time, tid = start + round(e["ts"] * 1000), e["tid"]
+        if e["ph"] in "BEi":
+            f.values.append((time, e.get("args", {})))
         if e["ph"] == "M":
             names = f.threads if e["name"] == "thread_name" else f.processes
             if e["name"] != "process_labels":
@@ -359,6 +363,7 @@ def perfetto(path, notes):
                 continue
             assert 23 not in e and 22 not in e and 58 not in p, e
             noted = annotations(e, interned)
+            f.values.append((time, noted))
             notes.setdefault((time, track), []).append(noted)
             if kind == 1:
                 stacks.begin(track, time, interned.title(e))
@@ -404,7 +409,9 @@ def page(path):
         if head == "d":
             names = [json.loads('"%s"' % name) for name in cells[1:3] + cells[5:]]
             classes[cells[0]] = (names[0], names[1], int(cells[3]), names[2:])
-            assert len(cells[4]) == len(cells) - 5, line
+            forms = cells[4].split()
+            assert len(forms) == len(cells) - 5, line
+            f.forms[names[0]] = dict(zip(names[2:], forms))
             continue
         if head == "n":
             counters[cells[0]] = json.loads('"%s"' % cells[2])
@@ -432,6 +439,7 @@ def page(path):
         if contexts:
             have = track["contexts"]
             assert list(have) == names[:contexts] and have.get("vtid", tid) == tid, (line, have)
+        f.values.append((time, fields))
         kind = kind.lower()
         if kind == "b":
             stacks.begin(tid, time, name)
@@ -450,6 +458,7 @@ def page(path):
         if event == "work:note":
             assert list(fields) == ["text", "ratio", "big"] and fields["big"] == (1 << 64) - 1, line
     stacks.finish()
+    f.values = [(t + start, fields) for t, fields in f.values]
     f.slices = [(t, b + start, e + start if e >= 0 else -1, n, ended)
                 for t, b, e, n, ended in f.slices]
     f.instants = [(t, time + start, n) for t, time, n in f.instants]
@@ -541,4 +550,5 @@ def main():
           len(want.flows))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# TIMEOUT: 120
+# TIMEOUT: 200
 #
 # Traces of CTF 2 as the `input` of a session: made by hand and at random, each with the text that
 # babeltrace2 2.1 prints; traces that are refused, each with a sentence; and those of this project,
-# whose text is that of the session that recorded them. (Debian 12's babeltrace2 reads CTF 1.8 only.)
+# whose text is that of the session that recorded them; each value of a field is the same in all
+# forms. (Debian 12's babeltrace2 reads CTF 1.8 only.)
 . "$(dirname "$0")/../../lib/mount.sh"
 python3 -c 'import json' 2>/dev/null || skip "there is no python3"
 TZ=UTC
@@ -60,6 +61,26 @@ PACKETS=1 python3 "$top/tests/lib/make_ctf2.py" "$work/random" 20 1001 || fail "
 for text in "$work/random"/*.text; do
 	shows "${text%.text}"
 done
+
+# ---- all forms have the same fields ----
+
+# keep NAME: the forms of the session, which judge_fields.py compares with its JSON
+keep() {
+	mkdir -p "$work/forms/$1"
+	for form in json csv parquet lket.txt chrome.json perfetto timeline.html; do
+		cat "$s/export/$form" >"$work/forms/$1/$form" || fail "$1: cannot read $form"
+	done
+}
+mkdir "$work/traces"
+for text in "$work/cases/good"/*.text "$work/random"/[1-4]?.text; do
+	ln -s "${text%.text}" "$work/traces"
+	put "${text%.text}" "$s/input"
+	keep "$(basename "$text" .text)"
+done
+python3 "$top/tests/lib/judge_fields.py" "$work/traces" "$work/forms"/* >"$work/judged" 2>&1 ||
+	fail "fields: $(tail -c 2000 "$work/judged")"
+[ "$(cat "$work/judged")" -gt 500 ] || fail "only $(cat "$work/judged") values"
+checks=$((checks + 1))
 
 # ---- the examples of the specification ----
 

@@ -126,6 +126,24 @@ END
 shows '[00:00:00.000000007] (+?.?????????) ev: { v = 1 }
 [00:00:00.000000008] (+0.000000001) ev: { v = 2 }'
 
+# The first event is at the time 0.
+trace zero "$z\\0\\1\\50$z\\2" <<END
+trace { major = 1; minor = 8; byte_order = le; };
+clock { name = c; freq = 1000000000; };
+typealias integer { size = 8; } := byte;
+stream { event.header := struct { integer { size = 64; map = clock.c.value; } t; }; };
+event { name = ev; fields := struct { byte v; }; };
+END
+shows '[00:00:00.000000000] (+?.?????????) ev: { v = 1 }
+[00:00:00.000000040] (+0.000000040) ev: { v = 2 }'
+is "times in chrome.json" '0.000 0.040 "0"' "$(
+	sed -n 's/.*"ph":"i".*"ts":\([0-9.]*\).*/\1/p; s/.*"start":\("[0-9]*"\).*/\1/p' \
+		"$s/export/chrome.json" | xargs -d '\n')"
+is "times in timeline.html" 'i0 0 0 i0 40 0' "$(
+	sed -n 's/^\(i[0-9 ]*\)\t.*/\1/p' "$s/export/timeline.html" | xargs)"
+is "its start" 0 "$(sed -n 's/^z\t\([0-9]*\)\t.*/\1/p' "$s/export/timeline.html")"
+has "$(cat "$s/export/report.html")" '"start":"0","last":40,"events":2'
+
 trace two 'x\0' <<END
 trace { major = 1; minor = 8; byte_order = le; };
 stream { id = 0; };

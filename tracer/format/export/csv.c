@@ -57,7 +57,7 @@ static enum cell_is find_kind(const struct md_type *t)
 {
 	if (t->kind == MD_STRING)
 		return CELL_STRING;
-	if (t->kind != MD_INT || md_type_is_enum(t))
+	if (!md_type_is_number(t))
 		return CELL_OTHER;
 	if (t->size != 4 || t->big_endian || t->bits)
 		return CELL_INTEGER;
@@ -351,8 +351,12 @@ void csv_make(struct maker *m)
 	m->runs = 2;
 	maker_classes(m, add_columns, v);
 	md_buf_puts(&m->out, "time,host,cpu,event");
-	for (uint32_t i = 0; i < v->columns.table.count; i++)
+	for (uint32_t i = 0; i < v->columns.table.count; i++) {
+		size_t at = m->out.len + 1;
+
 		md_buf_printf(&m->out, ",%s", v->columns.all[i]->name);
+		quote_cell(v, &m->out, at, MD_SHOWN_TEXT);
+	}
 	md_buf_puts(&m->out, maker_names(m, false) ? ",symbols" : "");
 	v->lossy = m->lossy;
 	lost_values(&(struct lost){ 0 }, names);

@@ -226,9 +226,11 @@ static void add_line(void *arg, const struct row *r)
 		if (lket_cell_of(s, r, i, &cell))
 			put_cell(l, &s->kind->columns[i], &cell);
 	for (uint32_t i = 0; i < r->class->field_count && !r->torn; i++) {
+		const struct text *name = &r->names[r->stream->context_count + i];
+
 		if (s->shown[i])
 			continue;
-		md_buf_puts(out, r->names[r->stream->context_count + i].p);
+		md_json_escape_put(name->p, name->n, out);
 		md_buf_putc(out, ':');
 		put_value(l, &r->fields[i]);
 		md_buf_putc(out, ',');

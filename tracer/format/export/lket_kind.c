@@ -271,7 +271,7 @@ static bool fill_user(struct lket_kind *k, struct lket_shape *s, const struct ro
 			continue;
 		md_buf_reset(&name);
 		md_buf_puts(&name, i < contexts ? "context." : "");
-		md_name_field(f->name, &name);
+		md_name_put(f, &name);
 		column = find_user_column(k, md_buf_str(&name), &f->type);
 		good = column >= 0 && !name.failed;
 		if (good) {

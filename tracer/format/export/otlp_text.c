@@ -107,18 +107,15 @@ void otlp_put_value(struct md_buf *out, const char *prefix, struct text name,
 	if (!v->p)
 		return;
 	begin(out, prefix, name.p, name.n);
-	if (v->type->kind == MD_INT && v->type->show == MD_SHOW_PLAIN &&
-	    !md_type_is_enum(v->type) && md_value_integer(v, &n))
+	if (md_type_is_number(v->type) && md_value_integer(v, &n))
 		put_integer(out, n, v->type->is_signed);
 	else if (v->type->kind == MD_FLOAT && md_value_float(v, &d))
 		put_double(out, d, v->type->size == 4);
 	else if (v->type->show == MD_SHOW_BLOB && md_value_integers(v, &n))
 		put_blob(out, v, n);
 	else if ((v->type->kind == MD_ARRAY || v->type->kind == MD_SEQUENCE) &&
-		 v->type->element->kind == MD_INT &&
-		 v->type->element->encoding == MD_ENCODING_NONE &&
-		 !md_type_is_enum(v->type->element) &&
-		 v->type->element->show == MD_SHOW_PLAIN && md_value_integers(v, &n))
+		 md_type_is_number(v->type->element) &&
+		 v->type->element->encoding == MD_ENCODING_NONE && md_value_integers(v, &n))
 		put_integers(out, v, n);
 	else
 		put_shown(out, v);

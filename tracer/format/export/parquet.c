@@ -36,9 +36,10 @@ struct table {
 
 static enum parquet_type type_of(const struct md_type *t)
 {
+	t = md_type_present(t);
 	if (t->kind == MD_FLOAT)
 		return t->size == 4 ? PARQUET_FLOAT : PARQUET_DOUBLE;
-	if (t->kind != MD_INT || t->show != MD_SHOW_PLAIN || md_type_is_enum(t))
+	if (!md_type_is_number(t))
 		return PARQUET_TEXT;
 	return !t->is_signed && t->size == 8 && !t->bits ? PARQUET_UINT : PARQUET_INT;
 }

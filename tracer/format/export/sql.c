@@ -150,8 +150,7 @@ static char *make_name(struct sql *q, const struct table *t, const char *name)
 
 static int type_of(const struct md_type *t)
 {
-	if (t->optional)                /* a missing value is NULL */
-		t = &t->members[1].type;
+	t = md_type_present(t);         /* a missing value is NULL */
 	if (t->kind == MD_FLOAT)
 		return FLOAT;
 	/* An enumeration is its label. */

@@ -30,8 +30,8 @@ static struct text *list_names(const struct md_event *class, const struct md_str
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		md_name_field(i < contexts ? stream->context[i].name
-					   : class->fields[i - contexts].name, &text);
+		md_name_put(i < contexts ? &stream->context[i] : &class->fields[i - contexts],
+			    &text);
 		md_buf_putc(&text, '\0');
 	}
 	names = text.failed ? NULL : malloc(count * sizeof(*names) + text.len + 1);
@@ -232,7 +232,7 @@ enum row_shown row_shown(const struct md_event *class, const struct md_field *f)
 {
 	const struct md_type *t = &f->type;
 
-	bool list = t->kind == MD_ARRAY || t->kind == MD_SEQUENCE;
+	bool list = (t->kind == MD_ARRAY || t->kind == MD_SEQUENCE) && t->show != MD_SHOW_BLOB;
 
 	if (is_hex(t) || is_address(f) || (list && is_hex(t->element)))
 		return ROW_SHOWN_HEX;
@@ -242,14 +242,9 @@ enum row_shown row_shown(const struct md_event *class, const struct md_field *f)
 	return ROW_SHOWN_PLAIN;
 }
 
-/* As many digits as the type has; a sign is not shown. */
 static void put_hex(uint64_t n, const struct md_type *t, struct md_buf *out)
 {
-	unsigned int bits = t->shown_bits ? t->shown_bits : t->bits ? t->bits : 8u * t->size;
-
-	if (bits < 64)
-		n &= (UINT64_C(1) << bits) - 1;
-	md_buf_printf(out, "\"0x%" PRIx64 "\"", n);
+	md_buf_printf(out, "\"0x%" PRIx64 "\"", row_unsigned(n, t));
 }
 
 void row_put_device(uint64_t dev, struct md_buf *out)

@@ -8,6 +8,7 @@
 
 #include "metadata/buf.h"
 #include "metadata/loss.h"
+#include "metadata/program.h"
 #include "metadata/value.h"
 #include "tracer/base/hash_table.h"
 #include "tracer/view/cursor.h"
@@ -128,6 +129,14 @@ static inline const struct md_field *row_field(const struct row *r, uint32_t i)
 	uint32_t contexts = r->stream->context_count;
 
 	return i < contexts ? &r->stream->context[i] : &r->class->fields[i - contexts];
+}
+
+/* A hexadecimal integer of this type: as many bits as it has; a sign is not shown. */
+static inline uint64_t row_unsigned(uint64_t n, const struct md_type *t)
+{
+	uint8_t bits = md_shown_bits(t);
+
+	return bits < 64 ? n & ((UINT64_C(1) << bits) - 1) : n;
 }
 
 enum row_shown row_shown(const struct md_event *class, const struct md_field *f);

@@ -21,13 +21,20 @@ struct chrome {
 	struct maker *m;
 	uint8_t *shown;         /* by the number of the classes; owned */
 	uint32_t shown_count;
-	uint64_t start;         /* time of the first event; valid if `any` */
-	bool any;
+	uint64_t start;         /* time of the first event; valid if `begun` */
+	bool begun, any;        /* any: an event is written */
 };
 
 static void put(struct md_buf *out, struct text text)
 {
 	md_buf_put(out, text.p, text.n);
+}
+
+static void begin_at(struct chrome *v, uint64_t time)
+{
+	if (!v->begun)
+		v->start = time;
+	v->begun = true;
 }
 
 /* `{"ph":"B","pid":1,"tid":2,"ts":0.000` */
@@ -38,8 +45,8 @@ static struct md_buf *begin_event(struct chrome *v, char phase, int32_t pid, int
 	char *o = md_buf_room(out, 128);
 	uint64_t ns;
 
-	if (!v->start)
-		v->start = time;
+	if (phase != 'M')
+		begin_at(v, time);
 	ns = time - v->start;
 	if (!o)
 		return out;
@@ -85,6 +92,13 @@ static void put_names(struct chrome *v, const struct row *r)
 		out->len = before;
 }
 
+/* Whether a field has the name of one of the members that follow the fields. */
+static bool is_member(const struct row *r, const struct md_field *f)
+{
+	return f >= r->class->fields && f < r->class->fields + r->class->field_count &&
+	       (!strcmp(f->name, "context") || !strcmp(f->name, "symbols"));
+}
+
 /* The members of an object: values as people read them. */
 static void put_members(struct md_buf *out, const struct row *r, const struct md_field *fields,
 			uint32_t count, const struct md_value *values, const struct text *names)
@@ -96,8 +110,8 @@ static void put_members(struct md_buf *out, const struct row *r, const struct md
 			continue;
 		md_buf_puts(out, between);
 		between = ",";
-		md_buf_putc(out, '"');
-		put(out, names[i]);
+		md_buf_puts(out, is_member(r, &fields[i]) ? "\"fields." : "\"");
+		md_json_escape_put(names[i].p, names[i].n, out);
 		md_buf_puts(out, "\":");
 		row_put_shown(&values[i], row_shown(r->class, &fields[i]), out);
 	}
@@ -107,7 +121,7 @@ static void put_members(struct md_buf *out, const struct row *r, const struct md
 static bool is_plain(const struct row *r, const struct md_field *fields, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (row_shown(r->class, &fields[i]) != ROW_SHOWN_PLAIN)
+		if (row_shown(r->class, &fields[i]) != ROW_SHOWN_PLAIN || is_member(r, &fields[i]))
 			return false;
 	return true;
 }
@@ -296,8 +310,7 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 	uint64_t begin = lost_begin(l), end = l->loss.to;
 	struct md_buf *out;
 
-	if (!v->start)
-		v->start = begin;
+	begin_at(v, begin);
 	begin = begin < v->start ? v->start : begin;
 	out = begin_event(v, 'X', t->pid, t->slices.tid, begin);
 	end = end > begin ? end - begin : 0;

@@ -46,7 +46,7 @@ static int find_field(const struct md_event *e, const char *name, const char *ot
 
 static bool is_number(const struct md_type *t)
 {
-	return (t->kind == MD_INT && !md_type_is_enum(t)) || t->kind == MD_FLOAT;
+	return md_type_is_number(t) || t->kind == MD_FLOAT;
 }
 
 static void find_fields(struct event_kind *k, const struct md_event *e)

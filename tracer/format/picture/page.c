@@ -8,7 +8,8 @@
  *   t TRACK TID PID NAME OUT   a track; again when its name or process changes. OUT: 1 if inclusion
  *                              sets may leave the thread out, else 0
  *   d CLASS EVENT SLICE N SHOWN NAME…  an event class; N: how many of the fields are contexts;
- *                              SHOWN: a letter for each: x hexadecimal, d a device, - neither
+ *                              SHOWN: a word for each, with blanks between them: xBITS
+ *                              hexadecimal, d a device, - neither
  *   KIND CLASS NS TRACK VALUE… an event, the first columns without tabs: `b3 120 0`. NS: since the
  *                              event before. A capital KIND: the values of the contexts are before
  *                              those of the fields; else they are those of the last event of this
@@ -52,7 +53,8 @@ extern const char page_end[] __attribute__((visibility("hidden")));
 
 struct page {
 	struct maker *m;
-	uint64_t start, last;   /* times of the first event and of the last line */
+	uint64_t start, last;   /* times of the first event and the last line; valid if `begun` */
+	bool begun;
 	uint64_t block;         /* where the block begins in the file */
 	struct md_buf text;     /* scratch */
 };
@@ -84,7 +86,7 @@ static void put_values(struct page *v, const struct md_value *values, uint32_t c
 		out->len++;
 		if (!values[i].p)
 			continue;
-		if (values[i].type->kind != MD_INT || md_type_is_enum(values[i].type)) {
+		if (!md_type_is_number(values[i].type)) {
 			text = text < out->len ? text : out->len;
 			md_value_json(&values[i], out);
 			continue;
@@ -115,6 +117,18 @@ static struct md_buf *begin_line(struct page *v)
 	return &v->m->out;
 }
 
+static void put_shown(struct md_buf *out, const struct md_event *class, const struct md_field *f,
+		      const char *between)
+{
+	const struct md_type *t = f->type.element ? f->type.element : &f->type;
+	enum row_shown shown = row_shown(class, f);
+
+	md_buf_puts(out, between);
+	md_buf_putc(out, "-xd"[shown]);
+	if (shown == ROW_SHOWN_HEX)
+		md_buf_printf(out, "%u", md_shown_bits(t));
+}
+
 static void add_classes(void *arg, const struct row *r, const struct track_name *event,
 			const struct track_name *slice)
 {
@@ -128,7 +142,7 @@ static void add_classes(void *arg, const struct row *r, const struct track_name 
 	put_text(v, slice->plain.p, slice->plain.n);
 	md_buf_printf(out, "\t%" PRIu32 "\t", contexts);
 	for (uint32_t i = 0; i < count; i++)
-		md_buf_putc(out, "-xd"[row_shown(r->class, row_field(r, i))]);
+		put_shown(out, r->class, row_field(r, i), i ? " " : "");
 	for (uint32_t i = 0; i < count; i++) {
 		md_buf_putc(out, '\t');
 		put_text(v, r->names[i].p, r->names[i].n);
@@ -208,6 +222,13 @@ static void put_names(struct page *v, const struct row *r)
 	md_buf_putc(out, '\n');
 }
 
+static void begin_at(struct page *v, uint64_t time)
+{
+	if (!v->begun)
+		v->start = v->last = time;
+	v->begun = true;
+}
+
 static void put_event(struct page *v, char kind, struct timeline *t, const struct row *r,
 		      uint64_t time, uint32_t class)
 {
@@ -217,8 +238,7 @@ static void put_event(struct page *v, char kind, struct timeline *t, const struc
 
 	if (!o)
 		return;
-	if (!v->start)
-		v->start = v->last = time;
+	begin_at(v, time);
 	*o++ = kind;
 	if (r) {
 		o = md_put_u32(o, class);
@@ -303,8 +323,7 @@ static void add_lost(void *arg, struct timeline *t, const struct lost *l)
 	if (v->m->from && end < v->m->clock_offset + v->m->from)
 		return;
 	out = begin_line(v);
-	if (!v->start)
-		v->start = v->last = begin;
+	begin_at(v, begin);
 	begin = begin < v->start ? v->start : begin;
 	end = end < begin ? begin : end;
 	md_buf_printf(out, "l\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t", t->number,

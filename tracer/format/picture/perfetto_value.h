@@ -24,9 +24,7 @@ static inline void put_shown_value(struct md_buf *out, const struct md_value *va
 	size_t at;
 
 	if (as == ROW_SHOWN_HEX && md_value_integer(value, &n)) {
-		if (value->type->size < 8)
-			n &= (UINT64_C(1) << 8 * value->type->size) - 1;
-		put_number(out, NOTE_POINTER, n);
+		put_number(out, NOTE_POINTER, row_unsigned(n, value->type));
 		return;
 	}
 	at = begin_message(out, as == ROW_SHOWN_HEX ? NOTE_JSON : NOTE_STRING, TEXT_LENGTH);
@@ -46,6 +44,10 @@ static inline void put_value(struct md_buf *out, const struct md_value *value)
 
 	if (md_value_shown_float(value, &d)) {
 		put_double(out, NOTE_DOUBLE, d);
+		return;
+	}
+	if (value->type->show == MD_SHOW_BOOL && md_value_integer(value, &n)) {
+		put_number(out, NOTE_BOOL, n != 0);
 		return;
 	}
 	at = begin_message(out, NOTE_STRING, TEXT_LENGTH);
@@ -77,7 +79,7 @@ static inline char *put_short(char *o, struct text name, const struct md_value *
 	if (name.n > 100)
 		return NULL;
 	o = mempcpy(o, name.p, name.n);
-	if (t->kind == MD_INT && !md_type_is_enum(t)) {
+	if (md_type_is_number(t)) {
 		md_value_integer(value, &number);
 		/* The largest integers have no sign. */
 		*o++ = (!t->is_signed && number > INT64_MAX ? NOTE_UINT : NOTE_INT) << 3;

@@ -211,8 +211,9 @@ static void note_pause(struct report_best *best, struct report_pause p)
 
 static void begin_at(struct report *v, uint64_t time)
 {
-	if (!v->start)
+	if (!v->begun)
 		v->start = v->last = time;
+	v->begun = true;
 }
 
 static void note_event(struct report *v, const struct timeline *t, uint64_t time, uint32_t class)

@@ -78,7 +78,8 @@ struct report_cpu {             /* which thread it runs */
 
 struct report {
 	struct maker *m;
-	uint64_t start, last, step;     /* start 0: no event yet; step: ns of a column */
+	uint64_t start, last, step;     /* start: valid if `begun`; step: ns of a column */
+	bool begun;
 	uint64_t events;
 	struct slices_dropped dropped;
 	struct report_kind *kinds;      /* REPORT_KINDS; owned */
