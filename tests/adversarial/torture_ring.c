@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -246,11 +247,18 @@ static void *live_reader(void *arg)
 
 static int life[2];     /* a pipe: writers and their children have its writing end */
 
+/*
+ * A writer has a process group of its own: if a group of which one process is stopped becomes
+ * orphaned, the kernel sends SIGHUP to all of it. In a guest whose init is the test's shell, the
+ * end of a killed writer's child, whose parent init then is, did that to timeout(1) and the test.
+ */
 static pid_t start_writer(const char *self)
 {
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(life[1], 10);
 		execl(self, self, "--writer", (char *)NULL);
 		_exit(127);
