@@ -76,7 +76,7 @@ DEPFLAGS = -MD -MP
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(MAPFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(MAPFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
 
-# ATOMIC_LIBS, see below
+# ATOMIC_LIBS and LARGE_FILES, see below
 -include $B/libs.mk
 THREAD_LIBS = $(strip -lpthread $(ATOMIC_LIBS))
 
@@ -261,6 +261,7 @@ static:					## build-musl-gcc/trailfs, static and small, and libtrail, with musl
 	@ls -l $(STATIC_B)/trailfs
 
 # ---- what else is linked: with some compilers, atomic operations on bytes are functions of libatomic ----
+# On processors of 32 bits, the daemon's files have sizes of 64 bits, as libfuse wants it.
 
 $B/libs.mk:
 	@mkdir -p $(@D)
@@ -268,13 +269,15 @@ $B/libs.mk:
 		__atomic_compare_exchange_n(&c, &d, 1, 0, 5, 5); }' > $@.c
 	@for l in '' -latomic; do ! $(CC) $(CFLAGS) $(LDFLAGS) -o $@.test $@.c $$l 2>/dev/null || \
 		{ echo "ATOMIC_LIBS := $$l" > $@; break; }; done
+	@echo 'char few[sizeof(long) == 4 ? 1 : -1];' > $@.c
+	@! $(CC) $(CFLAGS) -c -o $@.test $@.c 2>/dev/null || echo "LARGE_FILES := -D_FILE_OFFSET_BITS=64" >> $@
 	@rm -f $@.c $@.test
 
 # ---- the daemon ----
 
 $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(SANFLAGS) $(LARGE_FILES) -DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # q, not r: files of two rooms may have the same name.
 # It has the page within it.
@@ -298,7 +301,7 @@ $B/tests/other/rows/root.o: fs/tree/root.c
 $B/tests/other/version/handover.o: fs/base/handover.c
 $B/tests/other/rows/root.o $B/tests/other/version/handover.o:
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SANFLAGS) -DTRAILFS_VERSION='"$(VERSION)+other"' -DOTHER_ROWS -DHANDOVER_VERSION=1000u $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(SANFLAGS) $(LARGE_FILES) -DTRAILFS_VERSION='"$(VERSION)+other"' -DOTHER_ROWS -DHANDOVER_VERSION=1000u $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 $B/tests/other/rows/trailfs: $B/tests/other/rows/root.o $(filter-out $B/fs/tree/root.o,$(FS_OBJ)) $B/libtrailcore.a
 $B/tests/other/version/trailfs: $B/tests/other/version/handover.o $(filter-out $B/fs/base/handover.o,$(FS_OBJ)) $B/libtrailcore.a
@@ -409,7 +412,7 @@ define program_rule
 $(basename $B/$(1)).o: $(1)
 	@mkdir -p $$(@D)
 	$(if $(filter %.cc,$(1)),$$(CXX) $$(ALL_CXXFLAGS),$$(CC) $$(ALL_CFLAGS)) -Iustlib $(if $(filter lib%,$(notdir $(1))),-fPIC) \
-		$(if $(filter core,$(2)),$$(SANFLAGS)) $$(CPPFLAGS) -c -o $$@ $$<
+		$(if $(filter core,$(2)),$$(SANFLAGS) $$(LARGE_FILES)) $$(CPPFLAGS) -c -o $$@ $$<
 
 $(call program,$(1)): $(basename $B/$(1)).o $(foreach w,$(2),$(call word_file,$(w)))
 	$(if $(filter %.cc,$(1)),$$(CXX),$$(CC)) $$(CFLAGS) $(if $(filter lib%,$(notdir $(1))),-shared) $(if \

@@ -117,14 +117,20 @@ static void protect_header(const struct mapped_region *m)
 }
 
 /* Maps the first `bytes` bytes of the region. False: errno says why. */
-static bool map(struct mapped_region *m, int fd, size_t bytes)
+static bool map(struct mapped_region *m, int fd, uint64_t bytes)
 {
+	uint8_t *base;
+
+	/* A process of 32 bits has no addresses for it. */
+	if ((size_t)bytes != bytes) {
+		errno = ENOMEM;
+		return false;
+	}
 	/*
 	 * Without MAP_NORESERVE: that says nothing for a shared mapping, except for one of huge
 	 * pages, which would be a SIGBUS later if there are none.
 	 */
-	uint8_t *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
+	base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return false;
 	m->base = base;

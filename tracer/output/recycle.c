@@ -39,7 +39,8 @@ static bool is_in_memory(int fd)
 {
 	struct statfs fs;
 
-	return !fstatfs(fd, &fs) && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
+	return !fstatfs(fd, &fs) && ((uint32_t)fs.f_type == TMPFS_MAGIC ||
+				     (uint32_t)fs.f_type == RAMFS_MAGIC);
 }
 
 /* Whether the file is still the one that this stream wrote, and no other program uses it. */

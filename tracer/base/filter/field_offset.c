@@ -88,7 +88,7 @@ const struct trail_reg_field *filter_variant(const struct filter_event *e,
 	const struct trail_reg_field *f;
 
 	for (f = e->fields; f < field; f++)
-		if (f->kind == TRAIL_KIND_VARIANT && field - f <= f->count)
+		if (f->kind == TRAIL_KIND_VARIANT && (size_t)(field - f) <= f->count)
 			return f;
 	return NULL;
 }

@@ -302,7 +302,7 @@ static bool set_default_name(struct extra_item *item)
 	}
 	p += *p == '$' || *p == '%';
 	snprintf(item->name, sizeof(item->name), "%.*s", (int)(end - p), p);
-	return end - p < EXTRA_NAME_MAX;
+	return (size_t)(end - p) < EXTRA_NAME_MAX;
 }
 
 static int parse_name(struct scan *s, struct extra_item *item)

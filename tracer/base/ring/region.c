@@ -154,9 +154,12 @@ static uint64_t monotonic_ns(void)
 
 static int map_region(struct region *r)
 {
-	void *at =
-		mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, r->fd, 0);
+	void *at;
 
+	/* On a machine of 32 bits, a program has no addresses for it. */
+	if ((size_t)r->size != r->size)
+		return -ENOSPC;
+	at = mmap(NULL, r->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, r->fd, 0);
 	if (at == MAP_FAILED)
 		return -errno;
 	r->map = at;

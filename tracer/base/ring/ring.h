@@ -55,7 +55,7 @@ struct region {
 	bool retired;
 	int fd;                         /* the memfd or file; -1 in tests */
 	uint8_t *map;                   /* whole region, shared, writable */
-	size_t size;
+	uint64_t size;
 	uint64_t key;
 	struct region_geometry geo;     /* the daemon's own copy; constant */
 	bool populate;                  /* writers populate sub-buffers */
