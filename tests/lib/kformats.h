@@ -74,6 +74,13 @@ static const char format_epoll_ctl[] =
 	"\tfield:struct epoll_event * event;\toffset:40;\tsize:8;\tsigned:0;\n\n"
 	"print fmt: \"\"\n";
 
+/* A case whose formats have an unsigned long of 8 bytes: it is as long as that of this program. */
+#define CASE_OF_64_BITS(function) \
+	do { \
+		if (sizeof(long) == 8) \
+			CASE(function); \
+	} while (0)
+
 static const char format_odd[] =
 	"name: odd\nID: 7\n" COMMON
 	"\tfield:u8 small;\toffset:8;\tsize:1;\tsigned:0;\n"

@@ -19,6 +19,8 @@ static void times(void)
 	CHECK_STR(text, "20010909T034640+0200");
 	time_print(1000000000000000000, TIME_FORMAT_NAME, text);
 	CHECK_STR(text, "20010909-034640");
+	if (sizeof(time_t) < 8)
+		SKIP("the C library's times end in 2038");
 	time_print(INT64_MAX, TIME_FORMAT_STATUS, text);
 	CHECK_STR(text, "2262-04-12T01:47:16+0200");
 }

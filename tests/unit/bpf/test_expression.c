@@ -76,7 +76,7 @@ static uint64_t compute(const char *text, int *error)
 
 static void computes(void)
 {
-	static const struct { const char *text; uint64_t value; } cases[] = {
+	const struct { const char *text; uint64_t value; } cases[] = {
 		{ "$1->dev->index", 7 }, { "$1->mac", 0x1234 }, { "+$1->err", (uint64_t)-5 },
 		{ "$1->dev->parent", (uintptr_t)&dev }, { "$1", (uintptr_t)&skb },
 		{ "$1->dev->name", (uintptr_t)&dev }, { "12", 12 }, { "0x10 ; more", 16 },
@@ -261,6 +261,10 @@ static void table_is_read(void)
 
 int main(void)
 {
+	if (sizeof(void *) != 8) {
+		puts("1..0 # SKIP the kernel's addresses of 64 bits are this program's own");
+		return 77;
+	}
 	prepare();
 	CHECK(btf && proto);
 	CASE(computes);

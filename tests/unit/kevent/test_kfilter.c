@@ -411,7 +411,7 @@ int main(void)
 	CASE(names);
 	CASE(logic);
 	CASE(several);
-	CASE(ranges);
+	CASE_OF_64_BITS(ranges);
 	CASE(narrow);
 	CASE(exactness);
 	CASE(too_long);

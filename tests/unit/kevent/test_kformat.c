@@ -482,12 +482,12 @@ static void filters(void)
 int main(void)
 {
 	CASE(names_and_types);
-	CASE(all_kinds);
+	CASE_OF_64_BITS(all_kinds);
 	CASE(probes);
 	CASE(event_names);
 	CASE(not_formats);
 	CASE(bit_fields);
-	CASE(odd_values);
+	CASE_OF_64_BITS(odd_values);
 	CASE(lttng_values);
 	CASE(other_sizes);
 	CASE(addresses);

@@ -277,7 +277,7 @@ int main(void)
 	struct statfs fs;
 
 	if (!mkdtemp(directory) || statfs(directory, &fs) ||
-	    (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)) {
+	    ((uint32_t)fs.f_type != TMPFS_MAGIC && (uint32_t)fs.f_type != RAMFS_MAGIC)) {
 		printf("1..0 # SKIP /dev/shm is not a file system in memory\n");
 		return 77;
 	}

@@ -87,7 +87,8 @@ static void loaded(void)
 	CHECK(elf_loaded(&id, &base, &info) && !id.build_id_size);
 	h[0].p_memsz = (size_t)-1;
 	h[0].p_vaddr = PAGE;
-	CHECK(elf_loaded(&id, &base, &info) && id.memsz == 0);
+	/* (An end after the last address of 64 bits) */
+	CHECK(elf_loaded(&id, &base, &info) && (id.memsz == 0 || sizeof(void *) == 4));
 	info.dlpi_phnum = 0;
 	CHECK(!elf_loaded(&id, &base, &info));
 }
@@ -119,7 +120,7 @@ static void files(void)
 	close(fd);
 	CHECK(file_of(&f, all, size) && f.is_pic && f.id.memsz > 0);
 	CHECK(!elf_file(&f, "/dev/null") && !elf_file(&f, "/") && !elf_file(&f, "/does/not/exist"));
-	CHECK(!file_of(&f, all, 63) && !file_of(&f, "", 0));
+	CHECK(!file_of(&f, all, sizeof(ElfW(Ehdr)) - 1) && !file_of(&f, "", 0));
 	for (int i = 0; i < 400; i++) {
 		size_t cut = i % 2 ? size : (size_t)rand_r(&seed) % size;
 		uint8_t saved[64 + 13 * sizeof(ElfW(Phdr))], tail[2048];
