@@ -227,7 +227,7 @@ one("not_unicode", struct_(s=dict(STRING, encoding="utf-16le")), b"a\0\0\xd8b\0\
 
 HEX = {"preferred-display-base": 16}
 one("kinds", struct_(**{
-    "context": BOOL, "symbols": sint(8, **HEX), 'a "b", \\c': sint(32, **HEX),
+    "context": BOOL, "symbols": sint(8, **HEX), 'a "b":, \\c': sint(32, **HEX),
     "bits": dict(sint(4, **HEX), alignment=1), "n": dict(uint(4), alignment=1),
     "blob": {"type": "static-length-blob", "length": 3},
     "o": optional(uint(16), at("n"), (1, 15)), "list": array(sint(8, **HEX), length=2),
@@ -236,10 +236,10 @@ one("kinds", struct_(**{
     struct.pack("<HbbQ", 9, -3, 4, 2**64 - 1) + b"\0" +
     b"\0" + struct.pack("<bi", 1, 2**31 - 1) + b"\7" + b"\0\0\0" +
     struct.pack("<bbQ", 5, -128, 2**63) + b"\2",
-    ['{ context = true, symbols = 0xFF, a "b", \\c = 0xFFFFFFFE, bits = 0xF, n = 1, '
+    ['{ context = true, symbols = 0xFF, a "b":, \\c = 0xFFFFFFFE, bits = 0xF, n = 1, '
      'blob = { d3 5d b7 }, o = { 9 }, list = [ [0] = 0xFD, [1] = 0x4 ], '
      'large = 18446744073709551615, flag = false }',
-     '{ context = false, symbols = 0x1, a "b", \\c = 0x7FFFFFFF, bits = 0x7, n = 0, '
+     '{ context = false, symbols = 0x1, a "b":, \\c = 0x7FFFFFFF, bits = 0x7, n = 0, '
      'blob = { 00 00 00 }, o = <none>, list = [ [0] = 0x5, [1] = 0x80 ], '
      'large = 9223372036854775808, flag = true }'])
 

@@ -82,6 +82,11 @@ python3 "$top/tests/lib/judge_fields.py" "$work/traces" "$work/forms"/* >"$work/
 [ "$(cat "$work/judged")" -gt 500 ] || fail "only $(cat "$work/judged") values"
 checks=$((checks + 1))
 
+# LKET has colons between the names of fields: there are none in them.
+put "$work/cases/good/kinds" "$s/input"
+is "names in LKET" 1 "$(tr '\0' '\n' <"$s/export/lket/stpd_cpu0" |
+	grep -a -c '^context:symbols:a "b"_, .c:bits:')"
+
 # ---- the examples of the specification ----
 
 python3 "$top/tests/lib/ctf2_spec.py" "$work/spec" || fail "ctf2_spec.py"
