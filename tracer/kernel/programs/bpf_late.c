@@ -36,6 +36,13 @@ static void count_slot(struct bpf_code *c, int table, int32_t more)
 	bpf_add_atomic(c, BPF_REG_3, 0, BPF_REG_5);
 }
 
+/* Register 1: the number of slots in use. Changes register 2. */
+static void load_used(struct bpf_code *c, int table)
+{
+	bpf_set_map_value(c, BPF_REG_2, table, offsetof(struct bpf_late_table, used));
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_2, 0);
+}
+
 static void load_thread(struct bpf_code *c)
 {
 	bpf_call(c, BPF_FUNC_get_current_pid_tgid);
@@ -71,8 +78,7 @@ void bpf_program_check_late(struct bpf_code *c, int table, int bodies)
 {
 	int none = bpf_label(c), other = bpf_label(c);
 
-	bpf_set_map_value(c, BPF_REG_2, table, offsetof(struct bpf_late_table, used));
-	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_2, 0);
+	load_used(c, table);
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, none);
 	bpf_move(c, BPF_REG_7, BPF_REG_0);
 	load_thread(c);
@@ -93,6 +99,11 @@ void bpf_late_take(const struct bpf_writer *w)
 	int table = w->r->late_table;
 	struct bpf_code *c = w->code;
 
+	/* Behind a function, no other program has looked at the table (bpf_program_check_late). */
+	if (w->r->late->exits < 0) {
+		load_used(c, table);
+		bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, w->end);
+	}
 	load_thread(c);
 	find_slot(c, table);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_4, SLOT(thread));

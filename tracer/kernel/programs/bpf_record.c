@@ -42,9 +42,9 @@ static void put_place(const struct bpf_writer *w, int offset)
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_9, BPF_REG_0);
 }
 
-struct user_string {                    /* a field; typed NULL: of the record at register 6 */
-	const struct bpf_expression *typed;
-	int argument;                   /* offset there of the address */
+struct user_string {                    /* a field */
+	const struct bpf_expression *typed;     /* of the address; NULL: that is in memory: */
+	int base, argument;             /* at this register and offset */
 	int offset;
 };
 
@@ -53,7 +53,7 @@ static void load_address(const struct bpf_writer *w, const struct user_string *s
 	if (s->typed)
 		bpf_expression_put(w->code, s->typed);
 	else
-		bpf_load_from(w->code, BPF_DW, BPF_REG_0, BPF_REG_6, s->argument);
+		bpf_load_from(w->code, BPF_DW, BPF_REG_0, s->base, s->argument);
 }
 
 /*
@@ -103,7 +103,7 @@ static void put_call(const struct bpf_writer *w, const struct bpf_source *call)
 	bpf_set(c, BPF_REG_9, BPF_CALL_FIXED + 8 * (int32_t)numbers + 4 * (int32_t)call->texts);
 	for (uint32_t n = 0; n < call->texts; n++)
 		put_user_string(w, &(struct user_string){
-			.argument = BPF_CALL_FIXED + 8 * call->text[n],
+			.base = BPF_REG_6, .argument = BPF_CALL_FIXED + 8 * call->text[n],
 			.offset = (int)(bpf_source_places(call) + 4 * n) });
 }
 
@@ -218,6 +218,24 @@ static void put_dynamic(void *arg, const char *text, uint32_t len)
 	bpf_alu(c, BPF_ADD, BPF_REG_9, (int32_t)len + 1);
 }
 
+/*
+ * The text of a call. The entry's record has its address already: to get it from the process's
+ * registers once more costs the kernel a check.
+ */
+static void put_call_text(const struct bpf_writer *w, const struct bpf_field *f)
+{
+	const struct bpf_source *call = w->r->source;
+	uint32_t n = ((uint32_t)f->offset - bpf_source_places(call)) / 4;
+	struct user_string s = { .typed = &f->value, .offset = f->offset };
+
+	if (!w->r->late && n < call->texts) {
+		s.typed = NULL;
+		s.base = BPF_REG_8;
+		s.argument = w->data + BPF_CALL_FIXED + 8 * call->text[n];
+	}
+	put_user_string(w, &s);
+}
+
 static void put_field(const struct bpf_writer *w, const struct bpf_field *f)
 {
 	const struct btf_type *type = &f->value.type;
@@ -231,8 +249,7 @@ static void put_field(const struct bpf_writer *w, const struct bpf_field *f)
 	} else if (f->kind == BPF_FIELD_STRING) {
 		bpf_expression_texts(c, &f->value, put_dynamic, &text);
 	} else if (f->kind == BPF_FIELD_USER_STRING) {
-		put_user_string(w, &(struct user_string){ .typed = &f->value,
-							  .offset = f->offset });
+		put_call_text(w, f);
 	} else {
 		bpf_expression_put(c, &f->value);
 		bpf_store(c, f->size < 8 ? sizes[f->size] : BPF_DW, BPF_REG_8, w->data + f->offset,
