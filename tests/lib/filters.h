@@ -48,11 +48,11 @@ static inline void sample_field(struct sample *s, const char *name, int kind, in
 
 static inline void sample_number(struct sample *s, uint64_t v, int size, unsigned int flags)
 {
+	bool big = flags & TRAIL_FIELD_BIG_ENDIAN || !FILTER_HOST_IS_LITTLE;
 	int i;
 
 	for (i = 0; i < size; i++)
-		md_buf_putc(&s->payload,
-			    (char)(v >> 8 * (flags & TRAIL_FIELD_BIG_ENDIAN ? size - 1 - i : i)));
+		md_buf_putc(&s->payload, (char)(v >> 8 * (big ? size - 1 - i : i)));
 }
 
 static inline void sample_int(struct sample *s, const char *name, int size, unsigned int flags,

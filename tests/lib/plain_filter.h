@@ -41,6 +41,7 @@ static inline uint64_t plain_bits(const uint8_t *p, int size, bool big)
 	uint64_t v = 0;
 	int i;
 
+	big = big || !FILTER_HOST_IS_LITTLE;
 	for (i = 0; i < size; i++)
 		v = v << 8 | p[big ? i : size - 1 - i];
 	return v;

@@ -5,6 +5,8 @@
  * but compatibility headers can. The same enumeration for several fields, lengths of all sizes,
  * fields that are not recorded, URIs.
  */
+#include <endian.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -80,10 +82,19 @@ static void put(const void *p, size_t n)
 	at += n;
 }
 
-/* Little endian, as this machine is. */
+/* In the order of this machine's bytes */
 static void number(uint64_t v, size_t n)
 {
-	put(&v, n);
+	bool last = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+	put((const char *)&v + (last ? sizeof(v) - n : 0), n);
+}
+
+/* Of fields with TRAIL__BIG_ENDIAN */
+static void number_big(uint64_t v, size_t n)
+{
+	v = htobe64(v);
+	put((const char *)&v + sizeof(v) - n, n);
 }
 
 static void end(struct trail__tp *tp, size_t unwritten)
@@ -100,10 +111,10 @@ static void record_enum(uint64_t v)
 	begin();
 	number(v, 4);
 	number(v, 1);
-	number(__builtin_bswap16((uint16_t)v), 2);
+	number_big(v, 2);
 	number(v, 8);
 	number(v, 1);
-	number(0xc03f, 4);      /* 1.5 */
+	number_big(0x3fc00000, 4);      /* 1.5 */
 	end(&enums_tp, 0);
 }
 

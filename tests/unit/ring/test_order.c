@@ -109,6 +109,12 @@ static uint64_t load_word(const void *address, int order)
 	return v->word[((uintptr_t)address - (uintptr_t)p->address) / 8];
 }
 
+/* Where a number of that size is in a word */
+static size_t unused(size_t size)
+{
+	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(uint64_t) - size : 0;
+}
+
 static uint64_t model_load(const void *address, size_t size, int order)
 {
 	uintptr_t offset = (uintptr_t)address - (uintptr_t)memory;
@@ -118,14 +124,14 @@ static uint64_t model_load(const void *address, size_t size, int order)
 	if (offset < sizeof(memory))
 		word = load_word(address, order);
 	else
-		memcpy(&word, address, size);
+		memcpy((char *)&word + unused(size), address, size);
 	return word;
 }
 
 static void model_store(void *address, uint64_t word, size_t size, int order)
 {
 	note_tally();
-	memcpy(address, &word, size);
+	memcpy(address, (const char *)&word + unused(size), size);
 	note(address, order != __ATOMIC_RELAXED);
 }
 

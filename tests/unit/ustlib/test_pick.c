@@ -6,6 +6,12 @@
 #include "tracer/abi/pick.h"
 
 #define TAKE 1
+/* The bytes of a length of 16 bits */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define TWO "\0\2"
+#else
+#define TWO "\2\0"
+#endif
 
 static uint8_t out[TRAIL_PICK_MAX];
 
@@ -18,7 +24,7 @@ static void takes_parts(void)
 		{ .kind = TRAIL_PICK_SEQUENCE, .size = 1, .bytes = 1, .take = TAKE },
 		{ .kind = TRAIL_PICK_BYTES, .bytes = 2, .take = TAKE },
 	};
-	static const uint8_t payload[] = "abcd" "text\0" "\2\0" "12345678" "\3" "xyz" "ZZ" "rest";
+	static const uint8_t payload[] = "abcd" "text\0" TWO "12345678" "\3" "xyz" "ZZ" "rest";
 
 	CHECK(trail_pick_is_valid(steps, 5));
 	CHECK(trail_pick_run(steps, 5, payload, sizeof(payload), out) == 5 + 4 + 2);
