@@ -282,6 +282,7 @@ struct bpf_channel {
 	int threads;                    /* map of tracked threads; -1: none yet */
 	/* Map of control groups whose threads are tracked, too, without a gap; -1: none yet */
 	int groups;
+	int group_count;                /* in that map */
 	int bodies;                     /* map of what records, by token; -1: none yet */
 	/* Of entries and exits: map of what records a call, by its number; -1: none yet */
 	int calls[2];
@@ -425,8 +426,11 @@ int bpf_track_groups(struct bpf_channel *c, const struct track *set);
 
 /* A map for control groups, or -errno. */
 int bpf_groups_make(void);
-/* Sets the groups; NULL: none. The number of those that exist in version 2, or -errno. */
-int bpf_groups_set(int map, const struct track *set);
+/*
+ * Sets the groups; NULL: none. before: how many it had. The number of those that exist in version
+ * 2, or -errno.
+ */
+int bpf_groups_set(int map, const struct track *set, int before);
 /* Jumps if the thread that runs is in one of the groups. */
 void bpf_groups_check(struct bpf_code *c, int map, int in);
 

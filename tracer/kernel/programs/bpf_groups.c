@@ -48,24 +48,35 @@ int bpf_groups_make(void)
 						      .name = "trailfs_groups" });
 }
 
-int bpf_groups_set(int map, const struct track *set)
+/* Opens the groups that exist, GROUPS_MAX at most. Returns their number. */
+static int open_groups(const struct track *set, int *fds)
 {
-	int root = set ? open_root() : -1, group;
-	uint32_t count = 0;
+	int root = set ? open_root() : -1, count = 0;
 
 	for (size_t i = 0; root >= 0 && i < set->count && count < GROUPS_MAX; i++) {
-		group = open_group(root, set->paths[i]);
-		if (group >= 0 && !bpf_map_set(map, &count, &group))
-			count++;
-		if (group >= 0)
-			close(group);
+		fds[count] = open_group(root, set->paths[i]);
+		count += fds[count] >= 0;
 	}
 	if (root >= 0)
 		close(root);
+	return count;
+}
+
+int bpf_groups_set(int map, const struct track *set, int before)
+{
+	int fds[GROUPS_MAX], count = open_groups(set, fds), ret = 0;
+
+	/* A group that moves to another place is in both meanwhile, and so programs find it. */
+	for (int n = 0; n < count; n++) {
+		uint32_t i = (uint32_t)(count > before ? count - 1 - n : n);
+
+		ret = ret ? ret : bpf_map_set(map, &i, &fds[i]);
+		close(fds[i]);
+	}
 	/* Programs look no further than to the first free place. */
-	for (uint32_t i = count; i < GROUPS_MAX; i++)
+	for (uint32_t i = (uint32_t)count; i < GROUPS_MAX; i++)
 		bpf_map_remove(map, &i);
-	return (int)count;
+	return ret ? ret : count;
 }
 
 void bpf_groups_check(struct bpf_code *c, int map, int in)

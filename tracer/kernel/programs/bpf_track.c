@@ -249,7 +249,11 @@ int bpf_track_groups(struct bpf_channel *c, const struct track *set)
 	if (c->geometry.by == BACKEND_TRACEFS || (c->groups < 0 && !set))
 		return 0;
 	ret = make_groups(c);
-	return ret == -EOPNOTSUPP ? 0 : ret ? ret : bpf_groups_set(c->groups, set);
+	if (ret)
+		return ret == -EOPNOTSUPP ? 0 : ret;
+	ret = bpf_groups_set(c->groups, set, c->group_count);
+	c->group_count = ret < 0 ? 0 : ret;
+	return ret;
 }
 
 int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count)
