@@ -8,6 +8,7 @@
 ulimit -n 40
 mount_kernel
 programs_record || skip "no BPF programs: $(grep '^kernel' "$MNT/version")"
+by_programs
 s=$S/d$mark
 mkdir "$s" "$s/kernel/channels/channel0"
 put sched:sched_switch "$s/kernel/events"
