@@ -35,4 +35,13 @@ $gcc -static -o "$work/test_babeltrace" "$work"/objects/*.o -lm >"$work/log" 2>&
 	fail "$(head -n 20 "$work/log")"
 qemu-s390x "$work/test_babeltrace" >"$work/cases" 2>&1 || fail "$(cat "$work/cases")"
 is "cases" "" "$(grep -v '^ok \|^#\|^1\.\.\|^$' "$work/cases")"
+
+# --- filters
+rm "$work"/objects/*
+build metadata/*.c tracer/base/*.c tracer/base/context/*.c tracer/base/filter/*.c \
+	tests/unit/filter/test_filterrun.c
+$gcc -static -o "$work/test_filterrun" "$work"/objects/*.o -lm >"$work/log" 2>&1 ||
+	fail "$(head -n 20 "$work/log")"
+qemu-s390x "$work/test_filterrun" >"$work/cases" 2>&1 || fail "$(cat "$work/cases")"
+is "filters" "" "$(grep -v '^ok \|^#\|^1\.\.\|^$' "$work/cases")"
 echo "$checks checks"

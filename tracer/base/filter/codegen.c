@@ -139,6 +139,7 @@ static uint32_t put_search_literal(struct code *c, const char *s, size_t n)
 	uint32_t at = code_literal(c, s, n);
 	uint8_t *table = (uint8_t *)md_buf_room(&c->literals, 2 * n);
 	size_t i, have = 0;
+	uint16_t entry;
 
 	if (c->dead || !table)
 		return 0;
@@ -147,8 +148,8 @@ static uint32_t put_search_literal(struct code *c, const char *s, size_t n)
 		while (have && s[have] != s[i])
 			have = filter_load16(table + 2 * (have - 1), false);
 		have += s[have] == s[i];
-		table[2 * i] = (uint8_t)have;
-		table[2 * i + 1] = (uint8_t)(have >> 8);
+		entry = (uint16_t)have;         /* in the host's byte order */
+		memcpy(table + 2 * i, &entry, sizeof(entry));
 	}
 	c->literals.len += 2 * n;
 	return at;
