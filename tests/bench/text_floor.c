@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a call of openat(2) costs while it is recorded with its text, by the least that BPF
- * programs can do for that: text_floor none | function [END] | entry [END]. Prints the ticks of
- * the TSC for a call. none: no program of this process, but whatever records meanwhile; function:
- * a program before the call's function; entry: one at sys_enter. END: any word; another program
- * at the end of the call, which only looks at a number in memory, as it must if it is to read text
- * that the first could not.
+ * programs can do for that: text_floor none | function [END] | entry [END] | module [PREEMPT].
+ * Prints the ticks of the TSC for a call. none: no program of this process, but whatever records
+ * meanwhile; function: a program before the call's function; entry: one at sys_enter. END: any
+ * word; another program at the end of the call, which only looks at a number in memory, as it must
+ * if it is to read text that the first could not. module: module:module_get instead, with the
+ * module's name, which vm/loop.c calls. PREEMPT: any word; the program forbids preemption, as
+ * it must from Linux 7.0 on.
  *
  * The first finds its CPU's memory, takes a place in it, so that what interrupts the program finds
  * the place taken, and stores time, thread and arguments there with the text. It has no filter, no
@@ -66,24 +68,23 @@ static void claim(struct bpf_code *c, int end)
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_8, BPF_REG_7);
 }
 
-/* Time, length, thread, arguments, text. The pointer to the registers is in register 6. */
-static void put_record(struct bpf_code *c)
+static void put_begin(struct bpf_code *c)
 {
-	int some = bpf_label(c);
-
 	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, AT_TIME);
 	bpf_store(c, BPF_DW, BPF_REG_8, CONTROL_BYTES, BPF_REG_1);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, AT_THREAD);
 	bpf_store(c, BPF_W, BPF_REG_8, CONTROL_BYTES + 12, BPF_REG_1);
-	for (int i = 0; i < 4; i++) {
-		bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, (int)arguments[i]);
-		bpf_store(c, BPF_DW, BPF_REG_8, CONTROL_BYTES + 16 + 8 * i, BPF_REG_3);
-	}
-	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, (int)arguments[1]);
+}
+
+/* The text at the address in register 3, by a function of the kernel; publishes the record. */
+static void put_text(struct bpf_code *c, int read)
+{
+	int some = bpf_label(c);
+
 	bpf_set(c, BPF_REG_2, TEXT_MAX);
 	bpf_move(c, BPF_REG_1, BPF_REG_8);
 	bpf_alu(c, BPF_ADD, BPF_REG_1, CONTROL_BYTES + 48);
-	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_call(c, read);
 	bpf_jump_if(c, BPF_JSGT, BPF_REG_0, 0, some);
 	bpf_set(c, BPF_REG_0, 0);
 	bpf_here(c, some);
@@ -93,6 +94,18 @@ static void put_record(struct bpf_code *c)
 	bpf_alu_reg(c, BPF_ADD, BPF_REG_9, BPF_REG_0);
 	bpf_publish(c, BPF_REG_7, 8, BPF_REG_9);
 	bpf_store_number(c, BPF_W, BPF_REG_7, 0, 0);
+}
+
+/* Time, length, thread, arguments, text. The pointer to the registers is in register 6. */
+static void put_record(struct bpf_code *c)
+{
+	put_begin(c);
+	for (int i = 0; i < 4; i++) {
+		bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, (int)arguments[i]);
+		bpf_store(c, BPF_DW, BPF_REG_8, CONTROL_BYTES + 16 + 8 * i, BPF_REG_3);
+	}
+	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, (int)arguments[1]);
+	put_text(c, BPF_FUNC_probe_read_user_str);
 }
 
 static int make_map(uint32_t bytes, uint32_t entries)
@@ -159,6 +172,68 @@ static void attach(const struct btf *types, bool function, bool at_end)
 	run_at(&hook, c);
 }
 
+static int member(const struct btf *types, const char *name)
+{
+	uint32_t module = btf_structure(types, "module", 6);
+	struct btf_member m;
+
+	if (!module || !btf_find_member(types, module, name, strlen(name), &m))
+		fail("no such member of struct module");
+	return (int)(m.offset / 8);
+}
+
+/* Time, length, thread, address of the caller, count of references, name. */
+static void attach_module(const struct btf *types, bool preempted)
+{
+	static const char *const names[2] = { "bpf_preempt_disable", "bpf_preempt_enable" };
+	struct bpf_code *c = calloc(1, sizeof(*c));
+	uint32_t proto, preempt[2] = { 0 };
+	struct bpf_hook hook = { .at = BPF_TRACE_RAW_TP,
+				 .type = bpf_tracepoint_type(types, "module_get", &proto) };
+	int end, refs = member(types, "refcnt"), name = member(types, "name");
+
+	for (int i = 0; i < 2 && preempted; i++) {
+		preempt[i] = btf_function_type(types, names[i], strlen(names[i]));
+		if (!preempt[i])
+			fail("programs cannot forbid that they are preempted");
+	}
+	if (!hook.type)
+		fail("no such hook");
+	bpf_code_begin(c);
+	end = bpf_label(c);
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	if (preempted)
+		bpf_call_kernel(c, preempt[0]);
+	find_memory(c, make_map(2 * RING, (uint32_t)sysconf(_SC_NPROCESSORS_CONF)), end);
+	claim(c, end);
+	put_begin(c);
+	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_6, 8);
+	bpf_store(c, BPF_DW, BPF_REG_8, CONTROL_BYTES + 16, BPF_REG_1);
+	bpf_load_from(c, BPF_DW, BPF_REG_3, BPF_REG_6, 0);
+	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_3, refs);
+	bpf_store(c, BPF_W, BPF_REG_8, CONTROL_BYTES + 24, BPF_REG_1);
+	bpf_alu(c, BPF_ADD, BPF_REG_3, name);
+	put_text(c, BPF_FUNC_probe_read_kernel_str);
+	bpf_here(c, end);
+	if (preempted)
+		bpf_call_kernel(c, preempt[1]);
+	bpf_finish(c);
+	run_at(&hook, c);
+}
+
+/* vm/loop.c measures its own calls. */
+static void call_module(void)
+{
+	static const char path[] = "/sys/module/loop/parameters/run";
+	char line[64] = "";
+	int fd = open(path, O_RDWR);
+
+	if (fd < 0 || write(fd, "module_get", 10) != 10 || pread(fd, line, sizeof(line) - 1, 0) < 0)
+		fail(strerror(errno));
+	close(fd);
+	printf("%s", line);
+}
+
 static void calls(long n)
 {
 	while (n-- > 0)
@@ -172,6 +247,13 @@ int main(int argc, char **argv)
 	double begin;
 
 	bench_pin();
+	if (!strcmp(what, "module")) {
+		if (btf_load("/sys/kernel/btf/vmlinux", NULL, &types))
+			fail("no types");
+		attach_module(types, argc > 2);
+		call_module();
+		return 0;
+	}
 	if (strcmp(what, "none")) {
 		if (btf_load("/sys/kernel/btf/vmlinux", NULL, &types))
 			fail("no types");

@@ -5,6 +5,7 @@
 # while it is recorded with its text. Prints lines `WHO INSTRUCTIONS`, those that the recording adds
 # to a call, after `none`, the call itself. floor-WHERE: the least that programs can do
 # (../text_floor.c); end: with another program at the end of the call. rules: by BPF programs.
+# With the directory of loop.c's module (modules) as an argument: what module:module_get costs.
 T=/sys/kernel/tracing
 work=/run/bench
 TRAIL_RUNTIME_DIR=$work/state
@@ -50,4 +51,18 @@ others=$(for call in setpgid getpgid getsid setsid getuid getgid setuid setgid g
 # shellcheck disable=SC2086
 rules rule-at-sys_enter bpf syscall:entry:openat $others
 rules tracefs-text tracefs syscall:entry:openat
+if [ $# -gt 0 ] && insmod "$1/loop/loop.ko"; then
+	run=/sys/module/loop/parameters/run
+	loop() { echo module_get >$run && cut -d' ' -f2 $run; }
+	none=$(loop)
+	echo "module-none $none"
+	case $(uname -r) in [1-6].*) may= ;; *) may=preempt ;; esac
+	# shellcheck disable=SC2086
+	say module-floor "$(ticks module $may)"
+	mkdir $session $session/kernel/channels/channel0
+	(cd $session/kernel/channels/channel0 && echo bpf >backend && echo 1M >subbuf_size &&
+		echo 8 >subbuf_count && echo overwrite >loss_mode && echo module:module_get >events)
+	echo start >$session/control && say module-rule "$(loop)"
+	rmdir $session
+fi
 fusermount3 -u $work/mnt
