@@ -49,7 +49,8 @@ int session_start(struct session *s, struct tr_err *err)
 		return tr_fail(err, -EBUSY, "the session is active already");
 	if (!session_has_work(s))
 		return tr_fail(err, -EINVAL,
-			       "nothing to record: write an event rule to user/events first");
+			       "nothing to record: write an event rule to user/events or to "
+			       "kernel/events first");
 	cds_list_for_each_entry(c, &s->channels, node)
 		if (channel_room(c, &bytes))
 			return tr_fail(err, -EDQUOT,

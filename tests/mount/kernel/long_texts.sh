@@ -90,4 +90,12 @@ recorded "the kernel's event" "$(lengths sched_process_exec filename)"
 	is "field $f of kprobes" "$sizes " "$(lengths kprobe:begin_new_exec $f)"
 done
 is "none is discarded" 0 "$(key events_discarded "$s/status")"
+if programs_record; then
+	mkdir "$S/programs" "$S/programs/kernel/channels/channel0"
+	put bpf "$S/programs/kernel/channels/channel0/backend"
+	put sched:sched_process_exec "$S/programs/kernel/events"
+	put start "$S/programs/control"
+	is "tracefs records nothing" "" \
+		"$(grep '^long_records' "$S/programs/kernel/channels/channel0/status")"
+fi
 echo "large: ${large:-0}, calls: ${calls:-0}, kprobes: ${probes:-0}; $checks checks"

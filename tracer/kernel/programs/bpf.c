@@ -392,11 +392,16 @@ static int list_recordable(const struct backend *b, struct md_buf *out)
 
 static void show_note(struct backend_channel *c, struct facts *out)
 {
+	bool whole;
+
 	pthread_mutex_lock(&c->bpf->lock);
+	whole = c->bpf->whole;
 	bpf_channel_show(c->bpf, out);
 	bpf_refused_show(c->bpf, out);
 	pthread_mutex_unlock(&c->bpf->lock);
-	tracefs_note(c, out);
+	/* Else the instance may record events. */
+	if (!whole)
+		tracefs_note(c, out);
 }
 
 static int watch(struct backend_channel *c, int epoll)
