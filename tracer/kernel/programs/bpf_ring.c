@@ -4,8 +4,10 @@
  * each level of programs that interrupt each other. A program's memory accesses are checked by the
  * kernel, so nothing that the daemon writes to them can do harm.
  *
- * Programs read CLOCK_MONOTONIC. Where the channel has the TSC, a drain reads both clocks, and
- * converts what was recorded since the drain before as if both had run evenly meanwhile.
+ * Programs read CLOCK_MONOTONIC. Where the channel has the TSC, a drain reads both clocks after the
+ * heads of the rings, and converts what is below these as if both had run evenly since the drain
+ * before. What is recorded between the heads and the clocks is read by the next drain, and is
+ * earlier than the moment from which that one converts.
  */
 #include "tracer/kernel/programs/bpf.h"
 
@@ -253,23 +255,28 @@ static int release_space(void *arg, const struct kring_reader *p)
 	return 0;
 }
 
-/* Converts the times of the entries from `first` on, which are not later than now. */
-static void convert_times(struct bpf_ring *r, struct bpf_control *c, size_t first)
+struct moment { uint64_t cycles, mono; };
+
+/* Converts the times of the entries from `first` on; now: after their heads were read. */
+static void convert_times(struct bpf_ring *r, struct bpf_control *c, size_t first,
+			  const struct moment *now)
 {
-	uint64_t cycles, mono, before = c->cycles, began = c->mono;
 	struct bpf_entry e;
 
-	clock_read_pair(&cycles, &mono);
 	for (size_t at = first; at < r->records.len; at += bpf_entry_size(&e)) {
+		bool earlier;
+		uint64_t n;
+
 		memcpy(&e, r->records.data + at, sizeof(e));
-		e.time = e.time > began ? e.time - began : 0;
-		if (mono > began)
-			e.time = multiply_divide(e.time, cycles - before, mono - began);
-		e.time += before;
+		earlier = e.time < c->mono;
+		n = earlier ? c->mono - e.time : e.time - c->mono;
+		if (now->mono > c->mono)
+			n = multiply_divide(n, now->cycles - c->cycles, now->mono - c->mono);
+		e.time = earlier ? c->cycles - n : c->cycles + n;
 		memcpy(r->records.data + at, &e, sizeof(e));
 	}
-	c->cycles = r->until = cycles;
-	c->mono = mono;
+	c->cycles = now->cycles;
+	c->mono = now->mono;
 }
 
 static bool read_heads(const struct bpf_ring *r, uint32_t cpu, uint64_t heads[BPF_LEVELS])
@@ -356,11 +363,15 @@ int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu)
 {
 	size_t first = r->records.len;
 	uint64_t heads[BPF_LEVELS];
-	/* Read before the clocks: what is below them is not later than they say. */
-	bool nested = find_heads(r, cpu, heads);
+	struct moment now;
+	bool nested;
 	int ret = 0, one;
 
-	r->until = monotonic_now();
+	/* Before the heads: what is recorded up to then is below them. */
+	clock_read_pair(&now.cycles, &now.mono);
+	r->until = r->tsc ? now.cycles : now.mono;
+	nested = find_heads(r, cpu, heads);
+	clock_read_pair(&now.cycles, &now.mono);
 	for (uint32_t level = 0; level < (nested ? BPF_LEVELS : 1); level++) {
 		md_buf_reset(&r->levels[level]);
 		one = collect_level(r, cpu, level, heads[level],
@@ -370,7 +381,7 @@ int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu)
 	if (nested)
 		merge_levels(r);
 	if (r->tsc && !r->records.failed)
-		convert_times(r, bpf_ring_control(r, cpu), first);
+		convert_times(r, bpf_ring_control(r, cpu), first, &now);
 	return ret ? ret : r->records.failed ? -ENOMEM : 0;
 }
 
