@@ -56,6 +56,7 @@ struct mapped_region {
 	 */
 	uint64_t subbuf_size, data_offset, ring_stride, ring_offset, switch_offset, switch_count;
 	uint32_t subbuf_count, ring_count, mode, kind, populate;
+	bool pairs;                     /* TRAIL_REGION_PAIRS */
 	uint32_t reclaims;              /* as in the header when `present` was last right; atomic */
 	uint64_t clock_mult, clock_base;
 	trail_u64 blocking;             /* us that a hit may wait for room; set by each plan */

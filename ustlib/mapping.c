@@ -58,12 +58,19 @@ static bool take_geometry(struct mapped_region *m, const struct trail_region *r)
 	m->mode = r->mode;
 	m->kind = r->kind;
 	m->populate = r->populate;
+	m->pairs = r->version == TRAIL_REGION_PAIRS;
 	m->reclaims = __atomic_load_n(&r->reclaims, __ATOMIC_RELAXED);
 	m->clock_mult = r->clock_mult;
 	m->clock_base = r->clock_base;
 	control = sizeof(struct trail_ring) +
 		  2 * (uint64_t)m->subbuf_count * sizeof(struct trail_subbuf);
-	return r->magic == TRAIL_REGION_MAGIC && r->version == TRAIL_REGION_VERSION &&
+	/*
+	 * A program that an emulator runs has a daemon of another processor. It writes to rings of
+	 * threads, or counts, because emulators have no rseq(2).
+	 */
+	return r->magic == TRAIL_REGION_MAGIC &&
+	       (r->version == TRAIL_REGION_VERSION ||
+		(m->pairs && (m->kind == TRAIL_RINGS_THREAD || m->mode == TRAIL_MODE_COUNT))) &&
 	       r->key == m->key &&
 	       m->subbuf_size >= TRAIL_SUBBUF_MIN && m->subbuf_size <= TRAIL_SUBBUF_MAX &&
 	       !(m->subbuf_size & (m->subbuf_size - 1)) && m->subbuf_count >= 2 &&

@@ -134,7 +134,7 @@ __attribute__((cold)) bool slow_write(const struct slot *slot, const void *data,
 			return true;
 		case ROOM_NEXT:
 			c.ts = time_after(slot, own_clock ? &own : NULL, c.last_ts);
-			r = commit_switch(rs, &c, m, trail_commits(ring, c.head));
+			r = commit_switch(rs, &c, m, trail_commits(ring, c.head, false));
 			break;
 		default:
 			c.ts = time_after(slot, own_clock ? &own : NULL, c.last_ts);

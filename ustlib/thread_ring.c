@@ -138,6 +138,7 @@ __attribute__((noinline)) bool thread_write(const struct slot *slot, const void 
 		.clock = writer_clock,
 		.populate = writer_populate,
 		.arg = &writer,
+		.pairs = slot->mapping->pairs,
 	};
 	struct own_ring *own;
 	int saved = errno;

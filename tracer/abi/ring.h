@@ -52,6 +52,7 @@
 #ifndef TRACER_ABI_RING_H
 #define TRACER_ABI_RING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -63,12 +64,14 @@
 #endif
 
 #define TRAIL_REGION_MAGIC 0x4e474552u  /* "REGN" */
+/* Of regions whose tallies are pairs (guarantee G5) */
+#define TRAIL_REGION_PAIRS 3u
 #ifdef TRAIL_STORES_WORDS
 #define TRAIL_REGION_VERSION 4u
 /* In last_ts: the next event must have its whole time, because the epoch is not committed yet. */
 #define TRAIL_TS_OPEN (UINT64_C(1) << 63)
 #else
-#define TRAIL_REGION_VERSION 3u
+#define TRAIL_REGION_VERSION TRAIL_REGION_PAIRS
 #define TRAIL_TS_OPEN UINT64_C(0)
 #endif
 #define TRAIL_PAGE 4096u
@@ -233,20 +236,25 @@ struct trail_ring {
 
 /*
  * The number of commits while head is at pos (guarantee G5). During that time tally changes from
- * {pos, n} at most once and never back.
+ * {pos, n} at most once and never back. pairs: the region is TRAIL_REGION_PAIRS, whatever this
+ * processor can store.
  */
-static inline uint64_t trail_commits(const struct trail_ring *ring, uint64_t pos)
+static inline uint64_t trail_commits(const struct trail_ring *ring, uint64_t pos, bool pairs)
 {
 	uint64_t n;
 
 #ifdef TRAIL_STORES_WORDS
-	uint64_t word = __atomic_load_n(&ring->tally.head, __ATOMIC_ACQUIRE);
+	if (!pairs) {
+		uint64_t word = __atomic_load_n(&ring->tally.head, __ATOMIC_ACQUIRE);
 
-	n = __atomic_load_n(&ring->tally.commits, __ATOMIC_ACQUIRE);
-	n += (uint64_t)(int32_t)((uint32_t)word - (uint32_t)n);
-	if ((uint32_t)(word >> 32) == (uint32_t)pos)
-		return n;
-#else
+		n = __atomic_load_n(&ring->tally.commits, __ATOMIC_ACQUIRE);
+		n += (uint64_t)(int32_t)((uint32_t)word - (uint32_t)n);
+		if ((uint32_t)(word >> 32) == (uint32_t)pos)
+			return n;
+		return n ? n - 1 : 0;
+	}
+#endif
+	(void)pairs;
 	/* Acquire: the count is read between two reads of the position that it belongs to. */
 	if (__atomic_load_n(&ring->tally.head, __ATOMIC_ACQUIRE) == pos) {
 		n = __atomic_load_n(&ring->tally.commits, __ATOMIC_ACQUIRE);
@@ -254,7 +262,6 @@ static inline uint64_t trail_commits(const struct trail_ring *ring, uint64_t pos
 			return n;
 	}
 	n = __atomic_load_n(&ring->tally.commits, __ATOMIC_RELAXED);
-#endif
 	return n ? n - 1 : 0;
 }
 

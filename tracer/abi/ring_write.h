@@ -35,6 +35,8 @@ struct ring_writer {
 	 * the last event: the next event has the whole time.
 	 */
 	bool whole_time;
+	/* The region is TRAIL_REGION_PAIRS, whatever this processor can store. */
+	bool pairs;
 };
 
 static inline void ring_lost(struct trail_ring *ring, uint64_t n)
@@ -66,12 +68,19 @@ static inline uint32_t ring_put_header(uint8_t *at, uint32_t id, uint64_t ts, bo
  * Readers load each half atomically. ThreadSanitizer has no atomic store of 16 bytes and reports a
  * race: builds with it store each half atomically.
  */
-static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64_t commits)
+static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64_t commits,
+				  bool pairs)
 {
-#if defined(TRAIL_STORES_WORDS)
-	__atomic_store_n(&ring->tally.commits, commits, __ATOMIC_RELAXED);
-	__atomic_store_n(&ring->tally.head, head << 32 | (uint32_t)commits, __ATOMIC_RELAXED);
-#elif defined(__SANITIZE_THREAD__)
+#ifdef TRAIL_STORES_WORDS
+	if (!pairs) {
+		__atomic_store_n(&ring->tally.commits, commits, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->tally.head, head << 32 | (uint32_t)commits,
+				 __ATOMIC_RELAXED);
+		return;
+	}
+#endif
+	(void)pairs;
+#ifdef __SANITIZE_THREAD__
 	__atomic_store_n(&ring->tally.head, head, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->tally.commits, commits, __ATOMIC_RELEASE);
 #else
@@ -82,11 +91,11 @@ static inline void ring_put_tally(struct trail_ring *ring, uint64_t head, uint64
 }
 
 static inline bool ring_commit(struct trail_ring *ring, uint64_t head, uint64_t at, uint64_t ts,
-			       uint64_t commits)
+			       uint64_t commits, bool pairs)
 {
 	uint64_t before = ring->last_ts;
 
-	ring_put_tally(ring, at, commits + 1);
+	ring_put_tally(ring, at, commits + 1, pairs);
 	__atomic_store_n(&ring->last_ts, ts, __ATOMIC_RELEASE);
 	if (__atomic_compare_exchange_n(&ring->head, &head, (head & ~TRAIL_HEAD_MASK) | at, false,
 					__ATOMIC_RELEASE, __ATOMIC_RELAXED))
@@ -148,11 +157,12 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 
 	for (int tries = 0; tries < 200; tries++) {
 		uint64_t head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
-		uint64_t pos = head & TRAIL_HEAD_MASK, commits = trail_commits(ring, pos);
+		uint64_t pos = head & TRAIL_HEAD_MASK, commits;
 		uint64_t used = pos & (w->subbuf_size - 1), next = pos / w->subbuf_size + 1, ts;
 		uint32_t header;
 		uint8_t *to;
 
+		commits = trail_commits(ring, pos, w->pairs);
 		/*
 		 * Who sees one of the stores below sees this head, or a later one: tally has at
 		 * most one that is not committed (G5), and bytes of a sub-buffer change after head
@@ -171,7 +181,7 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 			if (w->populate && !w->populate(w->arg, next))
 				break;
 			ring_put_side(ring, w->subbuf_size, w->subbuf_count, pos, ts, commits);
-			ring_commit(ring, head, next * w->subbuf_size, ts, commits);
+			ring_commit(ring, head, next * w->subbuf_size, ts, commits, w->pairs);
 			continue;
 		}
 		to = w->data + (pos & mask);
@@ -179,7 +189,7 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 					 ts >> TRAIL_EPOCH_SHIFT !=
 					 ring->last_ts >> TRAIL_EPOCH_SHIFT);
 		memcpy(to + header, payload, len);
-		if (ring_commit(ring, head, pos + header + len, ts, commits))
+		if (ring_commit(ring, head, pos + header + len, ts, commits, w->pairs))
 			return true;
 	}
 	ring_lost(ring, 1);

@@ -265,7 +265,7 @@ for line in open("page"):
 	if cell[0] == "d":
 		classes[cell[1]] = cell[3]
 		if "func_entry" in cell[2]:
-			assert cell[5][int(cell[4]):] == "xx", cell
+			assert cell[5].split(" ")[int(cell[4]):] == ["x64", "x64"], cell
 	if re.match("[bB][0-9]", line):
 		names.append(classes[cell[0][1:].split(" ")[0]])
 print(*sorted(names))

@@ -94,7 +94,7 @@ static uint64_t possible_events(const struct stream *s, uint64_t head, uint64_t 
 
 static uint64_t tallied(const struct stream *s, uint64_t head)
 {
-	return since(trail_commits(ring_of(s), head), head / s->region->geo.subbuf_size);
+	return since(trail_commits(ring_of(s), head, false), head / s->region->geo.subbuf_size);
 }
 
 static bool head_is_possible(const struct stream *s, uint64_t head)
