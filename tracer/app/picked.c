@@ -69,6 +69,7 @@ struct picked picked_find(const struct channel *c, const struct registration *r,
 	struct md_buf own = MD_BUF_INIT;
 	struct trail_pick_step step;
 	uint64_t found = 0, bit, all = 0;
+	bool fewer = false;     /* a field is not wanted */
 	uint32_t n = 0;
 
 	if (!able || !c->picks)
@@ -78,6 +79,7 @@ struct picked picked_find(const struct channel *c, const struct registration *r,
 	for (uint32_t i = 0; f < end && i < 64 && p.some; i++) {
 		bit = wanted_bit(c, r->strings + f->name) & ~found;
 		found |= bit;
+		fewer |= !bit;
 		p.fields |= bit ? UINT64_C(1) << i : 0;
 		for (n = registration_extent(f); n && p.some; n--, f++) {
 			p.some = step_of(f, bit != 0, &step);
@@ -86,7 +88,8 @@ struct picked picked_find(const struct channel *c, const struct registration *r,
 	}
 	p.digest = hash_step(hash_step(p.digest, p.fields), p.fields >> 32 | 1ull << 32);
 	n = (uint32_t)(own.len / sizeof(step));
-	p.some = p.some && f == end && found == all && !own.failed &&
+	/* To take all fields one by one would cost a program more than to record the event. */
+	p.some = p.some && fewer && f == end && found == all && !own.failed &&
 		 trail_pick_is_valid((const void *)own.data, n);
 	if (p.some && steps)
 		md_buf_put(steps, own.data, own.len);

@@ -55,7 +55,7 @@ struct maker {
 	size_t whole;           /* bytes of `out` up to the end of a statement (sql.c) */
 	/* For maker_run: is called with its arg for each loss, in the order of events; or NULL. */
 	void (*lose)(void *arg, const struct lost *l);
-	struct outages *outages;        /* gets those of the streams (merge_losses.h); or NULL */
+	struct outages *outages;        /* of the streams (merge_losses.h); or NULL */
 	bool lossy;             /* of maker_classes: there are losses, or there may be some soon */
 	/* What takes the text in place of the file, or NULL; `writer` is its own. */
 	void (*write)(struct maker *m);

@@ -41,7 +41,7 @@ struct outage_place {
 	uint64_t moment;
 };
 
-/* Those of the CPU's stream of the class, the same ones at each call. NULL: no memory. */
+/* The outages of the CPU's stream of the class, the same ones at each call. NULL: no memory. */
 struct outage *outages_of(struct outages *o, const struct md_stream *class, uint32_t cpu);
 /* Called after the last event before the outage is taken, and again as often as one likes. */
 void outages_begin(struct outages *o, struct outage *of);
