@@ -31,6 +31,7 @@
 
 #include <trail/trail.h>
 
+#include "tests/lib/state_dir.h"
 #include "tracer/face/tracer.h"
 
 #define WRITERS 4
@@ -369,7 +370,7 @@ int main(int argc, char **argv)
 	double seconds = argc > 1 ? atof(argv[1]) : 5;
 	struct tracer_config config = { 0 };
 	struct tr_err err = TR_ERR_INIT;
-	char dir[128], path[160], self[256] = "";
+	char path[160], self[256] = "";
 	struct tracer *t;
 	int fd;
 	int helped;
@@ -388,12 +389,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "--writer"))
 		return writer();
 
-	snprintf(dir, sizeof(dir), "%s/torture.XXXXXX",
-		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	if (!mkdtemp(dir))
+	if (!make_state_dir("torture", &config))
 		return 2;
-	setenv("TRAIL_RUNTIME_DIR", dir, 1);
-	config.state_dir = dir;
 	if (tracer_open(&config, &t, &err)) {
 		printf("not ok: %s\n", err.sentence);
 		return 1;

@@ -21,6 +21,7 @@
 
 #include <trail/trail.h>
 
+#include "tests/lib/state_dir.h"
 #include "tests/lib/test.h"
 #include "tracer/face/tracer.h"
 
@@ -28,7 +29,6 @@
 
 static struct tracer *live;
 static struct tracer_config live_config;
-static char live_dir[128];
 static int live_program = -1;   /* a socket: the id of a round there makes the round */
 static pid_t live_pid;
 static uint32_t live_rounds;    /* made so far */
@@ -111,11 +111,8 @@ static inline bool live_open(int argc, char **argv, int *ret)
 		return false;
 	}
 	*ret = 2;
-	snprintf(live_dir, sizeof(live_dir), "%s/live.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	if (!mkdtemp(live_dir))
+	if (!make_state_dir("live", &live_config))
 		return false;
-	setenv("TRAIL_RUNTIME_DIR", live_dir, 1);
-	live_config.state_dir = live_dir;
 	live_config.max_frozen = 256u << 20;
 	if (tracer_open(&live_config, &live, &err) || !live_start_program(argv[0])) {
 		printf("not ok: %s\n", err.sentence);

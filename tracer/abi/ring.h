@@ -26,8 +26,8 @@
  *       that of last_ts; every other path commits {head, last_ts} with one store. A section whose
  *       time was read before it began commits only if last_ts is not later, or has not changed.
  *       Without stores of 16 bytes (TRAIL_STORES_WORDS), a path that commits in another epoch
- *       stores last_ts with TRAIL_TS_OPEN, head, and last_ts without it: whoever finds that bit
- *       writes the whole time.
+ *       makes three stores: last_ts with the bit TRAIL_TS_OPEN, head, last_ts without the bit. A
+ *       path that finds the bit in last_ts writes the whole time.
  *   G4  The side entry of sub-buffer k has its `end` values once head is beyond the sub-buffer, its
  *       `begin` values once head is in it. 2 * N entries keep those of a sub-buffer intact as long
  *       as its bytes can be read.

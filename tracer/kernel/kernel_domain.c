@@ -83,16 +83,17 @@ static void apply_rules(struct session *s)
 {
 	struct channel *c;
 
-	if (s->active)
+	if (s->active) {
 		cds_list_for_each_entry(c, &s->channels, node)
 			kchannel_apply(c);
+		return;
+	}
 	/*
 	 * The last one first: the kernel waits for a grace period, about 15 ms, for each event that
 	 * two channels have and the first of them gives up.
 	 */
-	else
-		cds_list_for_each_entry_reverse(c, &s->channels, node)
-			kchannel_apply(c);
+	cds_list_for_each_entry_reverse(c, &s->channels, node)
+		kchannel_apply(c);
 }
 
 static int applied(const struct channel *c, struct tr_err *err)

@@ -23,9 +23,10 @@ struct md_loss_stream merge_loss_stream(const struct cursor *c);
 void merge_pass_losses(struct merge *m, const struct merge_place *places, size_t count);
 
 /*
- * From now on the outages of the streams are noted in *o, which is always the same for a merge;
- * c->outage is those of a cursor. Called after each look. Of an event on top whose cursor is in an
- * outage, the caller takes the losses, and then calls merge_end_outage.
+ * From now on the merge notes the outages of its streams in *o, which is always the same for a
+ * merge; c->outage has the outages of a cursor's stream. Called after each look. Where the cursor
+ * on top is in an outage, the caller takes the losses, calls merge_end_outage, and then takes the
+ * event.
  */
 void merge_watch(struct merge *m, struct outages *o);
 /* The cursor has moved past an event. A part of merge_next. */

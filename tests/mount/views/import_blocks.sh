@@ -6,14 +6,9 @@
 # with their extended headers, fields that an event lacks, and the size of a word. The bytes are
 # written here from what the sections say.
 . "$(dirname "$0")/../../lib/mount.sh"
-command -v python3 >/dev/null || skip "there is no python3"
-TZ=UTC
-export TZ
-mount_tree -o tz=UTC
+. "$top/tests/lib/traces.sh"
 
-PYTHONPATH=$top/tests/lib python3 -B - "$work" <<'END' || fail "no traces were written"
-from ctf_trace import *
-
+write_traces <<'END'
 TRACE = """
 trace {
   major = 1;	/* Trace format version */

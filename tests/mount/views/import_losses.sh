@@ -5,14 +5,9 @@
 # again, and gaps of sequence numbers are in status, counts and stats, with the times that
 # babeltrace2 warns of. Packets and metadata of another trace are warnings, or refused.
 . "$(dirname "$0")/../../lib/mount.sh"
-command -v python3 >/dev/null || skip "there is no python3"
-TZ=UTC
-export TZ
-mount_tree -o tz=UTC
+. "$top/tests/lib/traces.sh"
 
-PYTHONPATH=$top/tests/lib python3 -B - "$work" <<'END' || fail "no traces were written"
-from ctf_trace import *
-
+write_traces <<'END'
 def metadata(counters, times=True):
     return TYPES + """
 trace { major = 1; minor = 8; uuid = "%s"; byte_order = le; packet.header := struct {

@@ -5,14 +5,9 @@
 # system calls on MIPS32: longs and pointers of 32 bits, and each integer at a multiple of its size.
 # The bytes are written here; babeltrace2 prints the same text.
 . "$(dirname "$0")/../../lib/mount.sh"
-command -v python3 >/dev/null || skip "there is no python3"
-TZ=UTC
-export TZ
-mount_tree -o tz=UTC
+. "$top/tests/lib/traces.sh"
 
-PYTHONPATH=$top/tests/lib python3 -B - "$work" <<'END' || fail "no trace was written"
-from ctf_trace import *
-
+write_traces <<'END'
 def integer(bits, more=""):
     return "integer { size = %d; align = %d; signed = %s }" % (bits, bits, more or "false;")
 

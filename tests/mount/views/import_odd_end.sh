@@ -5,14 +5,9 @@
 # session shows as well. A content_size that is no end of an event is an error, and each sentence
 # about a packet names the section of one version of CTF.
 . "$(dirname "$0")/../../lib/mount.sh"
-command -v python3 >/dev/null || skip "there is no python3"
-TZ=UTC
-export TZ
-mount_tree -o tz=UTC
+. "$top/tests/lib/traces.sh"
 
-PYTHONPATH=$top/tests/lib python3 -B - "$work" <<'END' || fail "no traces were written"
-from ctf_trace import *
-
+write_traces <<'END'
 def odd(name, context, header, data, bits=5):
     trace(name, TYPES + "trace { major = 1; minor = 8; byte_order = le; };\nstream {" +
           ("packet.context := struct { %s };" % context if context else "") +

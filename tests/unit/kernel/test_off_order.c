@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tests/lib/state_dir.h"
 #include "tests/lib/test.h"
 #include "tracer/face/tracer.h"
 #include "tracer/kernel/kernel.h"
@@ -67,7 +68,7 @@ static bool open_tracer(void)
 	return true;
 }
 
-/* A session with so many channels that have the event, started. */
+/* Makes a session with this number of channels, each with the event, and starts it. */
 static struct session *start(const char *name, int channels)
 {
 	const struct owner me = { getuid(), getgid(), { 0 } };
@@ -115,16 +116,12 @@ static void sessions_of_a_daemon(void)
 
 int main(int argc, char **argv)
 {
-	char dir[128];
 	int helped;
 
 	if (tracer_helper(argc, argv, &helped))
 		return helped;
-	snprintf(dir, sizeof(dir), "%s/off.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	if (!mkdtemp(dir))
+	if (!make_state_dir("off", &config))
 		return 2;
-	setenv("TRAIL_RUNTIME_DIR", dir, 1);
-	config.state_dir = dir;
 	alarm(300);
 	CASE(channels_of_a_session);
 	CASE(sessions_of_a_daemon);

@@ -15,6 +15,7 @@
 
 #include <trail/trail.h>
 
+#include "tests/lib/state_dir.h"
 #include "tests/lib/test.h"
 #include "tracer/face/tracer.h"
 #include "tracer/session/session.h"
@@ -175,7 +176,6 @@ int main(int argc, char **argv)
 	struct tr_err err = TR_ERR_INIT;
 	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tracer_config config = { 0 };
-	char dir[128];
 	pid_t pid;
 	int helped;
 
@@ -183,11 +183,8 @@ int main(int argc, char **argv)
 		return helped;
 	if (argc > 1 && !strcmp(argv[1], "--program"))
 		return run_program();
-	snprintf(dir, sizeof(dir), "%s/halt.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	if (!mkdtemp(dir))
+	if (!make_state_dir("halt", &config))
 		return 2;
-	setenv("TRAIL_RUNTIME_DIR", dir, 1);
-	config.state_dir = dir;
 	if (tracer_open(&config, &t, &err) || session_create(t, "a", &me, &err) ||
 	    !(s = session_get(t, "a")) ||
 	    events_store(s, DOMAIN_USER, NULL, "halt:*\n", true, &err)) {

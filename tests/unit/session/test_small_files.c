@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/lib/state_dir.h"
 #include "tests/lib/test.h"
 #include "tracer/base/ring/reader.h"
 #include "tracer/face/tracer.h"
@@ -81,16 +82,12 @@ int main(int argc, char **argv)
 	const struct owner me = { getuid(), getgid(), { 0 } };
 	struct tracer_config config = { 0 };
 	pthread_t thread;
-	char dir[128];
 	int helped;
 
 	if (tracer_helper(argc, argv, &helped))
 		return helped;
-	snprintf(dir, sizeof(dir), "%s/small.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	if (!mkdtemp(dir))
+	if (!make_state_dir("small", &config))
 		return 2;
-	setenv("TRAIL_RUNTIME_DIR", dir, 1);
-	config.state_dir = dir;
 	if (tracer_open(&config, &t, &err) || session_create(t, "a", &me, &err) ||
 	    !(s = session_get(t, "a")) || events_store(s, DOMAIN_USER, NULL, "*\n", true, &err) ||
 	    session_control(s, "start\n", 0, &err) || tracer_log(t, &who, "x", 1, &err)) {

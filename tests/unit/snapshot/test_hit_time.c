@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "metadata/decode.h"
+#include "tests/lib/state_dir.h"
 #include "tests/lib/kernel_pid.h"
 #include "tests/lib/test.h"
 #include "tracer/face/tracer.h"
@@ -74,16 +75,12 @@ int main(int argc, char **argv)
 {
 	static struct tracer_config config;
 	struct tr_err err = TR_ERR_INIT;
-	char dir[128];
 	int helped;
 
 	if (tracer_helper(argc, argv, &helped))
 		return helped;
-	snprintf(dir, sizeof(dir), "%s/hit.XXXXXX", getenv("TMPDIR") ?: "/tmp");
-	if (!mkdtemp(dir))
+	if (!make_state_dir("hit", &config))
 		return 2;
-	setenv("TRAIL_RUNTIME_DIR", dir, 1);
-	config.state_dir = dir;
 	if (tracer_open(&config, &t, &err)) {
 		printf("not ok: %s\n", err.sentence);
 		return 1;

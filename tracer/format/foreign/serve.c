@@ -28,7 +28,7 @@
 #include "tracer/format/foreign/protocol.h"
 
 #define KEEP_BYTES (4u << 20)   /* of a buffer between two answers */
-#define AHEAD_STREAMS 8u        /* a line keeps the next events of so many streams */
+#define AHEAD_STREAMS 8u        /* streams of whose next events a line keeps a copy */
 #define AHEAD_BYTES (1u << 20)  /* more events than these are not kept */
 #define STACK_BYTES (1u << 20)
 #define SORT_WARM 2048          /* bytes: qsort() asks for the size of the memory above 1024 */

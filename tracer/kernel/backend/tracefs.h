@@ -22,7 +22,10 @@ struct backend {
 	struct modcalls *calls;         /* of the module backend (module_syscalls.h); constant */
 	struct kpage_layout layout;     /* of a sub-buffer of one page */
 	bool uprobes, functions, tsc;   /* this kernel supports them */
-	/* Atomic; enum tracefs_answer. It records events of more than a page (tracefs_sizes.c). */
+	/*
+	 * enum tracefs_answer: whether it records events of more than a page (tracefs_sizes.c).
+	 * Atomic, relaxed: two channels may find it at once, and find the same.
+	 */
 	int long_records;
 	struct record_stack_layout stacks[RECORD_STACKS];
 	bool bpf;                       /* programs record the text of system calls (bpf.h) */

@@ -255,7 +255,7 @@ static int release_space(void *arg, const struct kring_reader *p)
 	return 0;
 }
 
-struct moment { uint64_t cycles, mono; };
+struct moment { uint64_t cycles, mono; };       /* the same one by the TSC and CLOCK_MONOTONIC */
 
 /* Converts the times of the entries from `first` on; now: after their heads were read. */
 static void convert_times(struct bpf_ring *r, struct bpf_control *c, size_t first,
@@ -368,10 +368,13 @@ int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu)
 	int ret = 0, one;
 
 	/* Before the heads: what is recorded up to then is below them. */
-	clock_read_pair(&now.cycles, &now.mono);
-	r->until = r->tsc ? now.cycles : now.mono;
+	if (r->tsc)
+		clock_read_pair(&r->until, &now.mono);
+	else
+		r->until = monotonic_now();
 	nested = find_heads(r, cpu, heads);
-	clock_read_pair(&now.cycles, &now.mono);
+	if (r->tsc)
+		clock_read_pair(&now.cycles, &now.mono);
 	for (uint32_t level = 0; level < (nested ? BPF_LEVELS : 1); level++) {
 		md_buf_reset(&r->levels[level]);
 		one = collect_level(r, cpu, level, heads[level],

@@ -43,7 +43,7 @@ struct outage_place {
 
 /* The outages of the CPU's stream of the class, the same ones at each call. NULL: no memory. */
 struct outage *outages_of(struct outages *o, const struct md_stream *class, uint32_t cpu);
-/* Called after the last event before the outage is taken, and again as often as one likes. */
+/* Called after the last event before the outage is taken; more calls change nothing. */
 void outages_begin(struct outages *o, struct outage *of);
 /* Called before the first event after the outage is taken. */
 void outages_end(struct outages *o, struct outage *of);
