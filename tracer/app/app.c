@@ -35,29 +35,6 @@ static void app_free(struct app *a)
 	free(a);
 }
 
-/*
- * Finds out which process an application is. The process wrote the number in its file itself, and
- * in another PID namespace the number has another meaning: it counts only if that process has the
- * file mapped. For an application that attaches the kernel names the peer
- * (app/attach_connection.c). For all others /proc/locks has it; the kernel needs about 10 ms to
- * print that file, so only a reader of a list of applications causes it.
- */
-void app_identify(struct tracer *t, struct app *a)
-{
-	char path[32], line[512];
-	FILE *maps;
-
-	if (a->pid)
-		return;
-	snprintf(path, sizeof(path), "/proc/%u/maps", a->file->pid);
-	maps = fopen(path, "re");
-	while (maps && !a->pid && fgets(line, sizeof(line), maps))
-		if (strstr(line, a->name))
-			app_set_pid(t, a, a->file->pid);
-	if (maps)
-		fclose(maps);
-}
-
 static bool is_name(const char *name)
 {
 	return strlen(name) == 32 && strspn(name, "0123456789abcdef") == 32;
@@ -290,7 +267,7 @@ void app_check(struct tracer *t, const char *name)
 
 	if (!a && (is_name(name) || is_hidden_name(name)))
 		remove_stale(t, name);
-	if (a && registration_gone(a->file)) {
+	if (a && app_has_ended(t, a)) {
 		settle_all(t, a);
 		unlinkat(apps_of(t)->fds[a->dir], name, 0);
 		app_drop(t, a);

@@ -7,7 +7,8 @@
  *	user_domain.c     what rules mean for registered tracepoints (session/domain.h)
  *	selection.c       which events of an application the sessions want, and in which group
  *	layout.c          what registration files declare, parsed once for equal files
- *	table.c           registrations by name, by process and by file, and what each user has
+ *	table.c           registrations by name, by process and by file, and what each user has;
+ *	                  which process one is of, and whether that has ended
  *	directories.c     where registrations are, and what users put beside them
  *	registration.c    one registration file: opened, watched, switched
  *	parse.c           reads it
@@ -54,6 +55,7 @@ struct app {
 	uint64_t statedump;                     /* number of the last request sent to it */
 	struct cds_list_head closed; /* in apps.closed: apps_check_closed() looks at it again */
 	uint64_t closed_at;     /* monotonic: for a while from then on */
+	uint64_t unlocked_at;   /* monotonic: it lived without a lock then; 0: it has one */
 };
 
 /* The domain's data in the tracer, all under tracer.lock but for what is atomic. */
@@ -98,18 +100,26 @@ struct filter_event app_fields(const struct app *a, uint32_t event);
 /* event_wanted for an event of an application; event is its index there. */
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 
-/* app.c: caller holds tracer.lock */
-int app_found(struct tracer *t, const char *name);      /* a registration file appeared */
-void app_arrived(struct tracer *t, const char *name);   /* the same; also looks for its pid */
+/* table.c: caller holds tracer.lock */
 void app_identify(struct tracer *t, struct app *a);     /* finds its pid, if that is quick */
-void app_check(struct tracer *t, const char *name);     /* drops the application if it ended */
+/*
+ * Its process is gone, or it has removed its file. One that is on overlayfs and has closed the
+ * descriptor of its file holds no lock and lives: apps_check_closed() looks at it from then on.
+ */
+bool app_has_ended(struct tracer *t, struct app *a);
 /*
  * A process has closed the file: app_check(). The kernel reports that before it drops the lock of a
  * process that ends (fs/file_table.c, __fput). So an application that still has it is looked at
- * again by apps_check_closed(), which returns whether any is left.
+ * again by apps_check_closed(), which returns after how many ms to look the next time; 0: none is
+ * left.
  */
 void app_closed(struct tracer *t, const char *name);
-bool apps_check_closed(struct tracer *t);
+unsigned int apps_check_closed(struct tracer *t);
+
+/* app.c: caller holds tracer.lock */
+int app_found(struct tracer *t, const char *name);      /* a registration file appeared */
+void app_arrived(struct tracer *t, const char *name);   /* the same; also looks for its pid */
+void app_check(struct tracer *t, const char *name);     /* drops the application if it ended */
 /* It has taken an answer over. */
 void app_attached(struct tracer *t, struct app *a);
 /*

@@ -27,7 +27,6 @@
 /* For a peer to send its next message; on a loaded machine a crowd needs some. */
 #define CONNECTION_SECONDS 10
 #define SCAN_AGAIN 1000 /* ms */
-#define CLOSED_AGAIN 100 /* ms */
 #define ACCEPTS_AT_ONCE 64u /* before the other events take their turn */
 #define LATE_READS 16 /* of connections that are to be dropped, at once */
 #define RETRY_BATCH 64 /* at once: as many as can be answered before they give up */
@@ -148,12 +147,14 @@ static ssize_t take_changes(struct server *sv)
 static void follow_directories(struct server *sv)
 {
 	struct tracer *t = sv->tracer;
+	unsigned int again;
 
 	pthread_mutex_lock(&t->lock);
 	take_changes(sv);
 	apps_check_room(t);
-	if (apps_check_closed(t))
-		server_arm(sv, CLOSED_AGAIN);
+	again = apps_check_closed(t);
+	if (again)
+		server_arm(sv, again);
 	if (apps_of(t)->rescan_pending || !cds_list_empty(&apps_of(t)->retries))
 		server_arm(sv, SCAN_AGAIN);
 	pthread_mutex_unlock(&t->lock);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -239,19 +241,31 @@ void registration_close(struct registration *r)
 	free(r);
 }
 
-int registration_gone(const struct registration *r)
+bool registration_removed(const struct registration *r)
 {
 	struct stat st;
 
-	if (fstat(r->fd, &st) || !st.st_nlink)
-		return 1;
+	return fstat(r->fd, &st) || !st.st_nlink;
+}
+
+bool registration_may_lack_lock(const struct registration *r)
+{
+	struct statfs fs;
+
+	return !fstatfs(r->fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+bool registration_gone(const struct registration *r)
+{
+	if (registration_removed(r))
+		return true;
 	/*
 	 * Shared, so that root's daemon and the user's do not take each other for the application.
 	 */
 	if (flock(r->fd, LOCK_SH | LOCK_NB))
-		return 0;
+		return false;
 	flock(r->fd, LOCK_UN);
-	return 1;
+	return true;
 }
 
 int registration_switch(const struct registration *r, uint32_t event, unsigned int lane,

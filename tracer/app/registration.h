@@ -7,6 +7,7 @@
 #ifndef TRACER_APP_REGISTRATION_H
 #define TRACER_APP_REGISTRATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/types.h>
@@ -66,8 +67,14 @@ struct registration {
 int registration_open(struct layouts *known, int dir, const char *name, struct registration **out,
 		      const char **reason);
 void registration_close(struct registration *r);
-/* True if the application is gone: its lock can be had, or the file was unlinked. */
-int registration_gone(const struct registration *r);
+/*
+ * True if the application is gone: its lock can be had, or the file was unlinked. On overlayfs the
+ * lock goes with a descriptor, which a living process may have closed:
+ * registration_may_lack_lock().
+ */
+bool registration_gone(const struct registration *r);
+bool registration_removed(const struct registration *r);        /* unlinked */
+bool registration_may_lack_lock(const struct registration *r);
 /* Writes one byte of one state word. lane: TRAIL_LANE_*. */
 int registration_switch(const struct registration *r, uint32_t event, unsigned int lane,
 			uint8_t value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,9 +200,56 @@ struct user *user_take_fresh(struct tracer *t)
 	return u;
 }
 
-/* ---- registration files that were closed while they were still locked ---- */
+/* ---- which process an application is, and whether it has ended ---- */
 
+#define CLOSED_AGAIN 100        /* ms */
 #define CLOSED_NS 20000000000u  /* that long; the kernel takes far less */
+#define UNLOCKED_AGAIN 1000     /* ms: the map of a large process is long */
+
+/* The name of the file is random, so no other file has it. */
+static bool has_mapped(const struct app *a, uint32_t pid)
+{
+	char path[32], line[512];
+	bool found = false;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	maps = fopen(path, "re");
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = strstr(line, a->name);
+	if (maps)
+		fclose(maps);
+	return found;
+}
+
+/*
+ * The process wrote the number in its file itself, and in another PID namespace the number has
+ * another meaning: it counts only if that process has the file mapped. For an application that
+ * attaches the kernel names the peer (app/attach_connection.c). For all others /proc/locks has it;
+ * the kernel needs about 10 ms to print that file, so only a reader of a list of applications
+ * causes it.
+ */
+void app_identify(struct tracer *t, struct app *a)
+{
+	if (!a->pid && has_mapped(a, a->file->pid))
+		app_set_pid(t, a, a->file->pid);
+}
+
+bool app_has_ended(struct tracer *t, struct app *a)
+{
+	if (!registration_gone(a->file)) {
+		a->unlocked_at = 0;
+		return false;
+	}
+	if (registration_removed(a->file) || !registration_may_lack_lock(a->file))
+		return true;
+	app_identify(t, a);
+	if (!a->pid || !has_mapped(a, a->pid))
+		return true;
+	a->unlocked_at = monotonic_now();
+	cds_list_move(&a->closed, &apps_of(t)->closed);
+	return false;
+}
 
 void app_closed(struct tracer *t, const char *name)
 {
@@ -215,14 +263,21 @@ void app_closed(struct tracer *t, const char *name)
 	cds_list_move(&a->closed, &apps_of(t)->closed);
 }
 
-bool apps_check_closed(struct tracer *t)
+unsigned int apps_check_closed(struct tracer *t)
 {
+	uint64_t now = monotonic_now();
 	struct app *a, *next;
+	unsigned int again = 0;
 
 	cds_list_for_each_entry_safe(a, next, &apps_of(t)->closed, closed) {
-		if (monotonic_now() - a->closed_at > CLOSED_NS)
+		/* The kernel says nothing when a process without the lock ends. */
+		if (a->unlocked_at && now - a->unlocked_at < UNLOCKED_AGAIN * 1000000ull)
+			continue;
+		if (!a->unlocked_at && now - a->closed_at > CLOSED_NS)
 			cds_list_del_init(&a->closed);
+		else if (!a->unlocked_at)
+			again = CLOSED_AGAIN;
 		app_check(t, a->name);
 	}
-	return !cds_list_empty(&apps_of(t)->closed);
+	return again || cds_list_empty(&apps_of(t)->closed) ? again : UNLOCKED_AGAIN;
 }

@@ -5,26 +5,13 @@
 # a program and its forked child that were there before the session are recorded, and their
 # entries in apps/ go with them.
 . "$(dirname "$0")/../../lib/mount.sh"
-[ "$(id -u)" = 0 ] || skip "this needs root"
-mkdir "$work/t" "$work/o" && mount -t tmpfs none "$work/t" 2>/dev/null ||
-	skip "no tmpfs can be mounted here"
-trap 'code=$?; umount -l "$work/o" "$work/t" 2>/dev/null; (exit $code); clean_up' EXIT
-mkdir "$work/t/upper" "$work/t/lower" "$work/t/work"
-mount -t overlay none -o "lowerdir=$work/t/lower,upperdir=$work/t/upper,workdir=$work/t/work" \
-	"$work/o" 2>/dev/null || skip "no overlayfs can be mounted here"
-TRAIL_RUNTIME_DIR=$work/o/run
-export TRAIL_RUNTIME_DIR
+. "$top/tests/lib/overlay.sh"
 mount_tree
 
 "$BUILD/tests/mount/programs/pair" &
 pid=$!
-there() { [ "$(ls "$MNT/apps" | wc -l)" = "$1" ]; }
 within 20 there 2 || fail "the program and its child are not in apps/: $(ls "$MNT/apps")"
-mkdir "$S/s" && echo 'pair:*' >"$S/s/user/events" && echo vpid >"$S/s/user/contexts" &&
-	echo start >"$S/s/control" || fail "session"
-processes() {
-	[ "$(grep -o ' vpid = [0-9]*' "$S/s/text" | sort -u | wc -l)" = "$1" ]
-}
+record_pairs
 within 20 processes 2 || fail "not both processes are recorded: $(tail -n 2 "$S/s/text")"
 # The daemon looks more than once whether a program is still there.
 echo clear >"$S/s/control"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * pair [close]: two processes, parent and child, record pair:beat until the parent gets SIGTERM.
- * close: the parent closes all its descriptors first and takes their numbers for another file.
- * Fails if the child then lacks one of these.
+ * pair [close|shut]: two processes, parent and child, record pair:beat until the parent gets
+ * SIGTERM. close: the parent closes all its descriptors first and takes their numbers for another
+ * file. Fails if the child then lacks one of these. shut: both close all descriptors first.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -32,6 +32,12 @@ static void take_all(void)
 		dup2(fd, i);
 }
 
+static void shut_all(void)
+{
+	for (int i = FIRST; i < END; i++)
+		close(i);
+}
+
 static int has_all(void)
 {
 	struct stat null, st;
@@ -47,12 +53,17 @@ static int has_all(void)
 int main(int argc, char **argv)
 {
 	int taken = argc > 1 && !strcmp(argv[1], "close"), status;
+	int shut = argc > 1 && !strcmp(argv[1], "shut");
 	pid_t child;
 
 	signal(SIGTERM, on_signal);
 	if (taken)
 		take_all();
+	if (shut)
+		shut_all();
 	child = fork();
+	if (shut)
+		shut_all();
 	if (!child && taken && !has_all())
 		return 1;
 	while (!stop) {
