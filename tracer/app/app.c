@@ -135,7 +135,8 @@ void app_retry(struct tracer *t, struct app *a)
 	app_apply(t, a, true);
 }
 
-static struct app *app_new(struct registration *f, const char *name, int dir)
+static struct app *app_new(struct registration *f, const char *name, int dir,
+			   uint8_t first_generation)
 {
 	struct app *a = calloc(1, sizeof(*a));
 	struct stat st;
@@ -153,6 +154,7 @@ static struct app *app_new(struct registration *f, const char *name, int dir)
 	CDS_INIT_LIST_HEAD(&a->retry);
 	CDS_INIT_LIST_HEAD(&a->closed);
 	a->file = f;
+	a->generation = first_generation;
 	a->dir = dir;
 	snprintf(a->name, sizeof(a->name), "%s", name);
 	return a;
@@ -313,7 +315,7 @@ int app_found(struct tracer *t, const char *name)
 		remove_stale(t, name);
 		err = -EPERM;
 	} else {
-		a = app_new(f, name, dir);
+		a = app_new(f, name, dir, all->first_generation);
 	}
 	if (!a) {
 		user_release(t, u);

@@ -45,7 +45,7 @@ struct app {
 	struct selection *selection; /* what is recorded of it; NULL: nothing was selected yet */
 	uint8_t *words;              /* per event: this daemon's byte of its state word */
 	bool stores_words; /* the words are TRAIL_WORD_ASKING: it stores those of the answer */
-	uint8_t generation;
+	uint8_t generation;     /* the last that a word of it had */
 	uint32_t failures;          /* attach attempts in a row that were not completed */
 	struct cds_list_head retry; /* in apps.retries: change the generations at retry_at */
 	int64_t retry_at;                       /* wall clock */
@@ -70,6 +70,7 @@ struct apps {
 	uint64_t rules_version;	/* grows when sessions may want other events of applications */
 	struct cds_list_head retries;           /* struct app */
 	struct cds_list_head closed;            /* struct app: app_closed() */
+	uint8_t first_generation;               /* apps_begin_generations() */
 	bool rescan_pending;	/* a registration was not opened: no descriptor, no memory */
 	uint32_t rejected;	/* invalid registration files, for status; atomic */
 	uint32_t tracepoints_rejected;  /* left out of registrations, for status; atomic */
@@ -101,6 +102,12 @@ struct filter_event app_fields(const struct app *a, uint32_t event);
 uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, struct wanted *program);
 
 /* table.c: caller holds tracer.lock */
+/*
+ * At the start, before an application is found. A program compares its words with those that it
+ * last asked for, and the daemon before this one may have set them to 0 when it ended: each daemon
+ * of a state directory begins with other values, so that the program asks again.
+ */
+void apps_begin_generations(struct tracer *t);
 void app_identify(struct tracer *t, struct app *a);     /* finds its pid, if that is quick */
 /*
  * Its process is gone, or it has removed its file. One that is on overlayfs and has closed the

@@ -112,6 +112,7 @@ void apps_open(struct tracer *t)
 {
 	int fd;
 
+	apps_begin_generations(t);
 	if (t->lane == TRAIL_LANE_ROOT)
 		bound_directory(t);
 	if (!has_system_directory(t))

@@ -21,10 +21,10 @@
 static void match_lock(struct tracer *t, const char *line)
 {
 	unsigned int pid, major, minor;
-	unsigned long ino;
+	unsigned long long ino;         /* more than a long on processors of 32 bits */
 	struct app *a;
 
-	if (sscanf(line, "%*s FLOCK %*s %*s %u %x:%x:%lu", &pid, &major, &minor, &ino) != 4)
+	if (sscanf(line, "%*s FLOCK %*s %*s %u %x:%x:%llu", &pid, &major, &minor, &ino) != 4)
 		return;
 	a = app_by_file(t, makedev(major, minor), ino);
 	if (a && !a->pid)

@@ -7,6 +7,7 @@
 #include "tracer/app/app.h"
 #include "tracer/base/hash.h"
 #include "tracer/base/os/clock.h"
+#include "tracer/base/os/state_file.h"
 #include "tracer/session/session.h"
 
 #define BUCKETS 4096u           /* a power of two */
@@ -205,6 +206,27 @@ struct user *user_take_fresh(struct tracer *t)
 #define CLOSED_AGAIN 100        /* ms */
 #define CLOSED_NS 20000000000u  /* that long; the kernel takes far less */
 #define UNLOCKED_AGAIN 1000     /* ms: the map of a large process is long */
+
+#define GENERATION_FILE "generation"    /* in the state directory: that of the last daemon */
+#define GENERATION_BYTES 16
+/* To the next daemon's: more than a program's words change in the life of most daemons. */
+#define GENERATION_STEP 83u
+
+void apps_begin_generations(struct tracer *t)
+{
+	struct md_buf last = MD_BUF_INIT;
+	char text[GENERATION_BYTES];
+	unsigned long n = 0;
+
+	if (!state_file_read(t->state_fd, GENERATION_FILE, GENERATION_BYTES, &last))
+		n = strtoul(md_buf_str(&last), NULL, 10);
+	md_buf_deinit(&last);
+	n = (n % TRAIL_WORD_ASKING + GENERATION_STEP) % (TRAIL_WORD_ASKING - 1);
+	apps_of(t)->first_generation = (uint8_t)n;
+	/* A directory without room: the next daemon begins like this one. */
+	state_file_write(t->state_fd, GENERATION_FILE, text,
+			 (size_t)snprintf(text, sizeof(text), "%lu\n", n));
+}
 
 /* The name of the file is random, so no other file has it. */
 static bool has_mapped(const struct app *a, uint32_t pid)
