@@ -76,7 +76,7 @@ DEPFLAGS = -MD -MP
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE= $(CFLAGS) $(MAPFLAGS) $(WARNINGS) $(C_WARNINGS) -I. $(DEPFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(CFLAGS) $(MAPFLAGS) $(WARNINGS) -I. $(DEPFLAGS)
 
-# ATOMIC_LIBS and LARGE_FILES, see below
+# ATOMIC_LIBS, LARGE_FILES and LONG_TIMES, see below
 -include $B/libs.mk
 THREAD_LIBS = $(strip -lpthread $(ATOMIC_LIBS))
 
@@ -261,7 +261,8 @@ static:					## build-musl-gcc/trailfs, static and small, and libtrail, with musl
 	@ls -l $(STATIC_B)/trailfs
 
 # ---- what else is linked: with some compilers, atomic operations on bytes are functions of libatomic ----
-# On processors of 32 bits, the daemon's files have sizes of 64 bits, as libfuse wants it.
+# On processors of 32 bits, the daemon's files have sizes of 64 bits, as libfuse wants it. Its core has times of 64
+# bits, too; fs/ has those of libfuse.
 
 $B/libs.mk:
 	@mkdir -p $(@D)
@@ -270,14 +271,16 @@ $B/libs.mk:
 	@for l in '' -latomic; do ! $(CC) $(CFLAGS) $(LDFLAGS) -o $@.test $@.c $$l 2>/dev/null || \
 		{ echo "ATOMIC_LIBS := $$l" > $@; break; }; done
 	@echo 'char few[sizeof(long) == 4 ? 1 : -1];' > $@.c
-	@! $(CC) $(CFLAGS) -c -o $@.test $@.c 2>/dev/null || echo "LARGE_FILES := -D_FILE_OFFSET_BITS=64" >> $@
+	@! $(CC) $(CFLAGS) -c -o $@.test $@.c 2>/dev/null || printf '%s\n' "LARGE_FILES := -D_FILE_OFFSET_BITS=64" \
+		"LONG_TIMES := -D_TIME_BITS=64" >> $@
 	@rm -f $@.c $@.test
 
 # ---- the daemon ----
 
 $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SANFLAGS) $(LARGE_FILES) -DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(SANFLAGS) $(LARGE_FILES) $(if $(filter fs/%,$<),,$(LONG_TIMES)) \
+		-DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
 # q, not r: files of two rooms may have the same name.
 # It has the page within it.
@@ -412,7 +415,7 @@ define program_rule
 $(basename $B/$(1)).o: $(1)
 	@mkdir -p $$(@D)
 	$(if $(filter %.cc,$(1)),$$(CXX) $$(ALL_CXXFLAGS),$$(CC) $$(ALL_CFLAGS)) -Iustlib $(if $(filter lib%,$(notdir $(1))),-fPIC) \
-		$(if $(filter core,$(2)),$$(SANFLAGS) $$(LARGE_FILES)) $$(CPPFLAGS) -c -o $$@ $$<
+		$(if $(filter core,$(2)),$$(SANFLAGS) $$(LARGE_FILES) $$(LONG_TIMES)) $$(CPPFLAGS) -c -o $$@ $$<
 
 $(call program,$(1)): $(basename $B/$(1)).o $(foreach w,$(2),$(call word_file,$(w)))
 	$(if $(filter %.cc,$(1)),$$(CXX),$$(CC)) $$(CFLAGS) $(if $(filter lib%,$(notdir $(1))),-shared) $(if \

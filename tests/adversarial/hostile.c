@@ -14,6 +14,7 @@
  *   bells       attaches, then wakes the daemon without events, as often as it can
  */
 #define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/time_types.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,28 +48,26 @@ void bells_add(struct bells *b, const struct region *r)
 		b->words[b->count++] = bell_of(r);
 }
 
-static struct timespec timespec_of(uint64_t ns)
-{
-	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
-}
-
 /* An old kernel: the bells are not heard. */
 static void wait_for_nudge(const struct bells *b, uint64_t until)
 {
 	uint64_t now = monotonic_now();
 	uint64_t most = b->count ? PERIOD : UINT64_MAX;
 	uint64_t left = until <= now ? 0 : until - now;
-	struct timespec ts = timespec_of(left < most ? left : most);
+	uint64_t least = left < most ? left : most;
+	/* This call's own struct timespec, which that of the C library may be larger than. */
+	const long wait[] = { (long)(least / 1000000000), (long)(least % 1000000000) };
 
 	syscall(SYS_futex, b->nudge, FUTEX_WAIT_PRIVATE, 0,
-		until == UINT64_MAX && !b->count ? NULL : &ts, NULL, 0);
+		until == UINT64_MAX && !b->count ? NULL : wait, NULL, 0);
 }
 
 int bells_wait(const struct bells *b, uint64_t until)
 {
 	static bool missing;    /* the kernel has no futex_waitv(2); of the one thread that waits */
 	struct waited_word words[BELLS_MAX + 1];
-	struct timespec ts = timespec_of(until);
+	const struct __kernel_timespec ts = { (int64_t)(until / 1000000000),
+					      (int64_t)(until % 1000000000) };
 	long ret;
 
 	if (missing) {

@@ -129,6 +129,12 @@ void TRAIL_HIDDEN thread_regain_tsc(void);
  */
 uint64_t TRAIL_HIDDEN thread_clock(uint64_t *tsc);
 struct timespec;
+/*
+ * struct timespec as the kernel's first calls have it. That of a C library for 32 bits may have
+ * seconds of 64.
+ */
+struct old_timespec { long sec, nsec; };
+
 void TRAIL_HIDDEN thread_now(struct timespec *ts);      /* CLOCK_MONOTONIC, for any thread */
 bool TRAIL_HIDDEN thread_is_foreign(void);      /* such a child: writes nothing */
 

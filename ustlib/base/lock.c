@@ -82,8 +82,8 @@ void objects_unlock(void)
 static void sleep_once(int64_t until)
 {
 	int64_t left = until - now_us();
-	const struct timespec timeout = { .tv_sec = left / 1000000,
-					  .tv_nsec = left % 1000000 * 1000 };
+	const struct old_timespec timeout = { (long)(left / 1000000),
+					      (long)(left % 1000000 * 1000) };
 	uint32_t held = HELD;
 
 	if (left <= 0)
@@ -130,7 +130,7 @@ void objects_stuck(void)
  */
 static void pause_us(long us)
 {
-	const struct timespec ts = { .tv_nsec = us * 1000 };
+	const struct old_timespec ts = { .nsec = us * 1000 };
 
 	syscall(SYS_nanosleep, &ts, NULL);
 }

@@ -181,11 +181,15 @@ void thread_regain_tsc(void)
 
 void thread_now(struct timespec *ts)
 {
-	/* The vDSO reads the TSC. */
-	if (thread_state.clock.without_tsc)
-		syscall(SYS_clock_gettime, CLOCK_MONOTONIC, ts);
-	else
+	struct old_timespec old = { 0 };
+
+	if (!thread_state.clock.without_tsc) {
 		clock_gettime(CLOCK_MONOTONIC, ts);
+		return;
+	}
+	/* The vDSO reads the TSC. */
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &old);
+	*ts = (struct timespec){ .tv_sec = old.sec, .tv_nsec = old.nsec };
 }
 
 uint64_t thread_clock(uint64_t *tsc)

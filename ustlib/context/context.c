@@ -190,16 +190,21 @@ static const char *get_procname(void)
 	return c->procname;
 }
 
+#ifndef SYS_getresuid32         /* the older calls of processors of 32 bits have numbers of 16 */
+#define SYS_getresuid32 SYS_getresuid
+#define SYS_getresgid32 SYS_getresgid
+#endif
+
 static uint32_t ask_id(uint32_t kind)
 {
 	uid_t u[3] = { 0 };
 	gid_t g[3] = { 0 };
 
 	if (kind <= TRAIL_CONTEXT_VSUID) {
-		syscall(SYS_getresuid, &u[0], &u[1], &u[2]);
+		syscall(SYS_getresuid32, &u[0], &u[1], &u[2]);
 		return u[kind - TRAIL_CONTEXT_VUID];
 	}
-	syscall(SYS_getresgid, &g[0], &g[1], &g[2]);
+	syscall(SYS_getresgid32, &g[0], &g[1], &g[2]);
 	return g[kind - TRAIL_CONTEXT_VGID];
 }
 

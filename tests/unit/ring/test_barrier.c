@@ -101,8 +101,10 @@ static void visits_cpus_that_are_closed(void)
 		n++;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	printf("# %ld us each\n",
-	       ((end.tv_sec - start.tv_sec) * 1000000 + (end.tv_nsec - start.tv_nsec) / 1000) / n);
+	printf("# %lld us each\n",
+	       ((long long)(end.tv_sec - start.tv_sec) * 1000000 +
+		(end.tv_nsec - start.tv_nsec) / 1000) /
+		       n);
 	CHECK(refused == n);
 	CHECK(pauses == 0);
 	CHECK(preemptions() > before);

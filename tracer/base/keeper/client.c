@@ -15,6 +15,7 @@
 #include "tracer/base/array.h"
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/base/keeper/protocol.h"
+#include "tracer/base/os/clock.h"
 
 struct keeper {
 	pthread_mutex_t lock;   /* guards all that is not constant: one request at a time */
@@ -42,10 +43,7 @@ enum {
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)(monotonic_now() / 1000000);
 }
 
 /* Marks the keeper as ended. Who polls the connection sees that, and calls keeper_replace. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "tracer/base/keeper/keeper.h"
 #include "tracer/base/keeper/mounted.h"
+#include "tracer/base/os/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +32,7 @@ enum {
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)(monotonic_now() / 1000000);
 }
 
 bool keeper_mount_ended(int connection)

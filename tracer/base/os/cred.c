@@ -149,10 +149,17 @@ static bool is_needed(const struct cred *c)
 	return geteuid() == 0 && c->uid != 0;
 }
 
+/* On processors of 32 bits, the older call has numbers of 16. */
+#ifdef SYS_setgroups32
+#define SET_GROUPS SYS_setgroups32
+#else
+#define SET_GROUPS SYS_setgroups
+#endif
+
 /* Changes this thread only: libc's setgroups changes all threads. */
 static int set_groups(size_t n, const gid_t *groups)
 {
-	return syscall(SYS_setgroups, n, groups) < 0 ? -errno : 0;
+	return syscall(SET_GROUPS, n, groups) < 0 ? -errno : 0;
 }
 
 /* Effective capabilities: none, or all that are permitted. */
