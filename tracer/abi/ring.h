@@ -192,7 +192,12 @@ struct trail_ring {
 	 * after each commit, so the next daemon knows what this one had read and not stored.
 	 */
 	trail_u64 source_read;
-	trail_u64 pad0[3];
+	/*
+	 * Of the events that the source's filters have not decided: those that are here, or that
+	 * were lost there and counted. The writer stores it.
+	 */
+	trail_u64 source_undecided;
+	trail_u64 pad0[2];
 	/* Losses; any thread may add to them atomically. */
 	trail_u64 lost;
 	/*

@@ -144,7 +144,8 @@ static int make_channel(struct channel *c, struct kchannel *kc, struct tr_err *e
 	for (uint32_t i = 0; i < kc->region->geo.ring_count; i++)
 		region_ring(kc->region, i)->source_lost =
 			region_ring(kc->region, i)->source_discarded =
-				region_ring(kc->region, i)->source_read = 0;
+				region_ring(kc->region, i)->source_undecided =
+					region_ring(kc->region, i)->source_read = 0;
 	kc->functions = strdup("");
 	kernel_follow(kc->tracer, true);
 	return 0;

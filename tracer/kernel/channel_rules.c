@@ -141,13 +141,11 @@ static void set_filter(struct kchannel *kc, struct kernel *k, const struct keven
 static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wanted, bool active)
 {
 	struct md_buf text = MD_BUF_INIT;
-	bool exact, unfiltered = false, filtering = false;
+	bool exact, unfiltered = false;
 	size_t read = 0;
 
 	for (int i = TRACK_PID + 1; i < TRACK_IDS && !k->ops->track_by; i++)
 		unfiltered |= kc->tracked[i].some;
-	for (int i = 0; i < TRACK_ATTRS; i++)
-		filtering |= kc->tracked[i].some;
 	for (size_t i = 0; i < kc->on_count; i++) {
 		struct kevent *e = kernel_event(k, i);
 
@@ -160,14 +158,11 @@ static void set_filters(struct kchannel *kc, struct kernel *k, const uint8_t *wa
 		exact = wanted[i] && build_filter(kc, k, e, &read, &text) && !text.failed;
 		set_filter(kc, k, e, text.data, text.failed ? 0 : text.len, exact);
 		unfiltered |= wanted[i] && !kc->filters[e->index].exact;
-		filtering |= wanted[i] && kc->filters[e->index].len;
 	}
 	md_buf_deinit(&text);
 	/* Records from before a stop keep the old value. */
-	if (active) {
+	if (active)
 		__atomic_store_n(&kc->unfiltered, unfiltered, __ATOMIC_RELAXED);
-		__atomic_store_n(&kc->filtering, filtering, __ATOMIC_RELAXED);
-	}
 }
 
 /* Functions are enabled by a list of names, apart from all other events. */

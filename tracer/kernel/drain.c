@@ -346,6 +346,11 @@ static void count_missed(void *arg, uint64_t events)
 	source_missed(&((const struct target *)arg)->source, events);
 }
 
+static void note_undecided(void *arg)
+{
+	source_passed_undecided(&((const struct target *)arg)->source);
+}
+
 static void note_taken(void *arg, uint64_t records)
 {
 	source_taken(&((const struct target *)arg)->source, records);
@@ -357,22 +362,21 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 {
 	const struct region_geometry *geo = &kc->region->geo;
 	const struct backend_ops *ops = kernel_of(kc->tracer)->ops;
-	bool unfiltered;
 	struct target to = {
 		.kc = kc, .cpu = cpu, .ring = region_ring(kc->region, cpu),
 		.source = { .region = kc->region, .ring = cpu,
 			    .overwrites = geo->mode == TRAIL_MODE_OVERWRITE,
-			    .unfiltered = &unfiltered },
+			    .unfiltered = &kc->unfiltered },
 	};
 	struct backend_sink sink = { .record = write_record,
 				     .contexts = keep_contexts,
 				     .stacks = keep_stacks,
 				     .missed = count_missed,
+				     .undecided = note_undecided,
 				     .taken = note_taken,
 				     .arg = &to };
 	int ret, counted;
 
-	unfiltered = __atomic_load_n(&kc->unfiltered, __ATOMIC_RELAXED);
 	to.writer = (struct ring_writer){
 		.ring = to.ring,
 		.data = (uint8_t *)region_data(kc->region, cpu),
@@ -388,8 +392,6 @@ static int drain_cpu(struct kchannel *kc, uint32_t cpu)
 	 * twice.
 	 */
 	counted = ops->lost(kc->bc, cpu, &to.source.counts);
-	unfiltered |= to.source.counts.undecided &&
-		      __atomic_load_n(&kc->filtering, __ATOMIC_RELAXED);
 	if (!counted)
 		source_begin(&to.source, kc->continues);
 	ret = ops->drain(kc->bc, cpu, &sink);

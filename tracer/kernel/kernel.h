@@ -199,7 +199,6 @@ struct kchannel {
 	uint32_t generation;    /* atomic: grows when rules change, while tracer.lock is held */
 	/* Atomic. The kernel records, and may lose, events that filters reject in the daemon. */
 	bool unfiltered;
-	bool filtering;	/* atomic; the kernel rejects events */
 	bool drained;	/* atomic; recording is off, and all records were drained since */
 
 	/* Held during a drain. Guards the rest, and keeps bc open. */

@@ -209,7 +209,7 @@ static struct bpf_channel *create(bool overwrite)
 /* What the rings say is what was read and what was lost. */
 static void check_counts(struct bpf_channel *c)
 {
-	uint64_t events = 0, nested = 0, lost = bpf_channel_missed(c), made = 0, seen = 0;
+	uint64_t events = 0, nested = 0, lost = bpf_misses(c), made = 0, seen = 0;
 	uint64_t overwritten = 0;
 	struct source_counts losses;
 

@@ -24,16 +24,18 @@ struct source_counts {
 	 * not released.
 	 */
 	uint64_t read;
-	/* Some of what is lost may have been lost before the source's filters decided. */
-	bool undecided;
+	/* Events that the source recorded, or lost, before its filters could decide. */
+	uint64_t undecided;
 };
 
 struct ring_source {
 	struct region *region;
 	uint32_t ring;
 	bool overwrites;                /* the ring's mode */
-	const bool *unfiltered;         /* atomic; the source may lose what filters would reject */
+	/* atomic; the source may lose what filters would reject, also where it counts none of it */
+	const bool *unfiltered;
 	struct source_counts counts;    /* before the source is drained */
+	uint64_t lost_before;           /* of source_begin */
 };
 
 /*
@@ -41,7 +43,9 @@ struct ring_source {
  * last to drain; what it had read and not stored is counted as discarded. That may be one record
  * too many: a daemon stores a record before it notes that.
  */
-void source_begin(const struct ring_source *s, bool continues);
+void source_begin(struct ring_source *s, bool continues);
+/* The source has not decided about the event that the caller gets now, and has counted it so. */
+void source_passed_undecided(const struct ring_source *s);
 /* The caller has stored this many more of the records that the source counts as read. */
 void source_taken(const struct ring_source *s, uint64_t records);
 /*

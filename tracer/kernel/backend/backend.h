@@ -72,6 +72,11 @@ struct backend_sink {
 	/* Events were overwritten at this place. 0: their number is unknown; `lost` counts them. */
 	void (*missed)(void *arg, uint64_t events);
 	/*
+	 * The next record is of an event that the backend's filters could not decide
+	 * (source_counts.undecided). NULL: the receiver does not count them.
+	 */
+	void (*undecided)(void *arg);
+	/*
 	 * The drain has passed on this many more of the records that the buffer counts as read
 	 * (source_counts.read). NULL: the receiver does not count them.
 	 */

@@ -355,10 +355,11 @@ static int count_lost(struct backend_channel *c, uint32_t cpu, struct source_cou
 	int ret = tracefs_lost(c, cpu, losses);
 	struct source_counts own;
 	struct bpf_ring *r = &c->bpf->ring;
-	uint64_t missed;
 
 	pthread_mutex_lock(&c->bpf->lock);
-	missed = bpf_channel_missed(c->bpf);
+	/* The kernel does not say on which CPU. */
+	if (!ret && !cpu)
+		losses->discarded += bpf_misses(c->bpf);
 	if (!ret && cpu < r->cpus) {
 		bpf_ring_lost(r, cpu, &own);
 		losses->overwritten += own.overwritten;

@@ -20,11 +20,12 @@
  *	bpf_bodies.c    … their programs
  *	bpf_kept.c      … their descriptors in the keeper
  *	bpf_typed.h     … which of them get the arguments of tracepoints or functions
- *	bpf_ring.c      … its rings, in the layout of abi/module_ring.h, and their clock
+ *	bpf_ring.h      … its rings, in the layout of abi/module_ring.h, and their clock
  *	bpf_plain.c     … calls that the instance records after all
  *	bpf_track.c     … its set of threads
  *	bpf_groups.c    … its set of control groups
  *	bpf_counters.c  … its performance counters
+ *	bpf_misses.c    … events that its programs missed
  *	bpf_lates.c     … texts that were read at the end of a call
  *	bpf_program.c   the program of an event
  *	bpf_late.c      … which reads texts at the end of a call
@@ -41,21 +42,15 @@
 #include <pthread.h>
 
 #include "tracer/base/keeper/keeper.h"
-#include "tracer/kernel/backend/kring_reader.h"
 #include "tracer/kernel/backend/tracefs_channel.h"
 #include "tracer/kernel/bpf/bpf.h"
 #include "tracer/kernel/bpf/context.h"
 #include "tracer/kernel/bpf/tracepoint.h"
+#include "tracer/kernel/programs/bpf_ring.h"
 
 enum {
 	BPF_TEXTS_MAX = 3, BPF_ARGUMENTS = 6, BPF_DYNAMIC_MAX = 8, BPF_EVENT_NAME = 160,
-	BPF_SLOTS = 2048, BPF_CONTROL = 4096 + 4 * BPF_SLOTS,
 	BPF_FIXED_MAX = 2048,           /* bytes of the fixed part of a tracepoint's record */
-	/*
-	 * Programs that run at the same time on a CPU, each in an interrupt of the one before: of a
-	 * thread, a softirq, an interrupt, an NMI
-	 */
-	BPF_LEVELS = 4,
 	BPF_CALLS_MAX = 512,            /* system calls, by number */
 };
 
@@ -79,9 +74,10 @@ struct bpf_source {                     /* an event that programs record */
 #define BPF_CALL_FIXED 16               /* offset in the record of the arguments, of the result */
 /*
  * Of a call that has texts. MARK: not 0 in the record of an entry that lacks a text, and the same
- * in the KREC_LATE with the texts, where PLACES is bpf_source_places. The trace has neither.
+ * in the KREC_LATE with the texts, where PLACES is bpf_source_places. The trace has neither. A
+ * filter needed the text: BPF_MARK_UNDECIDED.
  */
-enum { BPF_CALL_PLACES = 8, BPF_CALL_MARK = 12 };
+enum { BPF_CALL_PLACES = 8, BPF_CALL_MARK = 12, BPF_MARK_LATE = 1, BPF_MARK_UNDECIDED = 2 };
 static inline uint32_t bpf_source_places(const struct bpf_source *c) /* offset of the __data_loc */
 {
 	return BPF_CALL_FIXED + 8 * c->count;
@@ -105,107 +101,6 @@ struct bpf_channel;
  */
 void bpf_source_try_stacks(struct bpf_channel *c);
 
-/* ---- bpf_ring.c ---- */
-
-/*
- * The rings of a CPU. A program writes to the ring of its level, the number of programs that it has
- * interrupted, so no other program writes to that ring meanwhile, and plain stores suffice. That
- * number is `nest` of the first ring: a program loads it, stores one more, and stores what it had
- * loaded when it ends. What interrupts it in between leaves the number as it was.
- *
- * All of what a program interrupted has ended when `nest` is 0. So a reader that finds 0, and the
- * same heads before and after it, has all records up to that time.
- */
-struct bpf_control {                    /* the first pages of a CPU's value */
-	struct {
-		struct kring ring;
-		uint64_t pad[(128 - sizeof(struct kring)) / 8];
-	} levels[BPF_LEVELS];
-	uint64_t deep;                  /* events lost because all levels were in use */
-	/* Written by the daemon. */
-	uint32_t on;                    /* events are recorded */
-	uint32_t tracked;               /* events only of the threads in the map of threads */
-	/* CLOCK_MONOTONIC and the TSC at the same moment: the last time the ring was read */
-	uint64_t mono, cycles;
-	char channel[256];              /* the channel's name, for people and tests */
-	/*
-	 * Of each event, at its slot: the body that records it has this number. So an event is off
-	 * at once, although it takes the kernel longer to detach a program.
-	 */
-	uint32_t tokens[BPF_SLOTS];
-	uint32_t last_token;            /* of the first CPU: the newest one */
-	uint64_t passed;                /* events that drains have given to the channel */
-	uint64_t dropped;               /* events that killed daemons had read, and not given */
-};
-
-struct bpf_ring {
-	int map;                        /* -1: there is none yet */
-	uint32_t cpus;
-	/* Of the first level; of each of the others, which hold what happens in interrupts. */
-	struct kring_shape geo, nested;
-	size_t stride;                  /* bytes of each CPU */
-	size_t nested_at, nested_stride;        /* where the second level is; to the next one */
-	uint32_t text_max;              /* bytes of a text, with its NUL */
-	bool overwrite, tsc;
-	uint8_t *memory;                /* of all CPUs, mapped */
-	struct kring_reader *readers;   /* of each CPU, of its levels */
-	/* Of bpf_ring_collect: entries, from `next` on; those of each level, not merged yet */
-	struct md_buf records, levels[BPF_LEVELS];
-	struct md_buf *filling;         /* one of these */
-	size_t next;
-	uint64_t until;                 /* a later record may not be in it */
-	const uint8_t *front;           /* the contexts of the record that follows */
-	uint32_t front_len;
-	uint64_t missed;                /* events that were overwritten before that record */
-	struct bpf_lates *lates;        /* of bpf_lates.c; NULL: there was none yet */
-};
-
-struct bpf_entry {                      /* the contexts and the record follow, padded to 8 bytes */
-	uint64_t time;
-	uint64_t missed;                /* events that were overwritten since the one before */
-	uint32_t len, contexts;         /* bytes */
-};
-
-static inline size_t bpf_entry_size(const struct bpf_entry *e)
-{
-	return sizeof(*e) + ((e->contexts + 7) & ~(size_t)7) + ((e->len + 7) & ~(size_t)7);
-}
-
-/* Makes the map, or (map >= 0) takes over the one of an earlier daemon. 0 or -errno. */
-int bpf_ring_open(struct bpf_ring *r, int map, const char *channel,
-		  const struct backend_geometry *g, struct tr_err *err);
-void bpf_ring_close(struct bpf_ring *r);
-struct bpf_control *bpf_ring_control(const struct bpf_ring *r, uint32_t cpu);
-/*
- * Moves what the ring of a CPU holds to `records`, with times in the channel's clock, and sets
- * `until`. 0 or -errno.
- */
-int bpf_ring_collect(struct bpf_ring *r, uint32_t cpu);
-/* What a CPU's rings have lost so far. */
-void bpf_ring_lost(const struct bpf_ring *r, uint32_t cpu, struct source_counts *losses);
-
-/* The reader of a ring: how far it was read. */
-static inline struct kring_reader *bpf_ring_reader(const struct bpf_ring *r, uint32_t cpu,
-						   uint32_t level)
-{
-	return &r->readers[cpu * BPF_LEVELS + level];
-}
-
-/* ---- bpf_lates.c: KREC_LATE; caller drains the channel ---- */
-
-/* A drain begins: forgets what is too old or too much. */
-void bpf_lates_begin(struct bpf_ring *r);
-/* Keeps one, unless it is kept already. */
-void bpf_lates_add(struct bpf_ring *r, const uint8_t *record, size_t len);
-/*
- * Completes the record of an entry: the result is valid until the next call. NULL: its KREC_LATE
- * was not found.
- */
-const uint8_t *bpf_lates_complete(struct bpf_ring *r, const uint8_t *record, size_t *len);
-/* Looks for further ones in what no drain has read of any CPU. Caller also holds the lock. */
-void bpf_lates_search(struct bpf_ring *r);
-void bpf_lates_free(struct bpf_ring *r);
-
 /* ---- bpf_drain.c ---- */
 
 /* As backend_ops.drain. */
@@ -228,6 +123,7 @@ struct bpf_event {
 	int program, link;
 	int own;                        /* of a TYPED event: the map with its body; -1 */
 	char *filter;                   /* the filters in it, a line each; NULL: none; owned */
+	uint64_t missed;                /* events that the program missed, which are counted */
 };
 
 /* Filters of an event, one of which must be true. */
@@ -264,7 +160,6 @@ struct bpf_channel {
 	bool on, tracked, whole;
 	bool few_calls;                 /* they may have programs at their functions */
 	uint32_t dropped;               /* rings of an earlier daemon that were not taken over */
-	uint64_t missed;                /* events that programs missed which were dropped since */
 	struct bpf_contexts *contexts;  /* of all its records; NULL: none */
 	struct bpf_counter *counters;   /* of its contexts */
 	size_t counter_count;
@@ -319,8 +214,6 @@ void bpf_channel_drop(struct bpf_channel *c, struct bpf_event *e);
  * lasts as long as a grace period of the kernel, 10 ms or more.
  */
 void bpf_channel_drop_calls(struct bpf_channel *c);
-/* Events that no program saw because another one ran on the CPU, as the kernel counts them. */
-uint64_t bpf_channel_missed(const struct bpf_channel *c);
 /*
  * Enables an event, or replaces its program, so that each event is recorded by one of the two.
  * filters NULL: all of the event.
@@ -342,6 +235,17 @@ struct bpf_event *bpf_channel_room(struct bpf_channel *c, uint32_t slot, const c
 bool bpf_event_by_function(const struct bpf_event *e);
 /* The channel's status: which programs record which events. Caller holds c->lock. */
 void bpf_channel_show(const struct bpf_channel *c, struct facts *out);
+
+/* ---- bpf_misses.c; caller holds the lock ---- */
+
+/* Counts what was missed until now, before an event's filter, or the channel's tracking, changes. */
+void bpf_misses_note(struct bpf_channel *c, struct bpf_event *e);
+void bpf_misses_note_all(struct bpf_channel *c);
+/* How many events were missed so far. */
+uint64_t bpf_misses(struct bpf_channel *c);
+/* The event is dropped, or the channel's events are an earlier daemon's. */
+void bpf_misses_drop(struct bpf_channel *c, struct bpf_event *e);
+void bpf_misses_adopt(struct bpf_channel *c);
 
 /* ---- bpf_bodies.c; caller holds the lock ---- */
 

@@ -48,24 +48,6 @@ static void set_token(struct bpf_channel *c, uint32_t slot, uint32_t token)
 				 __ATOMIC_RELAXED);
 }
 
-static uint64_t count_missed(const struct bpf_event *e)
-{
-	uint64_t events;
-
-	return e->name[0] == '@' || bpf_bodies_is_late(e) || bpf_missed(e->program, &events)
-		       ? 0
-		       : events;
-}
-
-uint64_t bpf_channel_missed(const struct bpf_channel *c)
-{
-	uint64_t events = c->missed;
-
-	for (size_t i = 0; i < c->count; i++)
-		events += count_missed(&c->events[i]);
-	return events;
-}
-
 static void close_event(const struct bpf_event *e)
 {
 	bpf_detach(e->link, e->program);
@@ -76,7 +58,7 @@ static void close_event(const struct bpf_event *e)
 
 static void drop_event(struct bpf_channel *c, struct bpf_event *e)
 {
-	c->missed += count_missed(e);
+	bpf_misses_drop(c, e);
 	bpf_bodies_remove(c, e);
 	if (c->ring.map >= 0)
 		set_token(c, e->slot, 0);
@@ -232,6 +214,7 @@ void bpf_channel_adopt(struct bpf_channel *c)
 		ring = -1;
 	if (ring >= 0) {
 		control = bpf_ring_control(&c->ring, 0);
+		bpf_misses_adopt(c);
 		c->on = control->on;
 		c->tracked = control->tracked;
 	}
@@ -475,6 +458,8 @@ int bpf_channel_filter(struct bpf_channel *c, const char *event, const char *tex
 	struct bpf_source source;
 	int ret = find_filters(c, event, text, &source, &filters), without;
 
+	if (e)
+		bpf_misses_note(c, e);
 	if (!ret)
 		ret = bpf_channel_enable(c, event, &source, *text ? &filters : NULL);
 	put_filters(&filters);

@@ -19,6 +19,12 @@ void bpf_note_thread(struct bpf_code *c)
 	bpf_store(c, BPF_W, BPF_REG_10, BPF_AT_THREAD, BPF_REG_0);
 }
 
+void bpf_note_undecided(struct bpf_code *c, int control)
+{
+	bpf_set(c, BPF_REG_2, 1);
+	bpf_add_atomic(c, control, CONTROL(undecided), BPF_REG_2);
+}
+
 /* Calls a function of the kernel, if there is one to call. */
 static void change_preemption(const struct bpf_writer *w, bool on)
 {
@@ -159,6 +165,8 @@ static void take_level(struct bpf_writer *w)
 	int some = bpf_label(c);
 
 	bpf_jump_if(c, BPF_JLT, BPF_REG_1, BPF_LEVELS, some);
+	if (w->undecided)
+		bpf_note_undecided(c, BPF_REG_7);
 	bpf_set(c, BPF_REG_1, 1);
 	bpf_add_atomic(c, BPF_REG_7, CONTROL(deep), BPF_REG_1);
 	change_preemption(w, true);
@@ -254,6 +262,10 @@ void bpf_leave(const struct bpf_writer *w)
 	if (w->r->late) {               /* no event is lost */
 		bpf_jump(c, w->leave);
 		return;
+	}
+	if (w->undecided) {
+		bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, BPF_AT_CONTROL);
+		bpf_note_undecided(c, BPF_REG_1);
 	}
 	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_7, RING(lost));
 	bpf_alu(c, BPF_ADD, BPF_REG_1, 1);

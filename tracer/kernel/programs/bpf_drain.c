@@ -44,14 +44,14 @@ static void read_ring(struct merging *m, uint64_t time)
 	pthread_mutex_unlock(&m->c->bpf->lock);
 }
 
-/* Whether it is the entry of a call, and lacks a text. */
-static bool lacks_text(const struct bpf_channel *c, const uint8_t *record, size_t len)
+/* The mark of the entry of a call that lacks a text; 0: it is none. */
+static uint32_t find_mark(const struct bpf_channel *c, const uint8_t *record, size_t len)
 {
 	uint32_t id = krecord_id(record), mark;
 
 	if (len < BPF_CALL_FIXED ||
 	    !(__atomic_load_n(&c->with_text[id / 8], __ATOMIC_RELAXED) >> id % 8 & 1))
-		return false;
+		return 0;
 	memcpy(&mark, record + BPF_CALL_MARK, sizeof(mark));
 	return mark;
 }
@@ -95,6 +95,7 @@ static void pass_until(struct merging *m, uint64_t time)
 {
 	struct bpf_ring *r = &m->c->bpf->ring;
 	struct bpf_entry e;
+	uint32_t mark;
 	size_t len;
 
 	while (r->next < r->records.len) {
@@ -110,8 +111,11 @@ static void pass_until(struct merging *m, uint64_t time)
 			m->to->contexts(m->to->arg, at, e.contexts);
 		at += (e.contexts + 7) & ~(size_t)7;
 		len = e.len;
-		if (lacks_text(m->c->bpf, at, len))
+		mark = find_mark(m->c->bpf, at, len);
+		if (mark)
 			at = complete(m, at, &len);
+		if (mark & BPF_MARK_UNDECIDED && m->to->undecided)
+			m->to->undecided(m->to->arg);
 		m->to->record(m->to->arg, e.time, at, len);
 		bpf_ring_control(r, m->cpu)->passed++;
 		r->next += bpf_entry_size(&e);

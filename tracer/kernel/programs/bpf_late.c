@@ -57,7 +57,9 @@ void bpf_late_note(const struct bpf_writer *w)
 
 	/* A number that the thread's next record does not have. */
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, BPF_AT_TIME);
-	bpf_alu(c, BPF_OR, BPF_REG_1, 1);
+	bpf_alu(c, BPF_OR, BPF_REG_1, BPF_MARK_LATE | BPF_MARK_UNDECIDED);
+	if (!w->undecided)
+		bpf_alu(c, BPF_XOR, BPF_REG_1, BPF_MARK_UNDECIDED);
 	bpf_store(c, BPF_W, BPF_REG_8, w->data + BPF_CALL_MARK, BPF_REG_1);
 	if (table < 0) {
 		bpf_here(c, taken);

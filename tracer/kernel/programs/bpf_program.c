@@ -124,14 +124,18 @@ static void begin(const struct bpf_writer *w)
 static void put_text_filters(const struct bpf_writer *w)
 {
 	struct bpf_code *c = w->code;
-	int late = bpf_label(c);
+	int known = bpf_label(c), passed = bpf_label(c);
 
 	if (w->r->source->texts) {
 		bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_8, w->data + BPF_CALL_MARK);
-		bpf_jump_if(c, BPF_JNE, BPF_REG_1, 0, late);
+		bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, known);
+		bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_10, BPF_AT_CONTROL);
+		bpf_note_undecided(c, BPF_REG_1);
+		bpf_jump(c, passed);
 	}
+	bpf_here(c, known);
 	put_filters(w, w->r->filters, w->data, w->leave);
-	bpf_here(c, late);
+	bpf_here(c, passed);
 }
 
 void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r)
@@ -143,6 +147,7 @@ void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r)
 		w.front = (int32_t)((sizeof(uint32_t) + r->contexts->fixed + 7) & ~7u);
 		w.data += w.front;
 	}
+	w.undecided = r->filters && !is_decided_early(r->filters);
 	w.most = bpf_record_most(&w);
 	w.end = bpf_label(code);
 	w.leave = bpf_label(code);
@@ -152,7 +157,7 @@ void bpf_program_body(struct bpf_code *code, const struct bpf_recording *r)
 	if (r->contexts)
 		bpf_contexts_put(code, r->contexts, BPF_DATA + (int)sizeof(uint32_t));
 	bpf_record_put(&w);
-	if (r->filters && !is_decided_early(r->filters))
+	if (w.undecided)
 		put_text_filters(&w);
 	bpf_commit(&w);
 	bpf_leave(&w);

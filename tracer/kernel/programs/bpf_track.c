@@ -261,6 +261,7 @@ int bpf_track(struct bpf_channel *c, const uint32_t *tids, size_t count)
 	struct bpf_code *code;
 	int ret;
 
+	bpf_misses_note_all(c);
 	c->tracked = tids && count;
 	if (!c->tracked) {
 		stop_following(c);

@@ -42,6 +42,7 @@ struct bpf_writer {
 	 */
 	int end, leave, lost;
 	bool loses;                     /* some code jumps to lost */
+	bool undecided;                 /* filters of text decide when the record is written */
 };
 
 /* ---- bpf_claim.c ---- */
@@ -52,6 +53,8 @@ void bpf_claim(struct bpf_writer *w);
 void bpf_commit(struct bpf_writer *w);
 /* Where leave, lost and end lead to. */
 void bpf_leave(const struct bpf_writer *w);
+/* Counts an event about which filters have not decided. control: a register with its address. */
+void bpf_note_undecided(struct bpf_code *c, int control);
 /* Stores the thread's id. */
 void bpf_note_thread(struct bpf_code *c);
 
