@@ -315,10 +315,8 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 	in_sets = co && co->drop ? ORIGIN_OUT : event_origin_is_in(&to->who, kc->only);
 	if (in_sets == ORIGIN_OUT)
 		return;
-	/* It may be one that the session wants. */
 	if (in_sets == ORIGIN_UNKNOWN) {
-		ring_lost(to->ring, 1);
-		__atomic_fetch_add(&to->ring->source_unfiltered, 1, __ATOMIC_RELAXED);
+		event_origin_lose(to->ring);
 		return;
 	}
 	if (!co || !co->known || !reserve_payload(kc, kcode_bound(co->code, len) + head + 1)) {
@@ -335,8 +333,11 @@ static void write_record(void *arg, uint64_t time, const uint8_t *bytes, size_t 
 		put_processes(to, co->code, kc->payload + head);
 	in.payload = kc->payload + head;
 	in.len = (size_t)n;
-	if (co->program && !filter_holds(co->program, co->program_size, &in))
+	if (co->program && !filter_holds(co->program, co->program_size, &in)) {
+		if (to->who.unknown)
+			event_origin_lose(to->ring);
 		return;
+	}
 	event_origin_put(&to->who, kc, kc->payload);
 	ring_write(&to->writer, &on, 1, co->id, kc->payload, head + (size_t)n);
 }

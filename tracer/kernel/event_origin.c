@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tracer/abi/ring_write.h"
 #include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/kernel.h"
 
@@ -97,18 +98,9 @@ void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t
 		at += put_context(w, kc->contexts[i], at);
 }
 
-bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
+/* A context that the backend has not recorded. False: it is unknown. */
+static bool find_value(struct event_origin *w, uint32_t kind, struct filter_value *out)
 {
-	struct event_origin *w = who;
-	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind,
-							w->contexts, w->contexts_len)
-					: NULL;
-
-	(void)name;
-	if (at) {
-		kcontext_value(kind, at, out);
-		return out->type != FILTER_NONE;
-	}
 	*out = (struct filter_value){ .type = FILTER_SIGNED };
 	switch (kind) {
 	case TRAIL_CONTEXT_CPU_ID:
@@ -133,6 +125,31 @@ bool event_origin_value(void *who, uint32_t kind, const char *name, struct filte
 			out->type = FILTER_UNSIGNED;
 		return kstatus_need(kind) && find_status(w, kind, &out->i);
 	}
+}
+
+bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out)
+{
+	struct event_origin *w = who;
+	const uint8_t *at = w->contexts ? kcontext_find(w->kc->contexts, w->kc->context_count, kind,
+							w->contexts, w->contexts_len)
+					: NULL;
+
+	(void)name;
+	if (at) {
+		kcontext_value(kind, at, out);
+		return out->type != FILTER_NONE;
+	}
+	if (find_value(w, kind, out))
+		return true;
+	/* (An idle thread has nothing in /proc.) */
+	w->unknown |= w->tid != 0;
+	return false;
+}
+
+void event_origin_lose(struct trail_ring *ring)
+{
+	ring_lost(ring, 1);
+	__atomic_fetch_add(&ring->source_unfiltered, 1, __ATOMIC_RELAXED);
 }
 
 enum origin_in event_origin_is_in(struct event_origin *w, const struct track *only)

@@ -421,6 +421,7 @@ struct event_origin {
 	struct kthread is;
 	uint32_t has;                   /* parts of `status` that are filled */
 	struct kstatus status;
+	bool unknown;                   /* a filter has asked for something that is not known */
 };
 /*
  * Whether the inclusion sets (TRACK_IDS of them) have the thread, by what /proc and records say
@@ -434,6 +435,8 @@ size_t event_origin_size(const struct event_origin *w, const struct kchannel *kc
 void event_origin_put(struct event_origin *w, const struct kchannel *kc, uint8_t *at);
 /* As struct filter_input.context */
 bool event_origin_value(void *who, uint32_t kind, const char *name, struct filter_value *out);
+/* An event is left out that may be wanted: it is not known what the thread was. */
+void event_origin_lose(struct trail_ring *ring);
 
 /* ---- pending.c ---- */
 

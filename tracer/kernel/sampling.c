@@ -125,15 +125,18 @@ static bool wants_sample(void *arg, const struct cpu_sample *s)
 					.tid = s->tid, .cpu = s->cpu, .kc = p->kc };
 	in_sets = event_origin_is_in(&p->who, p->only);
 	if (in_sets == ORIGIN_UNKNOWN)
-		ring_lost(region_ring(p->region, s->cpu), 1);
+		event_origin_lose(region_ring(p->region, s->cpu));
 	if (in_sets != ORIGIN_IN)
 		return false;
 	put_sample(p, s);
 	in.payload = p->bytes + head;
 	in.len = p->len - head;
 	if (p->kinds[s->kind].program &&
-	    !filter_holds(p->kinds[s->kind].program, p->kinds[s->kind].size, &in))
+	    !filter_holds(p->kinds[s->kind].program, p->kinds[s->kind].size, &in)) {
+		if (p->who.unknown)
+			event_origin_lose(region_ring(p->region, s->cpu));
 		return false;
+	}
 	event_origin_put(&p->who, p->kc, p->bytes);
 	return true;
 }
