@@ -125,7 +125,7 @@ unset TRAIL_RUNTIME_DIR
 has "$(cat "$other/version")" '^kernel tracefs'
 if [ -e "$other/available/kernel/probes" ]; then
 	# By programs where it can, and else by tracefs
-	is "without the module" "" "$(grep -v -e ' tracefs$' -e ' bpf$' "$other/available/kernel/probes")"
+	is "without the module" "" "$(grep -v -e ' tracefs$' -e ' bpf$' -e ' daemon$' "$other/available/kernel/probes")"
 fi
 
 # --- how much is covered, and that it can all be recorded
@@ -143,7 +143,7 @@ cp "$MNT/available/kernel/probes" "$work/probes"
 while IFS=: read -r system name; do
 	[ "$system" = ftrace ] || [ ! -e "$T/events/$system/$name/id" ] || echo "$system:$name"
 done <"$MNT/available/kernel/tracepoints" >"$work/tracepoints"
-sed 's/ .*//' "$work/probes" | grep -v '^ftrace:' | cmp -s - "$work/tracepoints" ||
+sed '/ daemon$/d; s/ .*//' "$work/probes" | grep -v '^ftrace:' | cmp -s - "$work/tracepoints" ||
 	fail "not each tracepoint is there"
 sed -n 's/ module$//p' "$work/probes" | sort >"$work/covered"
 comm -23 "$work/covered" - <<-E >"$work/liars"

@@ -126,7 +126,9 @@ static int check_field(struct kernel *k, const struct rule *r, const struct filt
 			      : explain_unread(k, unread, unread_at, r, field, err);
 	else if (!found && first)
 		ret = filter_no_field(r->filter, field,
-				      events > 1 ? "any of the rule's events" : first->name,
+				      events > 1         ? "any of the rule's events"
+				      : first->dump >= 0 ? first->event
+							 : first->name,
 				      &names, err);
 	md_buf_deinit(&names);
 	return ret;

@@ -290,11 +290,12 @@ bool available_kernel_probes(struct tracer *t)
 	return kernel_of(t) && kernel_of(t)->ops->compiled;
 }
 
-/* How the backend records each tracepoint. */
+/* How the backend records each tracepoint; events of the daemon's own are no matter of it. */
 static void show_probes(struct kernel *k, struct rows *r)
 {
 	struct md_buf compiled = MD_BUF_INIT;
 	char line[400], name[400];
+	const char *how;
 
 	md_buf_putc(&compiled, '\n');
 	if (!k->ops->compiled || k->ops->compiled(k->backend, &compiled))
@@ -303,13 +304,14 @@ static void show_probes(struct kernel *k, struct rows *r)
 	for (size_t i = 0; i < kernel_count(k) && !compiled.failed; i++) {
 		const struct kevent *e = kernel_event(k, i);
 
-		if (!e->present || e->dump >= 0 || !kevent_is_tracepoint(e))
+		if (!e->present || !kevent_is_tracepoint(e))
 			continue;
 		snprintf(name, sizeof(name), "%s:%s", e->system, e->name);
 		snprintf(line, sizeof(line), "\n%.390s\n", name);
+		how = k->ops->compiled_as[strstr(compiled.data, line) != NULL];
 		row_begin(r, NULL);
 		cell_word(r, "name", 0, name);
-		cell_word(r, "how", 0, k->ops->compiled_as[strstr(compiled.data, line) != NULL]);
+		cell_word(r, "how", 0, e->dump >= 0 ? "daemon" : how);
 		row_end(r);
 	}
 out:

@@ -241,14 +241,29 @@ static bool has_call(struct kernel *k, const struct rule *r)
 	return near && !strcmp(near, word);
 }
 
+/* No event matches the rule. 0: one may come. */
+static int check_absent(struct kernel *k, const struct rule *r, struct tr_err *err)
+{
+	static const char system[] = "user_events:";
+
+	if (!strncmp(r->pattern, system, strlen(system)) && k->ops->has_user_events &&
+	    !k->ops->has_user_events(k->backend)) {
+		if (err)
+			err->line = r->line;
+		return tr_fail_at(err, -EOPNOTSUPP, r->text, 0,
+				  "this kernel has no events that programs define (user_events; "
+				  "Linux 6.4, if it was built with them)");
+	}
+	/* The kernel gets no further system calls later. */
+	return r->optional && r->kind != RULE_SYSCALLS ? 0 : explain_no_match(k, r, err);
+}
+
 static int check_rule(struct kernel *k, const struct rule *r, struct tr_err *err)
 {
 	int ret = kfilter_check_types(k, r, err);
 
-	/* The kernel gets no further system calls later. */
 	if (ret == -ENOENT)
-		ret = r->optional && r->kind != RULE_SYSCALLS ? 0 : explain_no_match(k, r, err);
-
+		ret = check_absent(k, r, err);
 	if (r->data && (!ret || (ret == -ENOENT && has_call(k, r))))
 		ret = check_data(k, r, err);
 	return ret || !r->filter ? ret : kfilter_check_fields(k, r, BACKEND_AUTO, err);

@@ -22,6 +22,10 @@ is "the place" "  sched_switch if next_pri < 3|                  ^" \
 	"$(sed -n 2,3p "$s/error" | sed '2s/\^.*/^/' | paste -sd '|')"
 refused 'sched_switch if next_prio < 3 || zzyzx == 1' "no field 'zzyzx' in sched_switch"
 refused 'sched_switch if next_prio < 3 && prev_tidd == 1' "did you mean 'prev_tid'?"
+refused 'sched_switch if procname == "x"' \
+	"no field 'procname' in sched_switch; the context is \$ctx.procname"
+refused 'sample:cpu 99hz if procname == "x"' \
+	"no field 'procname' in trail:sample; the context is \$ctx.procname"
 refused 'syscall:entry:getpp* if nothing == 1' "no field 'nothing' in"
 refused 'sched:* if next_pri == 1' \
 	"no field 'next_pri' in any of the rule's events; did you mean 'next_prio'?"

@@ -29,6 +29,15 @@ for rule in '?' '??a:b' '?a:b:c' '?' '?sched:sched_switch if no_such_field == 1'
 	tool open "$s/kernel/events" wa write "$rule\n" >"$work/ret"
 	is "$rule" EINVAL "$(cat "$work/ret")"
 done
+# No program can define such events on some kernels.
+if ! by_module && [ ! -e "$T/user_events_data" ]; then
+	for rule in '?user_events:some' 'user_events:some'; do
+		tool open "$s/kernel/events" wa write "$rule\n" >"$work/ret"
+		is "$rule" EOPNOTSUPP "$(cat "$work/ret")"
+		has "$(cat "$s/error")" "this kernel has no events that programs define"
+	done
+	has "$(cat "$MNT/version")" '^kernel .*no user_events'
+fi
 tool open "$s/user/events" w write '?a:b\n' >"$work/ret"
 is "programs" EINVAL "$(cat "$work/ret")"
 has "$(cat "$s/error")" "leave '?' out"

@@ -55,7 +55,11 @@ is "listed" "jul.json log4j.json log4j2.json python.json user.json" \
 
 if [ -e "$A/kernel" ]; then
 	probes=
-	[ ! -e "$A/kernel/probes" ] || probes=probes
+	if [ -e "$A/kernel/probes" ]; then
+		probes=probes
+		is "who records each tracepoint" "$(sort "$A/kernel/tracepoints")" \
+			"$(sed 's/ .*//' "$A/kernel/probes" | sort)"
+	fi
 	some=$(cd "$A/kernel" && ls -d events/sched/* events/syscalls/sys_enter_openat 2>/dev/null)
 	lines kernel tracepoints syscalls contexts groups $probes $some >"$work/text"
 	judge available_kernel kernel.json

@@ -87,11 +87,25 @@ int filter_fail_field(const struct filter *f, const struct filter_node *field, i
 	return tr_fail_at(err, code, f->line, (int)field->column, "%s", sentence);
 }
 
+/* The context of this name. NULL: there is none. */
+static const char *find_context(const struct filter_node *field)
+{
+	for (size_t i = 0; i < FILTER_CONTEXTS; i++)
+		if (strlen(filter_contexts[i].name) == field->name_length &&
+		    !memcmp(filter_contexts[i].name, field->text, field->name_length))
+			return filter_contexts[i].name;
+	return NULL;
+}
+
 int filter_no_field(const struct filter *f, const struct filter_node *field, const char *where,
 		    struct md_buf *names, struct tr_err *err)
 {
-	const char *near = NULL;
+	const char *near = find_context(field);
 
+	if (near)
+		return tr_fail_at(err, -EINVAL, f->line, (int)field->column,
+				  "no field '%s' in %s; the context is $ctx.%s", field->text, where,
+				  near);
 	if (!names->failed)
 		near = nearest_in(field->text, field->name_length, names->data, names->len);
 	if (near)

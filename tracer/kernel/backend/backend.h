@@ -132,6 +132,8 @@ struct backend_ops {
 	/* Whether the kernel has probes at its own functions (kprobe:), and in programs. */
 	bool (*has_kprobes)(const struct backend *b);
 	bool (*has_uprobes)(const struct backend *b);
+	/* Whether programs can define events of the system user_events. NULL: not known. */
+	bool (*has_user_events)(const struct backend *b);
 	/* -EBUSY: the probe is enabled in some instance; -ENOENT */
 	int (*probe_remove)(struct backend *b, const char *group, const char *name);
 	/* Names of all probes of the group, also of earlier daemons. */

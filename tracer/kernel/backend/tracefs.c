@@ -150,6 +150,7 @@ static const char *put_part(struct md_buf *out, const char *between, const char 
 void tracefs_describe(const struct backend *b, struct md_buf *out)
 {
 	struct tr_err err = TR_ERR_INIT;
+	struct backend_boot boot;
 	const char *between = "";
 	int ret = b->bpf ? 0 : bpf_supported(&err);
 
@@ -159,6 +160,13 @@ void tracefs_describe(const struct backend *b, struct md_buf *out)
 		between = put_part(out, between, "no uprobes");
 	if (!b->functions)
 		between = put_part(out, between, "no function tracing");
+	/* (The line of README on `e:`, an event probe.) */
+	if (!has_word(b->dir, "README", "e[:["))
+		between = put_part(out, between, "no event probes");
+	if (!tracefs_has_user_events(b))
+		between = put_part(out, between, "no user_events");
+	if (tracefs_boot_find(b, &boot))
+		between = put_part(out, between, "no memory of the last boot");
 	if (b->bpf) {
 		between = put_part(out, between, "strings of system calls by BPF");
 		put_part(out, between, "contexts and stacks by BPF");
@@ -239,6 +247,11 @@ bool tracefs_has_kprobes(const struct backend *b)
 bool tracefs_has_uprobes(const struct backend *b)
 {
 	return faccessat(b->dir, "uprobe_events", F_OK, 0) == 0;
+}
+
+bool tracefs_has_user_events(const struct backend *b)
+{
+	return faccessat(b->dir, "user_events_data", F_OK, 0) == 0;
 }
 
 int tracefs_probe_remove(struct backend *b, const char *group, const char *name)
@@ -332,6 +345,7 @@ const struct backend_ops tracefs_backend = {
 	.probe_create = tracefs_probe_create,
 	.has_kprobes = tracefs_has_kprobes,
 	.has_uprobes = tracefs_has_uprobes,
+	.has_user_events = tracefs_has_user_events,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.function_check = tracefs_function_check,

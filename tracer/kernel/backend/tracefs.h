@@ -122,6 +122,7 @@ int tracefs_probe_create(struct backend *b, const char *group, const struct dyna
 			 struct md_buf *names, struct tr_err *err);
 bool tracefs_has_kprobes(const struct backend *b);
 bool tracefs_has_uprobes(const struct backend *b);
+bool tracefs_has_user_events(const struct backend *b);
 int tracefs_probe_remove(struct backend *b, const char *group, const char *name);
 int tracefs_ids(const struct backend *b, struct md_buf *out);
 int tracefs_probes(const struct backend *b, const char *group, struct md_buf *names);

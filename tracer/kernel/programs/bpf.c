@@ -364,12 +364,8 @@ static int count_lost(struct backend_channel *c, uint32_t cpu, struct source_cou
 		bpf_ring_lost(r, cpu, &own);
 		losses->overwritten += own.overwritten;
 		losses->discarded += own.discarded;
+		losses->undecided += own.undecided;
 	}
-	/* The kernel does not say on which CPU. */
-	if (!ret && !cpu)
-		losses->discarded += missed;
-	/* A filter of text lets an entry pass whose text it cannot read. */
-	losses->undecided |= missed || r->lates;
 	pthread_mutex_unlock(&c->bpf->lock);
 	return ret;
 }
@@ -434,6 +430,7 @@ const struct backend_ops bpf_backend = {
 	.probe_create = tracefs_probe_create,
 	.has_kprobes = tracefs_has_kprobes,
 	.has_uprobes = tracefs_has_uprobes,
+	.has_user_events = tracefs_has_user_events,
 	.probe_remove = tracefs_probe_remove,
 	.probes = tracefs_probes,
 	.function_check = tracefs_function_check,
