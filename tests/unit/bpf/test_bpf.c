@@ -53,7 +53,7 @@ static void memory(void)
 	bpf_set_stack(&code, BPF_REG_2, -16);
 	bpf_set_map(&code, BPF_REG_1, 5);
 	bpf_add_atomic(&code, BPF_REG_7, 24, BPF_REG_1);
-	bpf_low_half(&code, BPF_REG_4);
+	bpf_low_half(&code, BPF_REG_4, BPF_REG_4);
 	CHECK(!bpf_code_end(&code) && code.count == 9);
 	CHECK(is_insn(0, BPF_LDX | BPF_MEM | BPF_H, 3, 6, 40, 0));
 	CHECK(is_insn(1, BPF_STX | BPF_MEM | BPF_W, 10, 3, -8, 0));

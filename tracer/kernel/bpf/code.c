@@ -120,9 +120,9 @@ void bpf_swap(struct bpf_code *c, int reg)
 	add(c, BPF_ALU | BPF_END | BPF_TO_BE, reg, 0, 0, 16);
 }
 
-void bpf_low_half(struct bpf_code *c, int reg)
+void bpf_low_half(struct bpf_code *c, int to, int from)
 {
-	add(c, BPF_ALU | BPF_MOV | BPF_X, reg, reg, 0, 0);
+	add(c, BPF_ALU | BPF_MOV | BPF_X, to, from, 0, 0);
 }
 
 /* ---- memory ---- */

@@ -48,8 +48,8 @@ void bpf_alu(struct bpf_code *c, uint8_t op, int to, int32_t value);
 void bpf_alu_reg(struct bpf_code *c, uint8_t op, int to, int from);
 /* Keeps the lower 16 bits of a register, changed from the order of networks to this machine's. */
 void bpf_swap(struct bpf_code *c, int reg);
-/* Sets the upper half of a register to 0. */
-void bpf_low_half(struct bpf_code *c, int reg);
+/* The lower half of a register; the upper one becomes 0. */
+void bpf_low_half(struct bpf_code *c, int to, int from);
 
 void bpf_load_from(struct bpf_code *c, uint8_t size, int to, int from, int offset);
 void bpf_store(struct bpf_code *c, uint8_t size, int to, int offset, int from);

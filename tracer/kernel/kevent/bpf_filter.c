@@ -52,7 +52,7 @@ void bpf_load_context(struct bpf_code *code, uint32_t context)
 						       : BPF_FUNC_get_current_pid_tgid);
 	if (context == TRAIL_CONTEXT_PID)
 		bpf_alu(code, BPF_RSH, BPF_REG_0, 32);
-	bpf_low_half(code, BPF_REG_0);
+	bpf_low_half(code, BPF_REG_0, BPF_REG_0);
 }
 
 /* ---- what a program can decide ---- */
@@ -222,6 +222,17 @@ static void jump_always(struct bpf_code *c, int label)
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, label);
 }
 
+/* Jumps if reg OP value. Changes register 2. */
+static void jump_if(struct bpf_code *c, uint8_t op, int reg, uint64_t value, int label)
+{
+	if ((int64_t)value == (int32_t)value) {
+		bpf_jump_if(c, op, reg, (int32_t)value, label);
+		return;
+	}
+	bpf_set_wide(c, BPF_REG_2, value);
+	bpf_jump_if_reg(c, op, reg, BPF_REG_2, label);
+}
+
 static void put_range(struct bpf_code *c, const struct condition *b, const struct filter_node *n,
 		      int yes, int no)
 {
@@ -234,19 +245,37 @@ static void put_range(struct bpf_code *c, const struct condition *b, const struc
 		b->loader->load(b->loader->arg, c, BPF_REG_1, &place);
 	else
 		bpf_load_integer(c, BPF_REG_1, &place);
-	bpf_set_wide(c, BPF_REG_2, i->lo);
-	bpf_set_wide(c, BPF_REG_3, i->hi);
-	bpf_jump_if_reg(c, place.is_signed ? BPF_JSLT : BPF_JLT, BPF_REG_1, BPF_REG_2, out);
-	bpf_jump_if_reg(c, place.is_signed ? BPF_JSGT : BPF_JGT, BPF_REG_1, BPF_REG_3, out);
+	if (i->lo == i->hi) {
+		jump_if(c, BPF_JNE, BPF_REG_1, i->lo, out);
+	} else {
+		jump_if(c, place.is_signed ? BPF_JSLT : BPF_JLT, BPF_REG_1, i->lo, out);
+		jump_if(c, place.is_signed ? BPF_JSGT : BPF_JGT, BPF_REG_1, i->hi, out);
+	}
 	bpf_jump(c, in);
 }
 
-static void put_comparison(struct bpf_code *c, const struct comparison *k, int yes, int no)
+/* The comparison that is true where this one is false. */
+static uint8_t inverse(uint8_t op)
 {
-	bpf_load_context(c, k->context);
-	bpf_set_wide(c, BPF_REG_2, (uint64_t)k->value);
-	bpf_jump_if_reg(c, k->op, BPF_REG_0, BPF_REG_2, yes);
-	bpf_jump(c, no);
+	static const uint8_t pairs[][2] = {
+		{ BPF_JEQ, BPF_JNE }, { BPF_JSLT, BPF_JSGE }, { BPF_JSLE, BPF_JSGT },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (pairs[i][0] == op || pairs[i][1] == op)
+			return pairs[i][pairs[i][0] == op];
+	return op;
+}
+
+static void put_comparison(struct bpf_code *c, const struct condition *b,
+			   const struct comparison *k, int yes, int no)
+{
+	if (b->loader)
+		b->loader->context(b->loader->arg, c, k->context);
+	else
+		bpf_load_context(c, k->context);
+	jump_if(c, inverse(k->op), BPF_REG_0, (uint64_t)k->value, no);
+	bpf_jump(c, yes);
 }
 
 /*
@@ -306,7 +335,7 @@ static void put_leaf(struct bpf_code *c, const struct condition *b, const struct
 	else if (find_range(b, n, &integer))
 		put_range(c, b, n, yes, no);
 	else if (find_comparison(b, n, &comparison))
-		put_comparison(c, &comparison, yes, no);
+		put_comparison(c, b, &comparison, yes, no);
 	else if (find_match(b, n, &match))
 		put_match(c, b, &match, yes, no);
 }

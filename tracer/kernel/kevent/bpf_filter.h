@@ -29,10 +29,12 @@ void bpf_load_context(struct bpf_code *code, uint32_t context);
 #define BPF_TEXT_OFFSET_MAX 12288u
 #define BPF_LITERAL_MAX 200u            /* bytes of a literal */
 
-/* Loads an integer whose place the record would have, in programs that have no record. */
+/* Loads values in programs that have no record. The functions may change registers 0 to 5. */
 struct bpf_loader {
-	/* Changes registers 0 to 5. */
+	/* An integer, by the place that it would have in the record. */
 	void (*load)(const void *arg, struct bpf_code *code, int to, const struct bpf_integer *p);
+	/* As bpf_load_context. */
+	void (*context)(const void *arg, struct bpf_code *code, uint32_t context);
 	const void *arg;
 };
 

@@ -13,9 +13,20 @@ _Static_assert(sizeof(struct bpf_control) <= BPF_CONTROL, "it has room");
 
 enum { LEVEL_SHIFT = 7 };
 
-void bpf_note_thread(struct bpf_code *c)
+void bpf_load_task(struct bpf_code *c, int offset)
 {
-	bpf_call(c, BPF_FUNC_get_current_pid_tgid);
+	bpf_call(c, BPF_FUNC_get_current_task_btf);
+	bpf_load_from(c, BPF_W, BPF_REG_0, BPF_REG_0, offset);
+}
+
+void bpf_note_thread(const struct bpf_writer *w)
+{
+	struct bpf_code *c = w->code;
+
+	if (w->r->typed && w->r->typed->task->tid)
+		bpf_load_task(c, w->r->typed->task->tid);
+	else
+		bpf_call(c, BPF_FUNC_get_current_pid_tgid);
 	bpf_store(c, BPF_W, BPF_REG_10, BPF_AT_THREAD, BPF_REG_0);
 }
 
@@ -135,7 +146,7 @@ static void find_place(struct bpf_writer *w, bool nested)
 	int32_t size = (int32_t)g->size;
 	int fits = bpf_label(c), next = bpf_label(c);
 
-	bpf_note_thread(c);
+	bpf_note_thread(w);
 	bpf_call(c, BPF_FUNC_ktime_get_ns);
 	bpf_store(c, BPF_DW, BPF_REG_10, BPF_AT_TIME, BPF_REG_0);
 	bpf_load_from(c, BPF_DW, BPF_REG_9, BPF_REG_7, RING(head));

@@ -46,8 +46,7 @@ static void load_used(struct bpf_code *c, int table)
 static void load_thread(struct bpf_code *c)
 {
 	bpf_call(c, BPF_FUNC_get_current_pid_tgid);
-	bpf_low_half(c, BPF_REG_0);
-	bpf_move(c, BPF_REG_2, BPF_REG_0);
+	bpf_low_half(c, BPF_REG_2, BPF_REG_0);
 }
 
 void bpf_late_note(const struct bpf_writer *w)

@@ -43,6 +43,10 @@ static void load_typed(const void *arg, struct bpf_code *c, int to, const struct
 		return;
 	}
 	bpf_expression_put(c, &f->value);
+	if (unused == 32 && !p->is_signed) {
+		bpf_low_half(c, to, BPF_REG_0);
+		return;
+	}
 	bpf_move(c, to, BPF_REG_0);
 	if (!unused)
 		return;
@@ -50,10 +54,23 @@ static void load_typed(const void *arg, struct bpf_code *c, int to, const struct
 	bpf_alu(c, p->is_signed ? BPF_ARSH : BPF_RSH, to, unused);
 }
 
+static void load_own(const void *arg, struct bpf_code *c, uint32_t context)
+{
+	const struct bpf_typed *typed = arg;
+	int offset = context == TRAIL_CONTEXT_TID   ? typed->task->tid
+		     : context == TRAIL_CONTEXT_PID ? typed->task->pid
+						    : 0;
+
+	if (offset)
+		bpf_load_task(c, offset);
+	else
+		bpf_load_context(c, context);
+}
+
 static void put_filters(const struct bpf_writer *w, const struct bpf_filters *f, int text_base,
 			int no)
 {
-	const struct bpf_loader loader = { load_typed, w->r->typed };
+	const struct bpf_loader loader = { load_typed, load_own, w->r->typed };
 
 	if (bpf_filter(w->code, (const struct filter *const *)f->filters, f->count, f->format,
 		       w->r->typed ? &loader : NULL, text_base, no) < 0)
@@ -93,7 +110,7 @@ static void check_thread(const struct bpf_writer *w)
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, all);
 	if (w->r->groups >= 0)
 		bpf_groups_check(c, w->r->groups, all);
-	bpf_note_thread(c);
+	bpf_note_thread(w);
 	look_up(c, threads, BPF_AT_THREAD);
 	if (w->r->source->other) {
 		bpf_jump_if(c, BPF_JNE, BPF_REG_0, 0, all);
@@ -102,6 +119,15 @@ static void check_thread(const struct bpf_writer *w)
 	}
 	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, w->end);
 	bpf_here(c, all);
+}
+
+/* Ends the program at a call of 32 bits. */
+static void check_foreign(const struct bpf_writer *w)
+{
+	if (!w->r->typed || !w->r->typed->foreign)
+		return;
+	bpf_expression_put(w->code, w->r->typed->foreign);
+	bpf_jump_if(w->code, BPF_JNE, BPF_REG_0, 0, w->end);
 }
 
 /* Registers 6 and 7; ends the program if the event is not to be recorded. */
@@ -113,6 +139,7 @@ static void begin(const struct bpf_writer *w)
 	/* Most events that are left out need no more than this. */
 	if (w->r->filters)
 		put_filters(w, w->r->filters, 0, w->end);
+	check_foreign(w);
 	find_control(w);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, CONTROL(tokens) + 4 * (int)w->r->slot);
 	bpf_jump_if(c, BPF_JNE, BPF_REG_1, (int32_t)w->r->token, w->end);
@@ -173,6 +200,7 @@ void bpf_program_late(struct bpf_code *c, const struct bpf_recording *r)
 	w.leave = bpf_label(c);
 	w.lost = bpf_label(c);
 	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	check_foreign(&w);
 	bpf_late_take(&w);
 	find_control(&w);
 	bpf_claim(&w);
@@ -248,11 +276,9 @@ void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_
 	end = bpf_label(code);
 	others = bpf_label(code);
 	bpf_move(code, BPF_REG_6, BPF_REG_1);
-	bpf_expression_put(code, &s->foreign);
-	bpf_jump_if(code, BPF_JNE, BPF_REG_0, 0, end);
 	bpf_expression_put(code, &s->number);
 	/* Of the register with the number, the kernel takes the lower half. */
-	bpf_low_half(code, BPF_REG_0);
+	bpf_low_half(code, BPF_REG_0, BPF_REG_0);
 	if (s->late_table >= 0)
 		bpf_program_check_late(code, s->late_table, s->late_bodies);
 	bpf_move(code, BPF_REG_1, BPF_REG_6);

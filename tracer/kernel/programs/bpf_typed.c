@@ -21,9 +21,25 @@ struct bpf_types {
 	uint32_t preempt[2];
 	uint64_t pages;         /* of bpf_pages_find; 0: not looked for; UINT64_MAX: in vain */
 	bool no_functions;      /* the kernel attaches no program to a function */
+	struct bpf_expression foreign;  /* count 0: not known */
+	struct bpf_task task;
 };
 
 /* ---- the kernel's types ---- */
+
+/* The offset of a number of a thread; 0: not known. */
+static uint16_t find_id(const struct btf *b, const char *name)
+{
+	uint32_t task = btf_structure(b, "task_struct", strlen("task_struct"));
+	struct btf_member m;
+
+	/* (Before, programs may not load from the structure.) */
+	return bpf_kernel_since(5, 11) && task &&
+			       btf_find_member(b, task, name, strlen(name), &m) && !m.bits &&
+			       m.offset % 8 == 0 && m.offset / 8 <= INT16_MAX
+		       ? (uint16_t)(m.offset / 8)
+		       : 0;
+}
 
 /*
  * 0; -ENOENT: the kernel has no types, or preempts programs and lacks the functions against that.
@@ -40,6 +56,10 @@ static int load_types(struct bpf_types *t)
 		if (!t->preempt[i] && bpf_kernel_since(PREEMPTIBLE, 0))
 			return -ENOENT;
 	}
+	t->task = (struct bpf_task){ find_id(t->btf, "pid"), find_id(t->btf, "tgid") };
+	/* A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it. */
+	if (bpf_expression_parse("current->thread_info.status & 2", t->btf, 0, &t->foreign))
+		t->foreign.count = 0;
 	return 0;
 }
 
@@ -225,15 +245,10 @@ int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf
 	if (!t)
 		return ret;
 	*type = bpf_tracepoint_type(t->btf, calls_event(exit), &proto);
-	/*
-	 * A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it.
-	 */
-	if (!*type || bpf_expression_parse("current->thread_info.status & 2", t->btf, proto,
-					   &code->foreign) ||
-	    bpf_expression_parse(exit ? "$1->orig_ax" : "+$2", t->btf, proto,
-				 &code->number))
-		return -ENOENT;
-	return 0;
+	return *type && !bpf_expression_parse(exit ? "$1->orig_ax" : "+$2", t->btf, proto,
+					      &code->number)
+		       ? 0
+		       : -ENOENT;
 }
 
 void bpf_typed_no_functions(struct bpf_channel *c)
@@ -245,8 +260,9 @@ void bpf_typed_no_functions(struct bpf_channel *c)
 }
 
 /* A program that may be preempted calls the functions against that. */
-static void set_preempt(const struct bpf_types *t, bool function, struct bpf_typed *out)
+static void set_types(const struct bpf_types *t, bool function, struct bpf_typed *out)
 {
+	out->task = &t->task;
 	if (function || bpf_kernel_since(PREEMPTIBLE, 0))
 		memcpy(out->preempt, t->preempt, sizeof(out->preempt));
 }
@@ -260,8 +276,11 @@ static const struct bpf_types *begin_call(struct bpf_channel *c, const char *eve
 	if (!t)
 		return NULL;
 	*out = (struct bpf_typed){ .kind = function ? BPF_KIND_TYPED : BPF_KIND_CALL };
-	set_preempt(t, function, out);
-	if (!bpf_typed_number(event, &out->exit, &out->number))
+	set_types(t, function, out);
+	out->foreign = function ? NULL : &t->foreign;
+	if (!function && !t->foreign.count)
+		*error = -ENOENT;
+	else if (!bpf_typed_number(event, &out->exit, &out->number))
 		*error = tr_fail(&c->why, -ENOENT, "the number of the call is not known");
 	else if (function && (!t->preempt[1] || (t->no_functions && !bpf_channel_find(c, event))))
 		*error = -ENOENT;
@@ -345,7 +364,7 @@ int bpf_typed_find(struct bpf_channel *c, const char *event, const struct bpf_so
 	if (!t)
 		return ret;
 	if (source->fixed) {
-		set_preempt(t, false, out);
+		set_types(t, false, out);
 		return find_in_table(c, t->btf, event, &out->tracepoint);
 	}
 	return end_call(out, describe_call(t->btf, event, source, function, out->tracepoint));

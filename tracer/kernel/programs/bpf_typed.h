@@ -17,6 +17,9 @@
 
 #include "tracer/kernel/programs/bpf.h"
 
+/* Offsets in the structure of a thread; 0: not known. */
+struct bpf_task { uint16_t tid, pid; };
+
 /* How programs get what they record of an event from arguments. */
 struct bpf_typed {
 	struct bpf_tracepoint *tracepoint;      /* owned */
@@ -25,6 +28,9 @@ struct bpf_typed {
 	uint32_t number;
 	/* Functions of the kernel that disable and enable preemption; 0: programs have it off. */
 	uint32_t preempt[2];
+	/* Of a CALL: not 0 for a call of 32 bits, which has no event. Else NULL. */
+	const struct bpf_expression *foreign;
+	const struct bpf_task *task;
 };
 
 /*
@@ -41,7 +47,6 @@ void bpf_typed_no_functions(struct bpf_channel *c);
 /* The channel needs the kernel's types no longer; they are freed if no other one does. */
 void bpf_typed_done(struct bpf_channel *c);
 struct bpf_calls_code {                 /* of a program at sys_enter or sys_exit */
-	struct bpf_expression foreign;  /* not 0: of a call of 32 bits, which has no event */
 	struct bpf_expression number;
 	uint32_t first;                 /* the call that is found with one comparison */
 	int late_table, late_bodies;    /* maps of the channel; -1: not at sys_exit */

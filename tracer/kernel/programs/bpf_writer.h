@@ -56,7 +56,9 @@ void bpf_leave(const struct bpf_writer *w);
 /* Counts an event about which filters have not decided. control: a register with its address. */
 void bpf_note_undecided(struct bpf_code *c, int control);
 /* Stores the thread's id. */
-void bpf_note_thread(struct bpf_code *c);
+void bpf_note_thread(const struct bpf_writer *w);
+/* Register 0: the number at this offset of the thread's structure. */
+void bpf_load_task(struct bpf_code *c, int offset);
 
 /* ---- bpf_late.c ---- */
 
