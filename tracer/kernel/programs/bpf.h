@@ -238,7 +238,7 @@ void bpf_channel_show(const struct bpf_channel *c, struct facts *out);
 
 /* ---- bpf_misses.c; caller holds the lock ---- */
 
-/* Counts what was missed until now, before an event's filter, or the channel's tracking, changes. */
+/* Counts what was missed so far, before an event's filter or the tracking changes. */
 void bpf_misses_note(struct bpf_channel *c, struct bpf_event *e);
 void bpf_misses_note_all(struct bpf_channel *c);
 /* How many events were missed so far. */
