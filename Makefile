@@ -282,6 +282,9 @@ $(CORE_OBJ) $(FS_OBJ): $B/%.o: %.c
 	$(CC) $(ALL_CFLAGS) $(SANFLAGS) $(LARGE_FILES) $(if $(filter fs/%,$<),,$(LONG_TIMES)) \
 		-DTRAILFS_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS) -c -o $@ $<
 
+# Most steps of an event are of few kinds: branches are predicted, and cost less than a jump table.
+$B/tracer/format/import/packet.o: CFLAGS += -fno-jump-tables
+
 # q, not r: files of two rooms may have the same name.
 # It has the page within it.
 $B/tracer/format/picture/page.o: tracer/format/picture/page.html

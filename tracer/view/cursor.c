@@ -64,7 +64,7 @@ struct cursor *cursor_create(const struct stream *s, struct ring_place at, size_
 	if (s->input)
 		inputcursor_set(c, at);
 	c->chunk = chunk;
-	c->max_ts = UINT64_MAX;
+	c->max_ts = s->input ? INT64_MAX : UINT64_MAX;
 	set_trace(c, s->trace);
 	return c;
 }
@@ -294,7 +294,9 @@ static int fill_buffer(struct cursor *c, size_t need)
 /* The rest of this sub-buffer does not decode: skips it. */
 static void skip_rest(struct cursor *c)
 {
-	c->bad++;
+	if (c->stream.input)
+		inputcursor_refuse(c);
+	c->bad += !c->stream.input;
 	c->pos = c->piece_end;
 	c->d.p = c->d.end;
 }
@@ -353,6 +355,20 @@ static void pass_event(struct cursor *c)
 	c->beyond.ts = c->o.ts;
 }
 
+/* 1; -EAGAIN: it continues after the copied bytes; -EBADMSG. */
+static inline int decode_event(struct cursor *c)
+{
+	int r;
+
+	c->event = c->d.p;
+	c->event_ts = c->d.ts;
+	r = md_decoder_next(&c->d, &c->o);
+	if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts)
+		return 1;
+	c->d.ts = c->event_ts;
+	return r == -EAGAIN ? r : -EBADMSG;
+}
+
 int cursor_next(struct cursor *c)
 {
 	int r;
@@ -366,10 +382,8 @@ int cursor_next(struct cursor *c)
 			if (r <= 0)
 				return 0;
 		}
-		c->event = c->d.p;
-		c->event_ts = c->d.ts;
-		r = md_decoder_next(&c->d, &c->o);
-		if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts) {
+		r = decode_event(c);
+		if (r == 1) {
 			if (__builtin_expect(c->freq != 0, 0))
 				c->o.ts = nanoseconds(c->o.ts, c->freq);
 			if (was_shown(c)) {
@@ -384,7 +398,6 @@ int cursor_next(struct cursor *c)
 				return 0;
 			continue;
 		}
-		c->d.ts = c->event_ts;
 		skip_rest(c);
 	}
 }
@@ -412,14 +425,12 @@ size_t cursor_take(struct cursor *c, const uint8_t **p, uint64_t *begin_ts, uint
 	end = c->d.p;
 	*end_ts = c->d.ts;
 	while (c->d.p < c->d.end) {
-		c->event_ts = c->d.ts;
-		r = md_decoder_next(&c->d, &c->o);
-		if (r == 1 && c->o.ts >= c->event_ts && c->o.ts <= c->max_ts) {
+		r = decode_event(c);
+		if (r == 1) {
 			end = c->d.p;
 			*end_ts = c->o.ts;
 			continue;
 		}
-		c->d.ts = c->event_ts;
 		if (r == -EAGAIN && c->pos < c->piece_end) {
 			c->pos -= (uint64_t)(c->d.end - c->d.p);
 			c->d.p = c->d.end;
@@ -462,16 +473,6 @@ struct ring_place cursor_place(const struct cursor *c)
 		at.beyond = c->skip.events ? c->skip : c->beyond;
 	}
 	return at;
-}
-
-bool cursor_same_place(const struct stream *s, const struct ring_place *a,
-		       const struct ring_place *b)
-{
-	/* At the start of a packet with a time of its own, the clock before it does not matter. */
-	bool same_file = a->file == b->file || (s->input && !a->ts);
-
-	return a->pos == b->pos && a->ts == b->ts && same_file && a->beyond.ts == b->beyond.ts &&
-	       a->beyond.events == b->beyond.events;
 }
 
 void cursor_release(struct cursor *c)

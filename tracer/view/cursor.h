@@ -126,7 +126,7 @@ bool cursor_held(const struct stream *s, struct ring_place at);
 static inline void cursor_limit(struct cursor *c, uint64_t max_ts)
 {
 	/* An imported trace was recorded with another clock. */
-	c->max_ts = c->stream.input ? UINT64_MAX : max_ts;
+	c->max_ts = c->stream.input ? INT64_MAX : max_ts;
 }
 
 /* Steps to the next event. 1: c->o is it; 0: the mark is reached (or memory ran out). */
@@ -185,6 +185,8 @@ void inputcursor_set(struct cursor *c, struct ring_place at);
 void inputcursor_look(struct cursor *c);
 /* Reads the next piece. 1; 0: the end, or c->failed. */
 int inputcursor_fill(struct cursor *c);
+/* The event at c->event is not valid: the next look reads it again. */
+void inputcursor_refuse(struct cursor *c);
 struct ring_place inputcursor_place(const struct cursor *c);
 void inputcursor_release(struct cursor *c);
 

@@ -321,16 +321,20 @@ void inputcursor_look(struct cursor *c)
 	}
 }
 
-/* The time in the long header of the first event. */
+/* The time in the long header of the first event; 0: it has none, and its bytes are not valid. */
 static uint64_t first_time(const struct md_buf *piece)
 {
-	uint64_t ts;
+	uint64_t ts = 0;
 
-	memcpy(&ts, piece->data + 6, sizeof(ts));
+	if (piece->len >= 6 + sizeof(ts) && !memcmp(piece->data, "\xff\xff", 2))
+		memcpy(&ts, piece->data + 6, sizeof(ts));
 	return le64toh(ts);
 }
 
-/* Merging needs times that never decrease, whatever a process answers that reads a trace. */
+/*
+ * Merging needs times that never decrease, whatever a process answers that reads a trace. The
+ * cursor checks an event when it comes to it.
+ */
 int inputcursor_fill(struct cursor *c)
 {
 	const struct input *in = c->stream.input;
@@ -374,6 +378,29 @@ struct ring_place inputcursor_place(const struct cursor *c)
 		.beyond.events = next ? c->offset : (uint64_t)(p - c->buf),
 		.losses = losses_place(&c->losses, false),
 	};
+}
+
+void inputcursor_refuse(struct cursor *c)
+{
+	const struct input *in = c->stream.input;
+
+	c->have = false;
+	c->d.p = c->event;
+	inputcursor_set(c, inputcursor_place(c));
+	c->failed = -EIO;
+	c->ended = true;
+	if (in->refuse)
+		in->refuse(in);
+}
+
+bool cursor_same_place(const struct stream *s, const struct ring_place *a,
+		       const struct ring_place *b)
+{
+	/* At the start of a packet with a time of its own, the clock before it does not matter. */
+	bool same_file = a->file == b->file || (s->input && !a->ts);
+
+	return a->pos == b->pos && a->ts == b->ts && same_file && a->beyond.ts == b->beyond.ts &&
+	       a->beyond.events == b->beyond.events;
 }
 
 void inputcursor_release(struct cursor *c)

@@ -11,6 +11,7 @@
 
 #define COPIES_MAX (1u << 20)   /* bytes that all cursors of a merge copy at a time, together */
 #define CHUNK_MAX 32768u
+#define CHUNK_ASKED 131072u     /* of an imported stream: each chunk is an ask of another process */
 #define CHUNK_MIN 4096u
 
 struct merge *merge_create(void)
@@ -87,11 +88,12 @@ void merge_skip(struct merge *m)
 	merge_next(m);
 }
 
-static size_t choose_chunk(size_t streams)
+static size_t choose_chunk(const struct stream *s, size_t streams)
 {
 	size_t chunk = COPIES_MAX / (streams ? streams : 1);
+	size_t most = s->input ? CHUNK_ASKED : CHUNK_MAX;
 
-	return chunk > CHUNK_MAX ? CHUNK_MAX : chunk < CHUNK_MIN ? CHUNK_MIN : chunk;
+	return chunk > most ? most : chunk < CHUNK_MIN ? CHUNK_MIN : chunk;
 }
 
 static bool is_same_stream(const struct cursor *c, const struct stream *s)
@@ -159,7 +161,7 @@ static int update_cursors(struct merge *m, const struct stream_set *set)
 		/* No file: the first one of the list, of whatever chunk. */
 		if (!m->looked && !(m->older && s->log))
 			at = cursor_oldest(s);
-		cursors[i] = cursor_create(s, at, choose_chunk(set->count));
+		cursors[i] = cursor_create(s, at, choose_chunk(s, set->count));
 		if (!cursors[i])
 			goto nomem_cursor;
 		cursor_begin(cursors[i]);
@@ -267,7 +269,7 @@ struct merge *merge_create_at(const struct merge_place *places, size_t count,
 				at = places[j].at;
 				found = !places[j].fresh;
 			}
-		m->cursors[i] = cursor_create(s, at, choose_chunk(set->count));
+		m->cursors[i] = cursor_create(s, at, choose_chunk(s, set->count));
 		if (!m->cursors[i])
 			goto nomem;
 		if (!found)

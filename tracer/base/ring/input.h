@@ -62,6 +62,11 @@ struct input {
 	 * format counts no losses. Threads as for read.
 	 */
 	void (*losses)(const struct input *in, struct input_losses *out);
+	/*
+	 * The bytes that read returned are not valid: ends what returned them, and reports that.
+	 * NULL: they are always valid. Threads as for read; takes no lock of the caller's.
+	 */
+	void (*refuse)(const struct input *in);
 };
 
 #endif

@@ -47,36 +47,15 @@ static int ask(const struct foreign_input *i, const struct ask *q, struct answer
 	return ret;
 }
 
-/* The answer is of no use: ends the process. Returns -EIO. */
-static int refuse(const struct foreign_input *i)
+/* As input.refuse. */
+static void refuse(const struct input *in)
 {
+	const struct foreign_input *i = input_of(in);
 	char why[REASON_SIZE];
-	int ret = child_refuse(i->f->process, "gave bytes that are not events; it was ended", why);
 
+	child_refuse(i->f->process, "gave bytes that are not events; it was ended", why);
 	if (*why)
 		session_failed(i->f->s, "%s", why);
-	return ret;
-}
-
-/* Whether the bytes are whole events with long headers, whose times never decrease. */
-static bool are_events(const struct md_stream *class, const char *bytes, size_t n)
-{
-	struct md_decoder d = { .stream = class, .p = (const uint8_t *)bytes };
-	struct md_occurrence o;
-	uint64_t last = 0;
-	int ret = 1;
-
-	d.end = d.p + n;
-	while (d.p < d.end && ret == 1) {
-		/* A short header would have a time that depends on the event before. */
-		if (d.end - d.p < 2 || d.p[0] != 0xff || d.p[1] != 0xff)
-			return false;
-		ret = md_decoder_next(&d, &o);
-		if (ret == 1 && (o.ts < last || o.ts > INT64_MAX))
-			return false;
-		last = o.ts;
-	}
-	return ret == 1 && n;
 }
 
 /* As input.read. */
@@ -92,10 +71,9 @@ static int read_events(const struct input *in, struct input_place *at, size_t wa
 	a.at = *at;
 	ret = ask(i, &q, &a, out);
 	/* Without a move the reader would never come to an end. */
-	if (ret == 1 && (!memcmp(&a.at, at, sizeof(*at)) ||
-			 !are_events(i->class, out->data + before, out->len - before))) {
-		out->len = before;
-		return refuse(i);
+	if (ret == 1 && (!memcmp(&a.at, at, sizeof(*at)) || out->len == before)) {
+		refuse(in);
+		return -EIO;
 	}
 	if (ret <= 0)
 		out->len = before;
@@ -222,7 +200,7 @@ static void make_stream(struct foreign *f, uint32_t number, const struct model_s
 	struct stream *s = &f->streams[number];
 
 	*in = (struct foreign_input){ { read_events, m->packets ? list_packets : NULL,
-					m->losses ? count_losses : NULL },
+					m->losses ? count_losses : NULL, refuse },
 				      f, number, t->md->streams[m->class], NULL };
 	*s = (struct stream){ .trace = t, .ring = number, .class = in->class,
 			      .instance_id = m->instance, .cpu = m->cpu, .input = &in->in };

@@ -462,5 +462,7 @@ int ctf_fill_model(struct compiler *c, struct ctf_trace *t, struct md_trace *md)
 	t->class_count = 0;
 	for (ts = c->t->streams; ts && !ret; ts = ts->next)
 		ret = add_class(c, &t->classes[t->class_count++], md, ts);
+	if (!ret)
+		layout_join(&t->layout);
 	return ret;
 }

@@ -412,6 +412,30 @@ void layout_forget(struct compiler *c, size_t symbols, uint32_t slots)
 	c->slots = slots;
 }
 
+/* Whether the bytes of the integer are those that are written, and it has no other use. */
+static bool is_plain(const struct step *s)
+{
+	return s->code == STEP_INT && s->bytes && s->size == 8 * s->bytes && !s->unit &&
+	       (!s->big_endian || s->bytes == 1) && !s->reversed && !s->boolean && !s->tracked &&
+	       !s->used && !s->roles && !s->clock;
+}
+
+/* What other steps lead to follows a step that is no integer, so it is not inside a row of them. */
+void layout_join(struct trace_layout *l)
+{
+	for (size_t i = 0; i < l->step_count; i++) {
+		struct step *s = &l->steps[i];
+
+		if (!is_plain(s) || s->align < 8)
+			continue;
+		s->code = STEP_COPY;
+		s->count = s->bytes;
+		while (is_plain(&s[s->body + 1]) && s[s->body + 1].align <= 8)
+			s->count += s[++s->body].bytes;
+		i += s->body;
+	}
+}
+
 void layout_deinit(struct trace_layout *l)
 {
 	free(l->steps);

@@ -15,7 +15,9 @@
 #define LAYOUT_MEMORY_MAX (UINT64_C(256) << 20)
 
 enum step_code {
-	STEP_END, STEP_ALIGN, STEP_INT, STEP_FLOAT, STEP_STRING, STEP_LOOP, STEP_BYTES,
+	STEP_END, STEP_ALIGN, STEP_INT,
+	STEP_COPY,              /* `count` bytes of integers: the `body` steps after it are these */
+	STEP_FLOAT, STEP_STRING, STEP_LOOP, STEP_BYTES,
 	STEP_LEB128,            /* an integer of CTF 2, of 7 bits a byte */
 	STEP_TEXT,              /* a string of as many bytes, up to a NUL */
 	STEP_VARIANT,
@@ -37,6 +39,7 @@ struct step {
 	bool reversed;          /* STEP_INT, _FLOAT: its bits are in the other order */
 	bool boolean;           /* STEP_INT: 1 if a bit is set, else 0 */
 	bool tracked;           /* STEP_INT, _LEB128: note that its slot has a value now */
+	bool used;              /* STEP_INT: a length or a tag is the value of its slot */
 	bool checked;           /* STEP_LOOP, _BYTES, _TEXT, _VARIANT: its slot may have no value */
 	bool empty;             /* STEP_LOOP: its elements may have no bits */
 	uint8_t encoding;       /* STEP_STRING, _TEXT: enum tsdl_encoding */
@@ -46,7 +49,7 @@ struct step {
 	uint32_t slot;
 	/* STEP_ALIGN, STEP_INT with a unit: slot of the place where its structure begins */
 	uint32_t begin;
-	/* STEP_LOOP, _BYTES without a slot; STEP_VARIANT: ranges; STEP_OPTIONAL: which field */
+	/* STEP_LOOP, _BYTES without a slot; _COPY; _VARIANT: ranges; _OPTIONAL: which field */
 	uint32_t count;
 	/* STEP_LOOP, _BYTES, _VARIANT: 1 + the field that has the count or the tag; 0: any */
 	uint32_t needs;
@@ -77,10 +80,13 @@ struct trace_layout {                 /* of one trace */
  */
 struct block { const struct block *up; uint32_t id; bool is_loop; };
 
-/* field: as in struct step, `needs`; loop: the innermost block that is of an element; 0: none */
+/*
+ * step: the one of its value; field: as in struct step, `needs`; loop: the innermost block that is
+ * of an element; 0: none
+ */
 struct layout_symbol {
 	char *path;
-	uint32_t slot, block, loop, field;
+	uint32_t slot, step, block, loop, field;
 	const struct tsdl_type *type;
 };
 
@@ -117,6 +123,11 @@ int layout_compile(struct compiler *c, enum scope scope, const struct tsdl_type 
 /* Counts memory that the model and the layout need. Fails if it is more than LAYOUT_MEMORY_MAX. */
 void layout_use_memory(struct compiler *c, uint64_t bytes);
 void layout_free_fields(struct md_field *fields, uint32_t count);
+/*
+ * Joins integers that follow each other and whose bytes are the output. Call it when all programs
+ * are compiled: a field of any later program may have named one of them.
+ */
+void layout_join(struct trace_layout *l);
 /* Forgets the symbols and slots after these numbers, for the next structure of the same scope. */
 void layout_forget(struct compiler *c, size_t symbols, uint32_t slots);
 void layout_deinit(struct trace_layout *l);
@@ -227,10 +238,17 @@ int packet_text(struct packet_run *r, const struct step *s, const uint8_t *p, si
 /* A string of another encoding than UTF-8 with a NUL, from this bit on. */
 int packet_string(struct packet_run *r, const struct step *s, uint64_t at);
 
+int layout_run_steps(struct packet_run *r, const struct step *s);
+
 /*
  * Runs a program. 0; LAYOUT_SHORT: it needs bits after bits.end; LAYOUT_BAD: the bits are not
  * valid; LAYOUT_NOMEM. After an error, the members of r are as the program left them.
  */
-int layout_run(struct packet_run *r, uint32_t program);
+static inline int layout_run(struct packet_run *r, uint32_t program)
+{
+	const struct step *s = r->layout->steps + program;
+
+	return s->code == STEP_END ? 0 : layout_run_steps(r, s);
+}
 
 #endif

@@ -49,8 +49,11 @@ uint32_t layout_add_symbol(struct compiler *c, const struct tsdl_type *t)
 		return slot;
 	c->symbols = more;
 	more += c->symbol_count;
-	*more = (struct layout_symbol){ strdup(md_buf_str(&c->path)), slot,
-					c->block ? c->block->id : 0, b ? b->id : 0, c->field, t };
+	/* The caller adds the step now. */
+	*more = (struct layout_symbol){ .path = strdup(md_buf_str(&c->path)), .slot = slot,
+					.step = (uint32_t)c->out->step_count,
+					.block = c->block ? c->block->id : 0,
+					.loop = b ? b->id : 0, .field = c->field, .type = t };
 	if (more->path)
 		c->symbol_count++;
 	else
@@ -174,8 +177,14 @@ static const struct layout_symbol *find_location(struct compiler *c, const struc
 const struct layout_symbol *layout_find_field(struct compiler *c, const struct tsdl_type *t,
 					      bool *checked)
 {
+	const struct layout_symbol *found;
+
 	*checked = false;
-	return t->at ? find_location(c, t->at, checked) : find_symbol(c, t->ref);
+	found = t->at ? find_location(c, t->at, checked) : find_symbol(c, t->ref);
+	for (size_t i = 0; found && i < c->symbol_count; i++)
+		if (c->symbols[i].slot == found->slot)
+			c->out->steps[c->symbols[i].step].used = true;
+	return found;
 }
 
 uint32_t layout_needed_field(const struct compiler *c, const struct layout_symbol *s)

@@ -5,74 +5,14 @@
 #include <endian.h>
 #include <string.h>
 
+#include "tracer/format/import/packet_bits.h"
+
 /* Elements that may have no bits: a trace of a few bytes must not have a text of gigabytes. */
 #define EMPTY_MAX 65536u
 
 static uint64_t align_up(uint64_t at, uint32_t align)
 {
 	return align > 1 ? (at + align - 1) & ~((uint64_t)align - 1) : at;
-}
-
-/* `size` bits at any place: little endian from the lowest bit of a byte on, big endian reversed. */
-static uint64_t read_bits(const uint8_t *p, unsigned int shift, unsigned int size, bool big)
-{
-	unsigned int n = (shift + size + 7) / 8, whole = n < 8 ? n : 8;
-	unsigned int drop = big ? 8 * n - shift - size : shift;
-	uint64_t v = 0;
-
-	for (unsigned int i = 0; i < whole; i++)
-		v |= (uint64_t)p[i] << 8 * (big ? whole - 1 - i : i);
-	if (n <= 8)
-		v >>= drop;
-	else if (big)   /* drop < 8 */
-		v = v << (8 - drop) | p[8] >> drop;
-	else            /* shift > 0 */
-		v = v >> drop | (uint64_t)p[8] << (64 - drop);
-	return v & (size < 64 ? (UINT64_C(1) << size) - 1 : UINT64_MAX);
-}
-
-/* room: how many bits from p on can be read. */
-static inline uint64_t read_int(const struct step *s, const uint8_t *p, unsigned int shift,
-				uint64_t room)
-{
-	uint64_t v = 0;
-
-	if (!s->big_endian && room >= 64 && shift + s->size <= 64) {
-		/* Nearly all integers, also the packed ones of an event header: one load. */
-		memcpy(&v, p, sizeof(v));
-		v = le64toh(v) >> shift;
-		if (s->size < 64)
-			v &= (UINT64_C(1) << s->size) - 1;
-	} else if (shift || (s->size & (s->size - 1)) || s->size < 8) {
-		v = read_bits(p, shift, s->size, s->big_endian);
-	} else {
-		memcpy(&v, p, s->size / 8);
-		v = s->big_endian ? be64toh(v) >> (64 - s->size) : le64toh(v);
-	}
-	if (s->is_signed)
-		v = (uint64_t)((int64_t)(v << (64 - s->size)) >> (64 - s->size));
-	return v;
-}
-
-/* The bits of v in the other order. */
-static uint64_t reverse(uint64_t v, unsigned int size)
-{
-	uint64_t out = 0;
-
-	for (unsigned int i = 0; i < size; i++)
-		out |= (v >> i & 1) << (size - 1 - i);
-	return out;
-}
-
-/* Not inline: only CTF 2 has these, and seldom. */
-static __attribute__((cold, noinline)) uint64_t change_int(const struct step *s, uint64_t v)
-{
-	unsigned int unused = 64u - s->size;
-
-	if (s->boolean)
-		return v != 0;
-	v = reverse(v, s->size);
-	return s->is_signed ? (uint64_t)((int64_t)(v << unused) >> unused) : v;
 }
 
 /* The first value of the clock, not before the last one, that has these low bits. */
@@ -98,13 +38,19 @@ static inline void keep_int(struct packet_run *r, const struct step *s, unsigned
 		advance_clock(r, s, size, v);
 }
 
-static int put(struct packet_run *r, const void *data, size_t n)
+static inline int put(struct packet_run *r, const void *data, size_t n)
 {
+	char *o;
+
 	r->work += n;
 	if (!r->out)
 		return 0;
-	md_buf_put(r->out, data, n);
-	return r->out->failed ? LAYOUT_NOMEM : 0;
+	o = md_buf_room(r->out, n);
+	if (!o)
+		return LAYOUT_NOMEM;
+	memcpy(o, data, n);
+	r->out->len += n;
+	return 0;
 }
 
 /* The first n <= 8 bytes of v. Eight are stored: a copy of constant size is no call. */
@@ -202,6 +148,22 @@ static int run_int(struct packet_run *r, const struct step *s)
 		v = change_int(s, v);
 	keep_int(r, s, s->size, v);
 	return put_int(r, v, s->bytes);
+}
+
+static int run_copy(struct packet_run *r, const struct step *s)
+{
+	struct bits *b = &r->bits;
+	uint64_t at = align_up(b->at, s->align), n = 8 * (uint64_t)s->count, v;
+	const uint8_t *p;
+
+	if (at + n > b->end || at + n < at)
+		return LAYOUT_SHORT;
+	b->at = at + n;
+	p = b->data + (at - b->from) / 8;
+	if (n > 64 || b->end - at < 64)
+		return put(r, p, s->count);
+	memcpy(&v, p, sizeof(v));
+	return put_int(r, le64toh(v), s->count);
 }
 
 /* 7 bits of each byte, the lowest first; the last byte's highest bit is 0. */
@@ -423,10 +385,16 @@ static int run_variant(struct packet_run *r, const struct step *s)
 	return err ? err : run_steps(r, r->layout->steps + g->step);
 }
 
-/* Those that only CTF 2 has, or few traces. */
+/* Those that few traces have, or few fields. */
 static int run_rare(struct packet_run *r, const struct step *s)
 {
 	switch (s->code) {
+	case STEP_FLOAT:
+		return run_float(r, s);
+	case STEP_BYTES:
+		return run_bytes(r, s);
+	case STEP_LOOP:
+		return run_loop(r, s);
 	case STEP_LEB128:
 		return run_leb128(r, s);
 	case STEP_TEXT:
@@ -439,10 +407,8 @@ static int run_rare(struct packet_run *r, const struct step *s)
 		return 0;
 	case STEP_MISSING:
 		return run_missing(r, s);
-	case STEP_OPTIONAL:
-		return run_optional(r, s);
 	default:
-		return run_variant(r, s);
+		return run_optional(r, s);
 	}
 }
 
@@ -451,31 +417,20 @@ static int run_steps(struct packet_run *r, const struct step *s)
 	int err = 0;
 
 	/* The body of a step, if it has one, was run with it. */
-	for (;; s += 1 + s->body) {
-		switch (s->code) {
-		case STEP_END:
-			return 0;
-		case STEP_ALIGN:
+	for (; s->code != STEP_END; s += 1 + s->body) {
+		if (s->code == STEP_INT) {
+			err = run_int(r, s);
+		} else if (s->code == STEP_COPY) {
+			err = run_copy(r, s);
+		} else if (s->code == STEP_STRING) {
+			err = run_string(r, s);
+		} else if (s->code == STEP_VARIANT) {
+			err = run_variant(r, s);
+		} else if (s->code == STEP_ALIGN) {
 			r->bits.at = align_up(r->bits.at, s->align);
 			if (s->begin != NO_SLOT)
 				r->slots[s->begin] = r->bits.at;
-			break;
-		case STEP_INT:
-			err = run_int(r, s);
-			break;
-		case STEP_FLOAT:
-			err = run_float(r, s);
-			break;
-		case STEP_STRING:
-			err = run_string(r, s);
-			break;
-		case STEP_BYTES:
-			err = run_bytes(r, s);
-			break;
-		case STEP_LOOP:
-			err = run_loop(r, s);
-			break;
-		default:
+		} else {
 			err = run_rare(r, s);
 		}
 		if (err)
@@ -485,9 +440,10 @@ static int run_steps(struct packet_run *r, const struct step *s)
 			return LAYOUT_BAD;
 		}
 	}
+	return 0;
 }
 
-int layout_run(struct packet_run *r, uint32_t program)
+int layout_run_steps(struct packet_run *r, const struct step *s)
 {
-	return run_steps(r, r->layout->steps + program);
+	return run_steps(r, s);
 }
