@@ -196,14 +196,7 @@ static void round_of(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 5);
-	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1, rounds = 0;
-
 	setenv("TZ", "UTC", 1);
-	do {
-		round_of(seed++);
-		rounds++;
-	} while (time(NULL) < end);
-	printf("fuzz_filecursor: %llu rounds\n", (unsigned long long)rounds);
+	fuzz_rounds(argc, argv, round_of);
 	return 0;
 }

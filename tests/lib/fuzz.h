@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static uint64_t fuzz_state = 88172645463325252u;
 
@@ -23,6 +24,19 @@ static inline uint64_t rnd(uint64_t below)
 	fuzz_state ^= fuzz_state >> 7;
 	fuzz_state ^= fuzz_state << 17;
 	return fuzz_state % below;
+}
+
+/* Rounds with the seeds from SEED on. The arguments of the program: [SECONDS [SEED]] */
+static inline void fuzz_rounds(int argc, char **argv, void (*round_of)(uint64_t seed))
+{
+	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 5);
+	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1, rounds = 0;
+
+	do {
+		round_of(seed++);
+		rounds++;
+	} while (time(NULL) < end);
+	printf("%llu rounds\n", (unsigned long long)rounds);
 }
 
 static inline void expect(bool ok, const char *what)

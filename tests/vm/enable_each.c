@@ -13,22 +13,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tests/vm/event_id.h"
 #include "tracer/abi/module.h"
-
-static uint32_t id_of(const char *system, const char *name)
-{
-	char path[300];
-	unsigned id = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/%s/id", system, name);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%u", &id) != 1)
-		id = 0;
-	if (f)
-		fclose(f);
-	return id;
-}
 
 int main(void)
 {

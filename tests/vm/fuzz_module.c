@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tracer/abi/filter_bytecode.h"
+#include "tests/vm/event_id.h"
 #include "tracer/abi/module.h"
 #include "tracer/abi/module_ring.h"
 
@@ -63,21 +64,6 @@ static const char *const events[][2] = {
 	{ "syscalls", "sys_exit_ioctl" },
 	{ "none", "such" },
 };
-
-static uint32_t id_of(const char *system, const char *name)
-{
-	char path[200];
-	unsigned id = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/%s/id", system, name);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%u", &id) != 1)
-		id = 0;
-	if (f)
-		fclose(f);
-	return id;
-}
 
 static void random_name(char *name)
 {

@@ -9,22 +9,7 @@
 . "$top/tests/lib/cpus.sh"
 
 python3 -c 'import csv' 2>/dev/null || skip "there is no python3"
-TICKER=${TICKER:-$BUILD/tests/lib/ticker}
-[ -x "$TICKER" ] || skip "there is no ticker"
-TZ=UTC
-export TZ
-mount_tree -o tz=UTC
-
-# make_session NAME SUBBUF_COUNT [CLOCK]
-make_session() {
-	s=$S/$1
-	mkdir "$s" "$s/user/channels/channel0"
-	echo 65536 >"$s/user/channels/channel0/subbuf_size"
-	echo "$2" >"$s/user/channels/channel0/subbuf_count"
-	echo '*' >"$s/user/events"
-	[ -z "${3-}" ] || put "$3" "$s/clock"
-	put start "$s/control"
-}
+. "$top/tests/lib/parts.sh"
 
 make_session still 64
 echo "the first" >"$MNT/log"

@@ -4,37 +4,7 @@
 # Types, headers and packets that a trace may have, each with its exact bytes: an imported session
 # shows their values, as babeltrace2 does where it is installed.
 . "$(dirname "$0")/../../lib/mount.sh"
-TZ=UTC
-export TZ
-mount_tree -o tz=UTC
-n=0
-
-# trace NAME BYTES <METADATA: the bytes as printf has them, in the file `stream`
-trace() {
-	dir=$work/$1
-	mkdir "$dir"
-	{ echo '/* CTF 1.8 */'; cat; } >"$dir/metadata"
-	printf "$2" >"$dir/stream"
-}
-
-# shows TEXT: a session with the trace of $dir has this text, and babeltrace2 agrees
-shows() {
-	n=$((n + 1))
-	s=$S/t$n
-	mkdir "$s"
-	put "$dir" "$s/input"
-	is "text of ${dir##*/}" "$1" "$(cat "$s/text")"
-	command -v babeltrace2 >/dev/null || return 0
-	is "babeltrace2 ${dir##*/}" "$1" "$(babeltrace2 --clock-gmt "$dir" 2>"$work/bt.err")"
-}
-
-# refused PATTERN: the trace of $dir is not taken, and the session says why
-refused() {
-	mkdir "$S/bad"
-	! echo "$dir" 2>/dev/null >"$S/bad/input" || fail "${dir##*/} is accepted"
-	has "$(cat "$S/bad/error")" "$1"
-	rmdir "$S/bad"
-}
+. "$top/tests/lib/byte_traces.sh"
 
 byte='typealias integer { size = 8; align = 8; } := uint8_t;'
 word='typealias integer { size = 16; align = 8; } := uint16_t;'

@@ -8,20 +8,7 @@
 . "$(dirname "$0")/../../lib/mount.sh"
 . "$top/tests/lib/cpus.sh"
 
-TICKER=${TICKER:-$BUILD/tests/lib/ticker}
-[ -x "$TICKER" ] || skip "there is no ticker"
-TZ=UTC
-export TZ
-mount_tree -o tz=UTC
-
-# make_session NAME SUBBUF_COUNT
-make_session() {
-	s=$S/$1
-	mkdir "$s" "$s/user/channels/channel0"
-	echo 65536 >"$s/user/channels/channel0/subbuf_size"
-	echo "$2" >"$s/user/channels/channel0/subbuf_count"
-	echo '*' >"$s/user/events"
-}
+. "$top/tests/lib/parts.sh"
 
 # The difference to the line before depends on which lines there are.
 sum_times() { sed 's/ ([+?][^)]*)//' | cksum; }
@@ -48,7 +35,6 @@ read_anywhere() {
 }
 
 make_session still 64
-put start "$s/control"
 echo "the first" >"$MNT/log"
 "$TICKER" 30000 0 4 || fail "ticker"
 echo "the last" >"$MNT/log"
@@ -103,9 +89,7 @@ rmdir "$s"
 
 # Many events of one time, before and after the end of a sub-buffer, and times that are longer from
 # one event to the next: a clock that goes by steps.
-make_session steps 64
-put plugin "$s/clock"
-put start "$s/control"
+make_session steps 64 plugin
 LTTNG_UST_CLOCK_PLUGIN=$BUILD/tests/mount/views/libsteps.so STEP=20000 LONG=60000 "$TICKER" 200000 0 || fail "ticker"
 put stop "$s/control"
 read_anywhere steps
@@ -113,7 +97,6 @@ grep -q '(+12[0-9]\.' "$work/text" || fail "no time between two events is long"
 rmdir "$s"
 
 make_session busy 32
-put start "$s/control"
 "$TICKER" 0 0 3 >/dev/null &
 app=$!
 filled() {
