@@ -344,7 +344,7 @@ void bpf_groups_check(struct bpf_code *c, int map, int in);
 void bpf_program_stub(struct bpf_code *code, int bodies, uint32_t entry, bool typed);
 struct bpf_calls_code;
 /* What is attached to sys_enter or sys_exit: jumps to the body of the call's number. */
-void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s);
+void bpf_program_calls(struct bpf_code *code, const struct bpf_calls_code *s);
 
 /* The threads in calls whose entries lack a text, by the lowest bits of their ids. */
 enum { BPF_LATE_SLOTS = 1024, BPF_LATE_SHIFT = 4 };
@@ -390,7 +390,11 @@ void bpf_program_late(struct bpf_code *code, const struct bpf_recording *r);
 
 /* ---- bpf_late.c ---- */
 
-/* At sys_exit, register 0 being the number: jumps to that body if the table has the thread. */
-void bpf_program_check_late(struct bpf_code *code, int table, int bodies);
+/* The entry of the map of late bodies, after those of the calls, that has the next program. */
+enum { BPF_LATE_LOOK = BPF_CALLS_MAX };
+/* At sys_exit: jumps to that one if the table has threads. Keeps register 1. */
+void bpf_late_look(struct bpf_code *code, const struct bpf_calls_code *s, int end);
+/* Jumps to the late body of the call if the table has the thread; else to the call's body. */
+void bpf_program_look(struct bpf_code *code, const struct bpf_calls_code *s);
 
 #endif

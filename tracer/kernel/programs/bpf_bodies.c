@@ -166,13 +166,32 @@ static int open_late(struct bpf_channel *c)
 	}
 	if (c->late_table < 0)
 		return c->late_table;
-	return open_map(c, &c->late_bodies, BPF_CALLS_MAX, BPF_KEPT_LATE_BODIES);
+	return open_map(c, &c->late_bodies, BPF_LATE_LOOK + 1, BPF_KEPT_LATE_BODIES);
+}
+
+/* Makes what looks for texts at the end of calls. Without it late_table stays -1. */
+static void set_look(struct bpf_channel *c, const struct bpf_hook *hook,
+		     struct bpf_calls_code *calls, struct bpf_code *code)
+{
+	int look;
+
+	if (open_late(c))
+		return;
+	calls->late_table = c->late_table;
+	calls->late_bodies = c->late_bodies;
+	bpf_program_look(code, calls);
+	look = bpf_load_typed(hook, code, &c->why);
+	if (look < 0 || put_into_map(c, c->late_bodies, BPF_LATE_LOOK, look))
+		calls->late_table = -1;
+	if (look >= 0)
+		close(look);
 }
 
 /* Attaches #enter or #exit, if it is missing. first: the call that is wanted. */
 static int attach_calls(struct bpf_channel *c, bool exit, uint32_t first)
 {
-	struct bpf_calls_code calls;
+	struct bpf_calls_code calls = { .first = first, .calls = c->calls[exit],
+					.late_table = -1 };
 	struct bpf_hook hook = { .at = BPF_TRACE_RAW_TP };
 	struct bpf_code *code;
 	int ret;
@@ -182,16 +201,12 @@ static int attach_calls(struct bpf_channel *c, bool exit, uint32_t first)
 	ret = bpf_typed_calls(c, exit, &hook.type, &calls);
 	if (ret)
 		return ret;
-	calls.first = first;
-	calls.late_table = calls.late_bodies = -1;
-	if (exit && !open_late(c)) {
-		calls.late_table = c->late_table;
-		calls.late_bodies = c->late_bodies;
-	}
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return -ENOMEM;
-	bpf_program_calls(code, c->calls[exit], &calls);
+	if (exit)
+		set_look(c, &hook, &calls, code);
+	bpf_program_calls(code, &calls);
 	ret = add_typed(c, bpf_typed_program(exit), BPF_SLOTS, &hook, -1, code);
 	free(code);
 	return ret;

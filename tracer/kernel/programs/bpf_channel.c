@@ -102,6 +102,8 @@ static void detach_side(struct bpf_channel *c, bool exit)
 		drop_event(c, e);
 	/* It may run for a while: the next one must not share its bodies. */
 	drop_map(c, &c->calls[exit], exit ? BPF_KEPT_EXITS : BPF_KEPT_ENTRIES);
+	if (exit)
+		drop_map(c, &c->late_bodies, BPF_KEPT_LATE_BODIES);
 }
 
 /* Detaches programs of system calls that no event needs. */
@@ -117,7 +119,6 @@ void bpf_channel_drop_calls(struct bpf_channel *c)
 	detach_side(c, false);
 	detach_side(c, true);
 	drop_map(c, &c->late_table, BPF_KEPT_LATE_TABLE);
-	drop_map(c, &c->late_bodies, BPF_KEPT_LATE_BODIES);
 	for (size_t i = c->count; i-- > 0;)
 		if (c->events[i].kind == BPF_KIND_CALL)
 			drop_event(c, &c->events[i]);

@@ -12,6 +12,7 @@
  * another one in the table if both ids have the same lowest bits, as no program may wait here: then
  * the text of the other one stays empty.
  */
+#include "tracer/kernel/programs/bpf_typed.h"
 #include "tracer/kernel/programs/bpf_writer.h"
 
 #define SLOT(member) ((int)offsetof(struct bpf_late_slot, member))
@@ -36,11 +37,12 @@ static void count_slot(struct bpf_code *c, int table, int32_t more)
 	bpf_add_atomic(c, BPF_REG_3, 0, BPF_REG_5);
 }
 
-/* Register 1: the number of slots in use. Changes register 2. */
-static void load_used(struct bpf_code *c, int table)
+/* Jumps if no slot is in use. Changes registers 0 and 2. */
+static void jump_if_unused(struct bpf_code *c, int table, int unused)
 {
 	bpf_set_map_value(c, BPF_REG_2, table, offsetof(struct bpf_late_table, used));
-	bpf_load_from(c, BPF_DW, BPF_REG_1, BPF_REG_2, 0);
+	bpf_load_from(c, BPF_DW, BPF_REG_0, BPF_REG_2, 0);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_0, 0, unused);
 }
 
 static void load_thread(struct bpf_code *c)
@@ -75,24 +77,45 @@ void bpf_late_note(const struct bpf_writer *w)
 	bpf_store(c, BPF_W, BPF_REG_4, SLOT(thread), BPF_REG_2);
 }
 
-void bpf_program_check_late(struct bpf_code *c, int table, int bodies)
+void bpf_late_look(struct bpf_code *c, const struct bpf_calls_code *s, int end)
 {
-	int none = bpf_label(c), other = bpf_label(c);
+	int none = bpf_label(c);
 
-	load_used(c, table);
-	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, none);
+	jump_if_unused(c, s->late_table, none);
+	bpf_set_map(c, BPF_REG_2, s->late_bodies);
+	bpf_set(c, BPF_REG_3, BPF_LATE_LOOK);
+	bpf_call(c, BPF_FUNC_tail_call);
+	/* (It is there. The kernel takes register 1 for changed here.) */
+	bpf_jump(c, end);
+	bpf_here(c, none);
+}
+
+void bpf_program_look(struct bpf_code *c, const struct bpf_calls_code *s)
+{
+	int other, end;
+
+	bpf_code_begin(c);
+	other = bpf_label(c);
+	end = bpf_label(c);
+	bpf_move(c, BPF_REG_6, BPF_REG_1);
+	bpf_calls_load(c, s);
+	bpf_jump_if(c, BPF_JGE, BPF_REG_0, BPF_CALLS_MAX, end);
 	bpf_move(c, BPF_REG_7, BPF_REG_0);
 	load_thread(c);
-	find_slot(c, table);
+	find_slot(c, s->late_table);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_4, SLOT(thread));
 	bpf_jump_if_reg(c, BPF_JNE, BPF_REG_1, BPF_REG_2, other);
 	bpf_move(c, BPF_REG_1, BPF_REG_6);
-	bpf_set_map(c, BPF_REG_2, bodies);
+	bpf_set_map(c, BPF_REG_2, s->late_bodies);
 	bpf_move(c, BPF_REG_3, BPF_REG_7);
 	bpf_call(c, BPF_FUNC_tail_call);
 	bpf_here(c, other);
-	bpf_move(c, BPF_REG_0, BPF_REG_7);
-	bpf_here(c, none);
+	bpf_move(c, BPF_REG_1, BPF_REG_6);
+	bpf_set_map(c, BPF_REG_2, s->calls);
+	bpf_move(c, BPF_REG_3, BPF_REG_7);
+	bpf_call(c, BPF_FUNC_tail_call);
+	bpf_here(c, end);
+	bpf_pass(c);
 }
 
 void bpf_late_take(const struct bpf_writer *w)
@@ -100,11 +123,9 @@ void bpf_late_take(const struct bpf_writer *w)
 	int table = w->r->late_table;
 	struct bpf_code *c = w->code;
 
-	/* Behind a function, no other program has looked at the table (bpf_program_check_late). */
-	if (w->r->late->exits < 0) {
-		load_used(c, table);
-		bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, w->end);
-	}
+	/* Behind a function, no other program has looked at the table (bpf_program_look). */
+	if (w->r->late->exits < 0)
+		jump_if_unused(c, table, w->end);
 	load_thread(c);
 	find_slot(c, table);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_4, SLOT(thread));

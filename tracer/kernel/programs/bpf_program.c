@@ -268,21 +268,18 @@ static void put_jumps(struct bpf_code *code, int32_t first, int32_t end, int don
 	put_jumps(code, half, end, done);
 }
 
-void bpf_program_calls(struct bpf_code *code, int calls, const struct bpf_calls_code *s)
+void bpf_program_calls(struct bpf_code *code, const struct bpf_calls_code *s)
 {
 	int end, others;
 
 	bpf_code_begin(code);
 	end = bpf_label(code);
 	others = bpf_label(code);
-	bpf_move(code, BPF_REG_6, BPF_REG_1);
-	bpf_expression_put(code, &s->number);
-	/* Of the register with the number, the kernel takes the lower half. */
-	bpf_low_half(code, BPF_REG_0, BPF_REG_0);
+	/* (Each register that a function leaves as it is takes time to save.) */
 	if (s->late_table >= 0)
-		bpf_program_check_late(code, s->late_table, s->late_bodies);
-	bpf_move(code, BPF_REG_1, BPF_REG_6);
-	bpf_set_map(code, BPF_REG_2, calls);
+		bpf_late_look(code, s, end);
+	bpf_calls_load(code, s);
+	bpf_set_map(code, BPF_REG_2, s->calls);
 	bpf_jump_if(code, BPF_JNE, BPF_REG_0, (int32_t)s->first, others);
 	run_body(code, (int32_t)s->first);
 	use_stack(code);

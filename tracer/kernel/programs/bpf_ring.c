@@ -53,7 +53,7 @@ static const struct kring_shape *get_shape(const struct bpf_ring *r, uint32_t le
  * The map's name has the layout of what is in it, for the daemon that takes it over: count it up
  * when struct bpf_control, struct kring, or what programs do with them changes.
  */
-static const char ring_name[] = "trailfs_ring.5";
+static const char ring_name[] = "trailfs_ring.6";
 
 /* The bytes of each value; 0: not known, or of another layout. */
 static uint32_t find_value_size(int map)

@@ -27,15 +27,13 @@ struct bpf_types {
 
 /* ---- the kernel's types ---- */
 
-/* The offset of a number of a thread; 0: not known. */
-static uint16_t find_id(const struct btf *b, const char *name)
+/* The offset of a member; 0: not known. */
+static uint16_t find_member(const struct btf *b, const char *structure, const char *name)
 {
-	uint32_t task = btf_structure(b, "task_struct", strlen("task_struct"));
+	uint32_t type = btf_structure(b, structure, strlen(structure));
 	struct btf_member m;
 
-	/* (Before, programs may not load from the structure.) */
-	return bpf_kernel_since(5, 11) && task &&
-			       btf_find_member(b, task, name, strlen(name), &m) && !m.bits &&
+	return type && btf_find_member(b, type, name, strlen(name), &m) && !m.bits &&
 			       m.offset % 8 == 0 && m.offset / 8 <= INT16_MAX
 		       ? (uint16_t)(m.offset / 8)
 		       : 0;
@@ -56,7 +54,10 @@ static int load_types(struct bpf_types *t)
 		if (!t->preempt[i] && bpf_kernel_since(PREEMPTIBLE, 0))
 			return -ENOENT;
 	}
-	t->task = (struct bpf_task){ find_id(t->btf, "pid"), find_id(t->btf, "tgid") };
+	/* (Before, programs may not load from the structure.) */
+	if (bpf_kernel_since(5, 11))
+		t->task = (struct bpf_task){ find_member(t->btf, "task_struct", "pid"),
+					     find_member(t->btf, "task_struct", "tgid") };
 	/* A call of 32 bits (TS_COMPAT) has another table, and tracefs does not record it. */
 	if (bpf_expression_parse("current->thread_info.status & 2", t->btf, 0, &t->foreign))
 		t->foreign.count = 0;
@@ -245,10 +246,22 @@ int bpf_typed_calls(struct bpf_channel *c, bool exit, uint32_t *type, struct bpf
 	if (!t)
 		return ret;
 	*type = bpf_tracepoint_type(t->btf, calls_event(exit), &proto);
-	return *type && !bpf_expression_parse(exit ? "$1->orig_ax" : "+$2", t->btf, proto,
-					      &code->number)
-		       ? 0
-		       : -ENOENT;
+	code->exit = exit;
+	code->number = find_member(t->btf, "pt_regs", "orig_ax");
+	return *type && (!exit || code->number) ? 0 : -ENOENT;
+}
+
+void bpf_calls_load(struct bpf_code *code, const struct bpf_calls_code *s)
+{
+	if (s->exit) {
+		bpf_load_from(code, BPF_DW, BPF_REG_0, BPF_REG_1, 0);
+		bpf_load_from(code, BPF_W, BPF_REG_0, BPF_REG_0, s->number);
+		return;
+	}
+	bpf_load_from(code, BPF_DW, BPF_REG_0, BPF_REG_1, 8);
+	/* Of the register with the number, the kernel takes the lower half: later ones before. */
+	if (!bpf_kernel_since(5, 14))
+		bpf_low_half(code, BPF_REG_0, BPF_REG_0);
 }
 
 void bpf_typed_no_functions(struct bpf_channel *c)

@@ -47,10 +47,14 @@ void bpf_typed_no_functions(struct bpf_channel *c);
 /* The channel needs the kernel's types no longer; they are freed if no other one does. */
 void bpf_typed_done(struct bpf_channel *c);
 struct bpf_calls_code {                 /* of a program at sys_enter or sys_exit */
-	struct bpf_expression number;
+	bool exit;
+	int number;                     /* at sys_exit: its offset in the registers */
 	uint32_t first;                 /* the call that is found with one comparison */
+	int calls;                      /* map of the bodies, by number */
 	int late_table, late_bodies;    /* maps of the channel; -1: not at sys_exit */
 };
+/* Register 0: the number of the call, from the program's data in register 1. */
+void bpf_calls_load(struct bpf_code *code, const struct bpf_calls_code *s);
 /*
  * What is attached to sys_enter or sys_exit, and to which type. 0; -ENOENT: this kernel has no such
  * programs; -ENOMEM.
