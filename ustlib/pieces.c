@@ -110,7 +110,6 @@ static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p,
 				unsigned int *used)
 {
 	size_t size = TRAIL__SIZE(p->code);
-	uint64_t count = p->count;
 
 	if (TRAIL__KIND(p->code) == TRAIL__BITS)
 		return trail__put_bits(at, p, used);
@@ -126,7 +125,8 @@ static unsigned char *put_piece(unsigned char *at, const struct trail__piece *p,
 	case TRAIL__STRING:
 		return put_measured(at, *(const char *const *)p->data, string);
 	case TRAIL__SEQUENCE_OF:
-		at = put_bytes(at, &count, TRAIL__LENGTH(p->code));
+		trail__put_length(at, p->count, TRAIL__LENGTH(p->code));
+		at += TRAIL__LENGTH(p->code);
 		return put_bytes(at, p->data, p->count * size);
 	case TRAIL__ARRAY_OF:
 		return put_bytes(at, p->data, p->count * size);

@@ -9,12 +9,24 @@
 
 /*
  * A test of up to 8 bytes of the payload: (bytes - low) & mask <= span. A range of integers, a
- * string's beginning.
+ * string's beginning. All begin as in memory: of fewer than 8 bytes, big-endian hosts have them
+ * in the upper part of each number, and zeros below.
  */
 struct quick {
 	uint32_t at, end;               /* in the payload; end is after the last byte tested */
 	uint64_t mask, low, span;
 };
+
+/* The same of `bytes` bytes of memory, at most 8: low and span are as these are in memory. */
+static inline struct quick quick_of(uint32_t at, uint32_t bytes, const void *low, const void *span)
+{
+	struct quick q = { .at = at, .end = at + bytes };
+
+	memset(&q.mask, 255, bytes);
+	memcpy(&q.low, low, bytes);
+	memcpy(&q.span, span, bytes);
+	return q;
+}
 
 enum quick_outcome { QUICK_CANNOT, QUICK_REJECTS, QUICK_PASSES };
 

@@ -232,7 +232,9 @@ static uint8_t quick_make(const struct slot_extra *x, struct quick *q)
 	const uint8_t *program =
 		(const uint8_t *)x->data + x->context_count * sizeof(struct placed_context);
 	struct filter_word w = filter_word(program, 1);
-	uint64_t range[2] = { w.a, w.b }, n = w.b & 0xffff;
+	static const uint64_t nothing;
+	const uint8_t *low, *span = (const uint8_t *)&nothing;
+	uint32_t n = w.b & 0xffff;
 	bool whole = false;
 
 	if (x->program_size >= 3 * FILTER_WORD && !x->context_count) {
@@ -248,10 +250,13 @@ static uint8_t quick_make(const struct slot_extra *x, struct quick *q)
 		return 0;
 	switch (w.op) {
 	case FILTER_RANGE_32:
+		low = (const uint8_t *)&w.a;
+		span = (const uint8_t *)&w.b;
 		n = 4;
 		break;
 	case FILTER_RANGE_64:
-		memcpy(range, program + w.a, sizeof(range));    /* inside: it was verified */
+		low = program + w.a;                            /* inside: it was verified */
+		span = low + 8;
 		n = 8;
 		break;
 	case FILTER_TEST_STRING:
@@ -260,19 +265,12 @@ static uint8_t quick_make(const struct slot_extra *x, struct quick *q)
 			return 0;
 		whole = whole && n <= 8;
 		n = n < 8 ? n : 8;
-		range[0] = range[1] = 0;
-		memcpy(range, program + w.a, n);
+		low = program + w.a;
 		break;
 	default:
 		return 0;
 	}
-	*q = (struct quick){
-		.at = w.at,
-		.end = w.at + (uint32_t)n,
-		.mask = n == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * n) - 1,
-		.low = range[0],
-		.span = range[1],
-	};
+	*q = quick_of(w.at, n, low, span);
 	return SLOT_QUICK | (whole ? SLOT_DECIDED : 0);
 }
 

@@ -44,7 +44,6 @@ static uint64_t value_size(const struct trail__piece *p, size_t *text)
 static unsigned char *put_value(unsigned char *at, const struct trail__piece *p, size_t text)
 {
 	size_t bytes = (size_t)p->count * TRAIL__SIZE(p->code), n = is_text(p) ? text : bytes;
-	uint64_t count = p->count;
 	const char *s;
 
 	switch (TRAIL__KIND(p->code)) {
@@ -57,7 +56,7 @@ static unsigned char *put_value(unsigned char *at, const struct trail__piece *p,
 		 */
 		return at + strlen((const char *)at) + 1;
 	case TRAIL__SEQUENCE_OF:
-		memcpy(at, &count, TRAIL__LENGTH(p->code));
+		trail__put_length(at, p->count, TRAIL__LENGTH(p->code));
 		at += TRAIL__LENGTH(p->code);
 		/* fall through */
 	case TRAIL__ARRAY_OF:

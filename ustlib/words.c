@@ -11,7 +11,7 @@ void words_fill(uint32_t *words, uint32_t count, unsigned int lanes)
 	uint32_t word = 0;
 
 	for (unsigned int lane = 0; lane < LANES; lane++)
-		word |= lanes & 1u << lane ? TRAIL_WORD_ASKING << (8 * lane) : 0;
+		word |= lanes & 1u << lane ? TRAIL_WORD_ASKING << trail_lane_shift(lane) : 0;
 	for (uint32_t e = 0; e < count; e++)
 		words[e] = word;
 }
@@ -63,7 +63,8 @@ static uint64_t resolved(uint64_t pair, unsigned int shift)
 static void resolve_pair(struct object *o, uint32_t e, unsigned int lane)
 {
 	two_words *at = (two_words *)(void *)lane_byte(o, e, 0);
-	uint64_t old = __atomic_load_n(at, __ATOMIC_RELAXED), new = resolved(old, 8 * lane);
+	uint64_t old = __atomic_load_n(at, __ATOMIC_RELAXED);
+	uint64_t new = resolved(old, trail_lane_shift(lane));
 
 	if (new == old || __atomic_compare_exchange_n(at, &old, new, false, __ATOMIC_RELAXED,
 						      __ATOMIC_RELAXED))

@@ -20,7 +20,7 @@ void TRAIL_HIDDEN words_settle(const struct trail__tp *tp, unsigned int lane);
 /* The lane's byte of a state word. */
 static inline uint32_t lane_of(uint32_t word, unsigned int lane)
 {
-	return word >> (8 * lane) & 255;
+	return word >> trail_lane_shift(lane) & 255;
 }
 
 static inline uint32_t word_of(const struct trail__tp *tp)
@@ -31,7 +31,8 @@ static inline uint32_t word_of(const struct trail__tp *tp)
 /* From now on tp is set up for this value of the lane. */
 static inline void set_seen(struct trail__tp *tp, unsigned int lane, uint32_t value)
 {
-	uint32_t seen = (tp->seen & ~(255u << (8 * lane))) | (value & 255) << (8 * lane);
+	unsigned int shift = trail_lane_shift(lane);
+	uint32_t seen = (tp->seen & ~(255u << shift)) | (value & 255) << shift;
 
 	/*
 	 * Pairs with the acquire loads at the call site and in trail__ready: the slots were stored

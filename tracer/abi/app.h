@@ -206,6 +206,16 @@ struct trail_reg_label {
 #define TRAIL_LANE_ROOT 0
 #define TRAIL_LANE_USER 1
 
+/* The lowest bit of that byte in the word: byte 0 is the first in memory. */
+static inline unsigned int trail_lane_shift(unsigned int lane)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	return 24 - 8 * lane;
+#else
+	return 8 * lane;
+#endif
+}
+
 #define TRAIL_HELLO_MAGIC 0x4f4c4854u   /* "THLO" */
 #define TRAIL_HELLO_NO_RSEQ 1u          /* asks for rings per thread instead of per CPU */
 #define TRAIL_HELLO_INLINE 2u           /* takes a plan within the message */

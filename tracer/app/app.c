@@ -61,7 +61,7 @@ static void read_words(struct app *a, unsigned int lane, words_fn *fn)
 		if (!n)
 			return;
 		for (uint32_t i = 0; i < n; i++)
-			bytes[i] = (uint8_t)(words[i] >> (8 * lane));
+			bytes[i] = (uint8_t)(words[i] >> trail_lane_shift(lane));
 		fn(a, lane, e, bytes, n);
 	}
 }

@@ -384,7 +384,7 @@ static size_t put_other(const struct placed_context *c, uint8_t *at, size_t room
 		return app_context_put(c->index, at, room);
 	value = number(c->kind, c->index, c->config, ip);
 	if (context_size(c->kind) == 4) {
-		memcpy(at, &value, 4);
+		memcpy(at, &(uint32_t){ (uint32_t)value }, 4);
 		return 4;
 	}
 	memcpy(at, &value, 8);

@@ -37,6 +37,7 @@ struct provider {
 
 /* ---- a hit ---- */
 
+/* The first bytes of the value, in memory, are the field's. */
 static uint64_t load(const char *slot, unsigned int code)
 {
 	uint64_t v;
@@ -48,6 +49,8 @@ static uint64_t load(const char *slot, unsigned int code)
 		memcpy(&wide, &v, sizeof(wide));
 		narrow = (float)wide;
 		memcpy(&v, &narrow, sizeof(narrow));
+	} else if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) {
+		v <<= 64 - 8 * TRAIL__SIZE(code);
 	} else if (code & TRAIL__BIG_ENDIAN << 16) {
 		v = bswap_64(v) >> (64 - 8 * TRAIL__SIZE(code));
 	}

@@ -371,43 +371,12 @@ static void __attribute__((destructor(101), used)) trail__destructor(void)
 #define TRAIL__SPARE 16         /* a copy may read that much more */
 #define TRAIL__HEADROOM 64      /* for contexts */
 
-static __inline__ __attribute__((always_inline)) unsigned char *
-trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, int *big)
-{
-	size_t size = TRAIL__SIZE(p->code), n;
-	unsigned char *next;
-
-	switch (TRAIL__KIND(p->code)) {
-	case TRAIL__INT:
-	case TRAIL__FLOAT:
-		memcpy(at, p->data, size);
-		return at + size;
-	case TRAIL__STRING:
-		next = p->code & TRAIL__TEXT << 16
-			       ? trail__put_text(at, end, *(const char *const *)p->data, p->count)
-			       : trail__put_string(at, end, *(const char *const *)p->data);
-		if (!next)
-			*big = 1;
-		return next ? next : at;
-	default:
-		n = TRAIL__KIND(p->code) == TRAIL__SEQUENCE_OF ? 4 : 0;
-		if (at > end || p->count * size + n > (size_t)(end - at) || *big) {
-			*big = 1;
-			return at;
-		}
-		if (n)
-			memcpy(at, &p->count, 4);
-		if (p->count)
-			memcpy(at + n, p->data, p->count * size);
-		return at + n + p->count * size;
-	}
-}
-
 #ifdef __cplusplus
 }
 #endif
 
 #include <trail/arguments.h>
+#include <trail/put.h>
 #include <trail/bits.h>
 #include <trail/variant.h>
 

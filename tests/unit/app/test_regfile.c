@@ -49,7 +49,7 @@ static void switching(void)
 {
 	struct registration *r = NULL;
 	const char *reason;
-	uint32_t words[3];
+	uint8_t words[3][4];
 	int fd;
 
 	begin();
@@ -63,7 +63,7 @@ static void switching(void)
 	CHECK(registration_switch(r, 3, TRAIL_LANE_ROOT, 1) == -EINVAL &&
 	      registration_switch(r, 0, 4, 1) == -EINVAL);
 	CHECK(pread(fd, words, sizeof(words), r->state_offset) == sizeof(words));
-	CHECK(words[0] == 7 && words[1] == 0 && words[2] == 9 << 8);
+	CHECK(!memcmp(words, "\7\0\0\0" "\0\0\0\0" "\0\11\0\0", sizeof(words)));
 	/* It may be cut under us: no signal, no harm. */
 	CHECK(!ftruncate(fd, 0) && !registration_switch(r, 2, 0, 1));
 	CHECK(!unlinkat(dir, "f", 0) && registration_gone(r));

@@ -9,6 +9,11 @@
 #include "ustlib/preload/elf.c"
 
 #define PAGE 4096
+#define OWN_DATA (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB)
+/* Four bytes of memory, the first one last */
+#define BYTES(d, c, b, a) \
+	(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? a##u << 24 | b << 16 | c << 8 | d \
+						: d##u << 24 | c << 16 | b << 8 | a)
 
 /* A copy that ends where nothing may be read any more. */
 static uint8_t *at_edge(const void *data, size_t size)
@@ -26,7 +31,8 @@ static uint8_t *at_edge(const void *data, size_t size)
 
 static const uint32_t good[] = { 4,        4,          1,         0x20554e47,
 				 7,        4,          8,         NT_GNU_BUILD_ID,
-				 0x554e47, 0x03020100, 0x07060504 };
+				 BYTES(0, 0x55, 0x4e, 0x47),
+				 BYTES(3, 2, 1, 0), BYTES(7, 6, 5, 4) };
 
 static void notes(void)
 {
@@ -151,7 +157,7 @@ static void link_text(const char *content, size_t size, const char *want, uint32
 		char link[600];
 	} x = {
 		.e = { .e_ident = { 0x7f, 'E', 'L', 'F',
-				    sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, ELFDATA2LSB },
+				    sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32, OWN_DATA },
 		       .e_type = ET_EXEC,
 		       .e_shoff = sizeof(ElfW(Ehdr)),
 		       .e_shentsize = sizeof(ElfW(Shdr)),
@@ -178,8 +184,8 @@ static void links(void)
 {
 	char large[600];
 
-	link_text("abc\0\x01\x00\x00\x02", 8, "abc", 0x02000001);
-	link_text("abcd\0\0\0\0\x01\x00\x00\x02", 12, "abcd", 0x02000001);
+	link_text("abc\0\x01\x00\x00\x02", 8, "abc", BYTES(2, 0, 0, 1));
+	link_text("abcd\0\0\0\0\x01\x00\x00\x02", 12, "abcd", BYTES(2, 0, 0, 1));
 	link_text("abcd\0\0\0\0\x01\x00\x00", 11, "", 0);
 	link_text("abcd", 4, "", 0);
 	link_text("", 0, "", 0);

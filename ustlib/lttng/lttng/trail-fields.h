@@ -415,11 +415,7 @@ trail__tp_sequence(unsigned char *at, unsigned char *end, unsigned int code, con
 		*big = 1;
 		return at;
 	}
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	memcpy(at, &count, size);
-#else
-	memcpy(at, (const unsigned char *)&count + sizeof(count) - size, size);
-#endif
+	trail__put_length(at, count, size);
 	return trail__tp_elements(at + size, end, code, data, count, big);
 }
 
