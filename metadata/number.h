@@ -26,6 +26,12 @@ static inline uint64_t md_load(const uint8_t *p, unsigned int size, int big_endi
 #endif
 }
 
+/* Where the lowest bytes begin in an integer of the host: `size` of `whole`. */
+static inline uint32_t md_low_bytes(uint32_t whole, uint32_t size)
+{
+	return MD_HOST_IS_BIG ? whole - size : 0;
+}
+
 /* Of a trace, in the host's byte order: see model.h. */
 static inline uint16_t md_load16(const uint8_t *p)
 {

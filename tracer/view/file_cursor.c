@@ -328,7 +328,7 @@ static uint64_t first_time(const struct md_buf *piece)
 
 	if (piece->len >= 6 + sizeof(ts) && !memcmp(piece->data, "\xff\xff", 2))
 		memcpy(&ts, piece->data + 6, sizeof(ts));
-	return le64toh(ts);
+	return ts;
 }
 
 /*

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "metadata/number.h"
 #include "tests/lib/test.h"
 #include "tracer/format/import/layout.h"
 
@@ -45,7 +46,7 @@ static void check_int(const uint8_t *data, struct step s, uint64_t at, struct md
 	CHECK(layout_run(&r, 0) == 0);
 	CHECK(slot == wanted && r.bits.at == at + s.size);
 	CHECK(out->len == s.bytes);
-	memcpy(&v, out->data, s.bytes);
+	v = md_load((const uint8_t *)out->data, s.bytes, MD_HOST_IS_BIG);
 	CHECK(v == (s.bytes < 8 ? wanted & ((UINT64_C(1) << 8 * s.bytes) - 1) : wanted));
 }
 

@@ -153,7 +153,9 @@ static struct ctf_stream *new_stream(struct import *im, const struct ctf_trace *
 
 	if (!s)
 		return NULL;
-	*s = (struct ctf_stream){ .in = { ctf_read, ctf_packets, ctf_losses }, .trace = t,
+	*s = (struct ctf_stream){ .in = { .read = ctf_read, .packets = ctf_packets,
+					  .losses = ctf_losses },
+				  .trace = t,
 				  .class = p->class, .cpu = p->cpu, .first = !number };
 	s->instance = p->r.have & 1u << ROLE_INSTANCE ? p->r.roles[ROLE_INSTANCE] : number;
 	return import_own(im, s, free_stream) ? NULL : s;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "tracer/format/import/import.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -99,7 +98,7 @@ void import_put_header(struct md_buf *out, uint32_t id, uint64_t ts)
 		uint16_t extended;
 		uint32_t id;
 		uint64_t ts;
-	} header = { 65535, htole32(id), htole64(ts) };
+	} header = { 65535, id, ts };
 
 	md_buf_put(out, &header, sizeof(header));
 }

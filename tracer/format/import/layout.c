@@ -416,8 +416,8 @@ void layout_forget(struct compiler *c, size_t symbols, uint32_t slots)
 static bool is_plain(const struct step *s)
 {
 	return s->code == STEP_INT && s->bytes && s->size == 8 * s->bytes && !s->unit &&
-	       (!s->big_endian || s->bytes == 1) && !s->reversed && !s->boolean && !s->tracked &&
-	       !s->used && !s->roles && !s->clock;
+	       (s->big_endian == MD_HOST_IS_BIG || s->bytes == 1) && !s->reversed &&
+	       !s->boolean && !s->tracked && !s->used && !s->roles && !s->clock;
 }
 
 /* What other steps lead to follows a step that is no integer, so it is not inside a row of them. */

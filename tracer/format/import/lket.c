@@ -7,13 +7,13 @@
  * A place (struct input_place) is the offset of an event in its file, and the time of the event
  * before, in ns. What a file has after its last whole event is not read.
  */
-#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "metadata/name.h"
+#include "metadata/number.h"
 #include "tracer/abi/wide.h"
 #include "tracer/base/hash.h"
 #include "tracer/format/import/layout.h"
@@ -83,8 +83,8 @@ static bool put_field(const struct lket_file *f, const struct md_type *t, const 
 	}
 	if (end - begin < t->size)
 		return false;
-	v = htole64(get(f, begin, t->size));
-	md_buf_put(out, &v, t->size);
+	v = get(f, begin, t->size);
+	md_buf_put(out, (const uint8_t *)&v + md_low_bytes(sizeof(v), t->size), t->size);
 	*p += t->size;
 	return true;
 }
@@ -95,8 +95,8 @@ static const char *put_event(const struct lket_file *f, const struct lket_event 
 {
 	const struct lket_class *k = lket_find_kind(f->t, lket_group(e), lket_hook(e));
 	uint64_t ns = time_of(f, e->time);
-	uint32_t contexts[3] = { htole32((uint32_t)(e->thread >> 32)), htole32((uint32_t)e->thread),
-				 htole32((uint32_t)(e->rest >> 32)) };
+	uint32_t contexts[3] = { (uint32_t)(e->thread >> 32), (uint32_t)e->thread,
+				 (uint32_t)(e->rest >> 32) };
 	const uint8_t *p = e->data;
 
 	if (!k || !k->event)

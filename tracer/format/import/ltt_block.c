@@ -4,7 +4,6 @@
  * the block on; values in the data to their size, at most the facility's alignment, from the
  * beginning of the data on. Stamps of 32 bits continue from the begin_cycle_count of the block.
  */
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +134,19 @@ static int put_bytes(struct convert *c, uint64_t n)
 	return 0;
 }
 
+/* Numbers in the order that their type stands for in the model. */
+static int put_numbers(struct convert *c, const struct md_type *t, uint64_t n)
+{
+	if (!MD_HOST_IS_BIG || t->big_endian || t->size == 1 || !c->out)
+		return put_bytes(c, n * t->size);
+	if (n * t->size > (uint64_t)(c->end - c->p))
+		return SHORT;
+	for (; n; n--, c->p += t->size)
+		for (uint32_t i = t->size; i; i--)
+			md_buf_put(c->out, c->p + i - 1, 1);
+	return 0;
+}
+
 static int put_value(struct convert *c, const struct md_type *t);
 
 static int put_elements(struct convert *c, const struct md_type *t, uint64_t n)
@@ -143,7 +155,7 @@ static int put_elements(struct convert *c, const struct md_type *t, uint64_t n)
 
 	if (t->kind == MD_INT || t->kind == MD_FLOAT || t->kind == MD_ENUM) {
 		ret = n ? skip_padding(c, t) : 0;
-		return ret ? ret : put_bytes(c, n * t->size);
+		return ret ? ret : put_numbers(c, t, n);
 	}
 	/* An element has at least a byte, so the bytes bound the loop. */
 	while (n-- && !ret)
@@ -153,7 +165,7 @@ static int put_elements(struct convert *c, const struct md_type *t, uint64_t n)
 
 static int put_sequence(struct convert *c, const struct md_type *t)
 {
-	uint64_t n, little;
+	uint64_t n;
 
 	if (t->length_size > c->end - c->p)
 		return SHORT;
@@ -161,9 +173,9 @@ static int put_sequence(struct convert *c, const struct md_type *t)
 	if (n > EVENT_MAX)
 		return BAD;
 	c->p += t->length_size;
-	little = htole64(n);
 	if (c->out)
-		md_buf_put(c->out, &little, t->length_size);
+		md_buf_put(c->out, (uint8_t *)&n + md_low_bytes(sizeof(n), t->length_size),
+			   t->length_size);
 	return put_elements(c, t->element, n);
 }
 
@@ -198,7 +210,7 @@ static int put_value(struct convert *c, const struct md_type *t)
 	case MD_ARRAY: return put_elements(c, t->element, t->count);
 	case MD_SEQUENCE: return put_sequence(c, t);
 	case MD_STRUCT: return put_members(c, t);
-	default: return put_bytes(c, t->size);
+	default: return put_numbers(c, t, 1);
 	}
 }
 
@@ -287,13 +299,13 @@ static int read_event(const struct ltt_trace *t, const struct ltt_stream *s,
 			uint16_t extended;
 			uint32_t id;
 			uint64_t ns;
-		} header = { 65535, htole32(facility * LTT_IDS + e->id), 0 };
+		} header = { 65535, facility * LTT_IDS + e->id, 0 };
 
 		if (!set_ns(w->b, e->cycles, &ns)) {
 			e->why = "the time of the event is before 1970 or after 2262";
 			return BAD;
 		}
-		header.ns = htole64(ns);
+		header.ns = ns;
 		md_buf_put(out, &header, sizeof(header));
 		c.out = out;
 	}

@@ -2,9 +2,9 @@
 /* Runs compiled types over the bits of a packet. */
 #include "tracer/format/import/layout.h"
 
-#include <endian.h>
 #include <string.h>
 
+#include "metadata/number.h"
 #include "tracer/format/import/packet_bits.h"
 
 /* Elements that may have no bits: a trace of a few bytes must not have a text of gigabytes. */
@@ -53,7 +53,7 @@ static inline int put(struct packet_run *r, const void *data, size_t n)
 	return 0;
 }
 
-/* The first n <= 8 bytes of v. Eight are stored: a copy of constant size is no call. */
+/* The lowest n <= 8 bytes of v. Eight are stored: a copy of constant size is no call. */
 static inline int put_int(struct packet_run *r, uint64_t v, size_t n)
 {
 	char *o;
@@ -64,7 +64,7 @@ static inline int put_int(struct packet_run *r, uint64_t v, size_t n)
 	o = md_buf_room(r->out, sizeof(v));
 	if (!o)
 		return LAYOUT_NOMEM;
-	v = htole64(v);
+	v <<= 8 * md_low_bytes(sizeof(v), (uint32_t)n);
 	memcpy(o, &v, sizeof(v));
 	r->out->len += n;
 	return 0;
@@ -163,7 +163,7 @@ static int run_copy(struct packet_run *r, const struct step *s)
 	if (n > 64 || b->end - at < 64)
 		return put(r, p, s->count);
 	memcpy(&v, p, sizeof(v));
-	return put_int(r, le64toh(v), s->count);
+	return put_int(r, v >> 8 * md_low_bytes(sizeof(v), s->count), s->count);
 }
 
 /* 7 bits of each byte, the lowest first; the last byte's highest bit is 0. */
@@ -259,7 +259,7 @@ static int begin_loop(struct packet_run *r, const struct step *s, uint64_t *coun
 	if (!s->empty &&
 	    *count > r->bits.end - (r->bits.at < r->bits.end ? r->bits.at : r->bits.end))
 		return LAYOUT_SHORT;
-	length = htole32((uint32_t)*count);
+	length = (uint32_t)*count;
 	return put(r, &length, sizeof(length));
 }
 
