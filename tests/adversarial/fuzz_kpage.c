@@ -10,6 +10,7 @@
 #include "metadata/decode.h"
 #include "tests/lib/classes.h"
 #include "tests/lib/kformats.h"
+#include "tests/lib/kpage_word.h"
 #include "tracer/kernel/kevent/transcode.h"
 
 static uint64_t round_number;
@@ -200,12 +201,12 @@ static void formats(uint64_t *seed)
 
 static void put_record(uint64_t *seed, struct md_buf *b)
 {
-	uint32_t type = (uint32_t)below(seed, 32), word = (uint32_t)rnd(seed) << 5 | type,
+	uint32_t type = (uint32_t)below(seed, 32), word = kpage_word(type, (uint32_t)rnd(seed)),
 		 words = type;
 	uint64_t i;
 
 	if (type == 29 && below(seed, 4) == 0)
-		word = 29;
+		word = kpage_word(29, 0);
 	md_buf_put(b, &word, 4);
 	if (type == 0 || type == 29) {
 		uint32_t len = 4 * (1 + (uint32_t)below(seed, 40));

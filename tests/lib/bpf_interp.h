@@ -67,6 +67,21 @@ static uint64_t bpf_interp_load(uint8_t size, uint64_t from)
 	}
 }
 
+static void bpf_interp_store(uint8_t size, uint64_t at, uint64_t v)
+{
+	void *p = (void *)(uintptr_t)at;
+	uint32_t v32 = (uint32_t)v;
+	uint16_t v16 = (uint16_t)v;
+	uint8_t v8 = (uint8_t)v;
+
+	switch (size) {
+	case BPF_DW: memcpy(p, &v, 8); break;
+	case BPF_W: memcpy(p, &v32, 4); break;
+	case BPF_H: memcpy(p, &v16, 2); break;
+	default: memcpy(p, &v8, 1); break;
+	}
+}
+
 /* The result of the program. */
 static uint64_t bpf_interp_run(const struct bpf_code *c, struct bpf_interp *m)
 {
@@ -76,10 +91,11 @@ static uint64_t bpf_interp_run(const struct bpf_code *c, struct bpf_interp *m)
 		uint64_t *to = &m->r[n->dst_reg];
 
 		switch (BPF_CLASS(n->code)) {
+		case BPF_ST:
 		case BPF_STX:
-			/* (of 8 bytes) */
-			memcpy((void *)(uintptr_t)(*to + (uint64_t)(int64_t)n->off),
-			       &m->r[n->src_reg], 8);
+			bpf_interp_store(BPF_SIZE(n->code), *to + (uint64_t)(int64_t)n->off,
+					 BPF_CLASS(n->code) == BPF_STX ? m->r[n->src_reg]
+								       : (uint64_t)(int64_t)n->imm);
 			break;
 		case BPF_ALU64:
 			*to = bpf_interp_alu(BPF_OP(n->code), *to, other);

@@ -45,11 +45,22 @@ enum {
 	FLAG = 128, INT = 1, PTR, ARRAY, STRUCT, ENUM = 6, TYPEDEF = 8, CONST = 10, FUNC = 12, PROTO
 };
 
+static void btf_header(uint32_t header[6])
+{
+	static const uint16_t magic = 0xeb9f;
+
+	memset(header, 0, 6 * sizeof(*header));
+	memcpy(header, &magic, sizeof(magic));
+	((uint8_t *)header)[2] = 1;     /* the version */
+	header[1] = 24;
+}
+
 /* add: more types, from 20 on; NULL: none. */
 static size_t make_types_and(uint8_t *out, void (*add)(void))
 {
-	uint32_t header[6] = { 0x0001eb9f, 24 };
+	uint32_t header[6];
 
+	btf_header(header);
 	type("u32", INT, 0, 4), word(32);                               /* 1 */
 	type("char", INT, 0, 1), word(1u << 24 | 8);                    /* 2 */
 	type("", PTR, 0, 4);                                            /* 3: to dev */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/lib/kpage_word.h"
 #include "tests/lib/test.h"
 #include "tracer/base/probe/probe.h"
 #include "tracer/kernel/backend/event_probe.h"
@@ -185,7 +186,7 @@ static void buffers(void)
 	struct source_counts lost;
 	uint8_t page[4096] = { 0 };
 	uint64_t ts = 1000, used = 12;
-	uint32_t word = 5u << 5 | 2;
+	uint32_t word = kpage_word(2, 5);
 	uint16_t id = 401;
 	int fd = openat(b.dir, CHANNEL "per_cpu/cpu0/trace_pipe_raw", O_WRONLY | O_NONBLOCK);
 	int epoll = epoll_create1(0);

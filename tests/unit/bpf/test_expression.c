@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: core */
 /* Expressions of a tracepoint's arguments: what they are, what they compute, and hostile types. */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -87,11 +88,14 @@ static void computes(void)
 		{ "$1->none or $3->index", 7 }, { "($1->none or $1->gone) or 5", 5 },
 		{ "$3->index or $1->none", 7 }, { "1 ? $1->none + 1 or 9 : 2", 9 },
 		{ "$1->none ? 1 : 2 or 0 ? 3 : 4", 4 }, { "top(0x55)", 64 }, { "top(0)", 0 },
-		{ "swap($1->mac)", 0x3412 }, { "1+1+1+1", 4 },
+		{ "swap($1->mac)", htobe16(0x1234) }, { "1+1+1+1", 4 },
 		{ "MANY", 70000 }, { "FEW + 1", 0 }, { "NONE or 3", 3 },
 		{ "list(2, 7, 8, 9)", 9 }, { "list(5, 7, 8)", 8 },
 		{ "list(0, 7) - list(1, 1, 2)", 5 },
-		{ "$1->pkt", 5 }, { "$1->pkt == 5 ? 2 : 3", 2 }, { "pfn($1)", 3 },
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__   /* (no program reads other bit fields) */
+		{ "$1->pkt", 5 }, { "$1->pkt == 5 ? 2 : 3", 2 },
+#endif
+		{ "pfn($1)", 3 },
 		{ "$3 in dev.index", (uintptr_t)&dev - 16 },
 		{ "$3->index == 7 ? $1 : $1->next", (uintptr_t)&skb },
 	};

@@ -111,10 +111,14 @@ static void bytes(void)
 {
 	static const uint32_t kinds[] = { TRAIL_CONTEXT_NICE, TRAIL_CONTEXT_CALLSTACK_USER,
 					  TRAIL_CONTEXT_PROCNAME, TRAIL_CONTEXT_MIGRATABLE };
-	uint8_t b[4 + 4 + 16 + 16 + 1] = { 0xfb, 0xff, 0xff, 0xff, 2 };
+	static const int32_t nice = -5;
+	static const uint32_t addresses = 2;
+	uint8_t b[4 + 4 + 16 + 16 + 1] = { 0 };
 	struct filter_value v;
 	const uint8_t *at;
 
+	memcpy(b, &nice, sizeof(nice));
+	memcpy(b + 4, &addresses, sizeof(addresses));
 	memcpy(b + 24, "sh", 2);
 	b[40] = 1;
 	CHECK(kcontext_fits(kinds, 4, b, sizeof(b)) && !kcontext_fits(kinds, 4, b, sizeof(b) - 1) &&
@@ -131,8 +135,9 @@ static void bytes(void)
 	CHECK(!kcontext_find(kinds, 4, TRAIL_CONTEXT_UID, b, sizeof(b)));
 	/* A length that leads out of it, however large. */
 	for (int i = 0; i < 4; i++) {
-		memset(b + 4, 0, 4);
-		b[4 + i] = i ? 0xff : 5;
+		uint32_t wrong = i ? 0xffu << 8 * i : 5;
+
+		memcpy(b + 4, &wrong, sizeof(wrong));
 		CHECK(!kcontext_fits(kinds, 4, b, sizeof(b)) &&
 		      !kcontext_find(kinds, 4, TRAIL_CONTEXT_MIGRATABLE, b, sizeof(b)));
 	}

@@ -38,7 +38,17 @@ static inline void check_payload(const struct kformat *f, const uint8_t *record,
 	md_stream_destroy(s);
 }
 
+static inline void put16(uint8_t *to, uint16_t v)
+{
+	memcpy(to, &v, sizeof(v));
+}
+
 static inline void put32(uint8_t *to, uint32_t v)
+{
+	memcpy(to, &v, sizeof(v));
+}
+
+static inline void put64(uint8_t *to, uint64_t v)
 {
 	memcpy(to, &v, sizeof(v));
 }

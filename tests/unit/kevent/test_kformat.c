@@ -197,8 +197,10 @@ static void not_formats(void)
 static void bit_fields(void)
 {
 	struct kformat *f = parse("mine", format_bits);
-	uint8_t r[20] = { [0] = 9, [8] = 1, [12] = 255, [16] = 2 };
+	uint8_t r[20] = { [12] = 255 };
 
+	put32(r + 8, 1);
+	put32(r + 16, 2);
 	check_payload(f, r, sizeof(r), "{ before = 1, after = 2 }\n");
 	kformat_free(f);
 }
@@ -215,10 +217,10 @@ static void odd_values(void)
 	r[9] = 1;
 	r[11] = 80;
 	put32(r + 12, 5);
-	put32(r + 16, 0xabc);
+	put64(r + 16, 0xabc);
 	strcpy((char *)r + 24, bdi);
 	memcpy(r + 56, "0123456\0garbage!", 16);
-	put32(r + 72, 0x0001fffe);
+	memcpy(r + 72, ((int16_t[]){ -2, 1 }), 4);
 	for (i = 0; i < 9; i++)
 		r[76 + i] = (uint8_t)(i * 17);
 	put32(r + 88, 4 << 16 | 120);
@@ -226,9 +228,10 @@ static void odd_values(void)
 	put32(r + 92, 8 << 16 | (128 - 96));
 	strcpy((char *)r + 128, near);
 	put32(r + 96, 5 << 16 | 136);           /* half a word is left over */
-	memcpy(r + 136, "\1\0\2\0\3", 5);
+	memcpy(r + 136, ((uint16_t[]){ 1, 2 }), 4);
+	r[140] = 3;
 	put32(r + 100, 16 << 16 | 144);
-	put32(r + 144, 255);
+	put64(r + 144, 255);
 	put32(r + 104, 3 << 16 | 186);          /* continues after the end */
 	CHECK(kcode_run(c, r, 107, r, 0) == -EBADMSG);
 	kcode_free(c);
@@ -242,7 +245,7 @@ static void odd_values(void)
 		"_mask_length = 0, mask = [ ], _bytes_length = 0, bytes = [ ], _rest_length = 1, "
 		"rest = [ [0] = 0 ] }\n");
 	put32(r + 108, 77);
-	r[152] = 1;
+	put64(r + 152, 1);
 	f->field_count--;       /* without the rest */
 	check_payload(
 		f, r, sizeof(r),
@@ -261,7 +264,7 @@ static void odd_values(void)
 static void lttng_values(void)
 {
 	struct kformat *f = parse("block", format_issue);
-	uint8_t r[64] = { 9 };
+	uint8_t r[64] = { [MD_HOST_IS_BIG] = 9 };
 	struct kcode *c;
 
 	put32(r + 4, 4711);
@@ -297,8 +300,8 @@ static void other_sizes(void)
 	uint8_t r[64] = { 0 };
 
 	put32(r + 8, 2);
-	put32(r + 16, 0xaaa);
-	put32(r + 24, 0xbbb);
+	put64(r + 16, 0xaaa);
+	put64(r + 24, 0xbbb);
 	CHECK(f->size == 16 || f->size == 12);
 	check_payload(f, r, 32,
 		      "{ size = 2, _caller_length = 2, caller = [ [0] = 0xAAA, [1] = 0xBBB ] }\n");
@@ -306,7 +309,7 @@ static void other_sizes(void)
 	kformat_free(f);
 	f = parse("kmem", format_alloc);
 	put32(r + 8, 0xfffffff0);
-	put32(r + 12, 0xfffe);
+	put16(r + 12, 0xfffe);
 	check_payload(f, r, 14, "{ call_site = 0xFFFFFFF0, gfp_flags = 4294967294 }\n");
 	kformat_free(f);
 }
@@ -339,11 +342,10 @@ static void addresses(void)
 	uint8_t r[40] = { 0 }, out[64];
 	ssize_t n;
 
-	put32(r + 24, 2);
-	put32(r + 32, 0644);
+	put64(r + 24, 2);
+	put64(r + 32, 0644);
 	check_payload(f, r, f->size, "{ filename = \"0x0\", flags = 2, mode = 420 }\n");
-	put32(r + 16, 0xdeadbeef);
-	put32(r + 20, 0x7f1);
+	put64(r + 16, 0x7f1deadbeef);
 	check_payload(f, r, f->size, "{ filename = \"0x7f1deadbeef\", flags = 2, mode = 420 }\n");
 	memset(r + 16, 0xff, 8);
 	check_payload(f, r, f->size,
@@ -377,8 +379,8 @@ static void functions(void)
 	check_fields(
 		f, INT(64, 0, 16) "_ip;\n" INT(
 			   64, 0, 16) "_parent_ip;\n\t\tstring _func;\n\t\tstring _parent_func;\n");
-	put32(r + 8, 0x2000);
-	put32(r + 16, 0x1004);
+	put64(r + 8, 0x2000);
+	put64(r + 16, 0x1004);
 	CHECK(kcode_run(c, r, sizeof(r), out, kcode_bound(c, sizeof(r))) == 16 + 1 + 1);
 	kcode_symbols(c, s);
 	n = kcode_run(c, r, sizeof(r), out, kcode_bound(c, sizeof(r)));
@@ -454,9 +456,9 @@ static void filters(void)
 	uint8_t r[64] = { 0 }, out[64];
 	ssize_t n;
 
-	put32(r + 16, (uint32_t)-100);
-	put32(r + 32, 0x80000);
-	put32(r + 40, 0644);
+	put64(r + 16, (uint32_t)-100);
+	put64(r + 32, 0x80000);
+	put64(r + 40, 0644);
 	put32(r + 48, 9 << 16 | 52);
 	memcpy(r + 52, "/etc/xyz", 9);
 	n = kcode_run(c, r, 61, out, sizeof(out));

@@ -72,7 +72,8 @@ static void read_trace(const char *dir, size_t count)
 static void put_event(struct md_stream *s, const struct kformat *f, uint32_t id, struct md_buf *out)
 {
 	static uint64_t x = 88172645463325252;
-	uint8_t record[512], header[6] = { (uint8_t)id, (uint8_t)(id >> 8) };
+	uint8_t record[512], header[6] = { 0 };
+	const uint16_t short_id = (uint16_t)id;
 	struct kcode *c = kcode_make(f);
 	struct md_decoder d = { .stream = s };
 	struct md_occurrence o;
@@ -87,6 +88,7 @@ static void put_event(struct md_stream *s, const struct kformat *f, uint32_t id,
 		x ^= x << 17;
 		record[i] = (uint8_t)x;
 	}
+	memcpy(header, &short_id, sizeof(short_id));
 	memcpy(to, header, 6);
 	got = kcode_run(c, record, n, to + 6, room);
 	CHECK(n <= sizeof(record) && got >= 0 && (size_t)got <= room);

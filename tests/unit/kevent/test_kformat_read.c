@@ -44,7 +44,7 @@ static void text(void)
 	struct kformat *f = parse(format_rename);
 	uint8_t r[64] = { 0 };
 
-	put32(r + 16, 0x1000);
+	put64(r + 16, 0x1000);
 	put32(r + 32, 5 << 16 | 40);
 	put32(r + 36, 4 << 16 | 45);
 	memcpy(r + 40, "/a b\0new", 9);
@@ -61,9 +61,9 @@ static void bytes_are_left_out(void)
 	struct kformat *f = parse(format_write);
 	uint8_t r[64] = { 0 };
 
-	put32(r + 16, 2);
-	put32(r + 24, 0xabc);
-	put32(r + 32, 6);
+	put64(r + 16, 2);
+	put64(r + 24, 0xabc);
+	put64(r + 32, 6);
 	put32(r + 40, 6 << 16 | 44);
 	memcpy(r + 44, "secret", 6);
 	check_payload(f, r, 50, "{ fd = 2, buf = 0xABC, count = 6 }\n");
@@ -82,8 +82,8 @@ static void bytes_are_asked_for(void)
 	struct kformat *f = parse(format_data);
 	uint8_t r[64] = { 0 };
 
-	put32(r + 16, 2);
-	put32(r + 24, 0xabc);
+	put64(r + 16, 2);
+	put64(r + 24, 0xabc);
 	put32(r + 40, 6 << 16 | 44);
 	memcpy(r + 44, "no\nNUL", 6);
 	check_payload(f, r, 50, "{ fd = 2, buf = 0xABC, _data_length = 6, data = \"no\\nNUL\" }\n");

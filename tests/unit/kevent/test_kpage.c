@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "tests/lib/kformats.h"
+#include "tests/lib/kpage_word.h"
 #include "tests/lib/test.h"
 #include "tracer/kernel/kevent/ring_page.h"
 #include "tracer/kernel/kevent/transcode.h"
@@ -52,7 +53,7 @@ static uint8_t *word(struct maker *m, uint32_t type, uint32_t delta)
 {
 	uint8_t *at = m->page + 16 + m->used;
 
-	put32(at, delta << 5 | type);
+	put32(at, kpage_word(type, delta));
 	m->used += 4;
 	return at + 4;
 }
@@ -61,7 +62,7 @@ static void small(struct maker *m, uint32_t delta, uint32_t words, uint16_t id)
 {
 	uint8_t *data = word(m, words, delta);
 
-	put32(data, id);
+	memcpy(data, &id, sizeof(id));
 	m->used += words * 4;
 }
 
@@ -70,7 +71,7 @@ static void large(struct maker *m, uint32_t delta, uint32_t bytes, uint16_t id)
 	uint8_t *data = word(m, 0, delta);
 
 	put32(data, bytes + 4);
-	put32(data + 4, id);
+	memcpy(data + 4, &id, sizeof(id));
 	m->used += 4 + ((bytes + 3) & ~3u);
 }
 

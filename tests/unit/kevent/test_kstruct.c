@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "tests/unit/kevent/kpayload.h"
 
@@ -37,12 +38,13 @@ static void addresses(void)
 	uint8_t r[64] = { 0 };
 
 	CHECK_STR(kformat_name(f), "syscall_entry_connect");
-	put32(r + 16, 5);
+	put64(r + 16, 5);
 	check_payload(f, r, 28,
 		      "{ fd = 5, family = 0, dport = 0, _v4addr_length = 0, v4addr = [ ], "
 		      "_v6addr_length = 0, v6addr = [ ] }\n");
 	put32(r + 24, 16u << 16 | 28);
-	memcpy(r + 28, "\2\0\x12\x34\x7f\0\0\1", 8);
+	put16(r + 28, AF_INET);
+	memcpy(r + 30, "\x12\x34\x7f\0\0\1", 6);
 	check_payload(f, r, 44,
 		      "{ fd = 5, family = 2, dport = 4660, _v4addr_length = 4, v4addr = [ [0] = "
 		      "127, [1] = 0, [2] = 0, [3] = 1 ], "
@@ -57,7 +59,8 @@ static void addresses(void)
 		      "{ fd = 5, family = 0, dport = 0, _v4addr_length = 0, v4addr = [ ], "
 		      "_v6addr_length = 0, v6addr = [ ] }\n");
 	put32(r + 24, 28u << 16 | 28);
-	memcpy(r + 28, "\12\0\0\x11\0\0\0\0" "\0\1\0\0\0\0\0\0" "\0\0\0\0\0\0\0\x9", 24);
+	put16(r + 28, AF_INET6);
+	memcpy(r + 30, "\0\x11\0\0\0\0" "\0\1\0\0\0\0\0\0" "\0\0\0\0\0\0\0\x9", 22);
 	check_payload(f, r, 56,
 		      "{ fd = 5, family = 10, dport = 17, _v4addr_length = 0, v4addr = [ ], "
 		      "_v6addr_length = 8, v6addr = [ [0] = 1, [1] = 0, "
@@ -75,12 +78,12 @@ static void addresses(void)
 static void descriptors(void)
 {
 	struct kformat *f = parse(fds_format);
-	struct epoll_event e = { .events = EPOLLIN | EPOLLHUP, .data.u64 = 0x100000002 };
+	struct epoll_event e = { .events = EPOLLIN | EPOLLHUP, .data.u64 = 0x200000002 };
 	struct pollfd fds[] = { { 3, POLLIN, 0 }, { 4, POLLIN | POLLOUT, POLLOUT } };
 	uint8_t r[128] = { 0 };
 
 	CHECK_STR(kformat_name(f), "compat_syscall_exit_poll");
-	put32(r + 16, 1);
+	put64(r + 16, 1);
 	check_payload(f, r, 44,
 		      "{ ret = 1, len = 0, fildes = [ [0] = 0, [1] = 0 ], _readfds_length = 0, "
 		      "readfds = [ ], event = { data_union = " NOTHING
@@ -90,14 +93,15 @@ static void descriptors(void)
 	put32(r + 32, 2u << 16 | 44);
 	put32(r + 36, sizeof(e) << 16 | 52);
 	put32(r + 40, sizeof(fds) << 16 | (52 + sizeof(e)));
-	put32(r + 44, 258);
+	put32(r + 44, 0x01020201);      /* the same in both byte orders */
 	put32(r + 48, (uint32_t)-1);
 	memcpy(r + 52, &e, sizeof(e));
 	memcpy(r + 52 + sizeof(e), fds, sizeof(fds));
 	check_payload(
 		f, r, 52 + sizeof(e) + sizeof(fds),
-		"{ ret = 1, len = 258, fildes = [ [0] = 258, [1] = -1 ], _readfds_length = 2, "
-		"readfds = [ [0] = 0x2, [1] = 0x1 ], event = { data_union = { u64 = 0x100000002, "
+		"{ ret = 1, len = 16908801, fildes = [ [0] = 16908801, [1] = -1 ], "
+		"_readfds_length = 2, readfds = [ [0] = 0x1, [1] = 0x2 ], "
+		"event = { data_union = { u64 = 0x200000002, "
 		"fd = 2 }, raw_events = 0x11, events = "
 		"{ EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, EPOLLHUP = 1 } }, "
 		"_asked_length = 2, asked = [ [0] = " POLLED(

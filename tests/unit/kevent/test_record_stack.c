@@ -6,6 +6,7 @@
 
 #include "tests/lib/test.h"
 #include "tracer/kernel/kevent/record_stack.h"
+#include "tracer/kernel/kevent/ring_page.h"
 
 enum { KERNEL_ID = 4, USER_ID = 13, EVENT_ID = 300 };
 enum { THREAD = 0, SOFTIRQ = 0x10, HARDIRQ = 0x08, NMI = 0x40 };
@@ -20,7 +21,7 @@ static void print_event(void *arg, uint64_t time, const uint8_t *record, size_t 
 	uint64_t address;
 
 	(void)arg;
-	CHECK(len >= 8 && record[0] == (EVENT_ID & 255));
+	CHECK(len >= 8 && krecord_id(record) == EVENT_ID);
 	if (n > sizeof(got) / 2)
 		return;
 	n += (size_t)snprintf(got + n, sizeof(got) - n, "%d:", (int)time);

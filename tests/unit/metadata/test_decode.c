@@ -175,8 +175,11 @@ static void stamps_are_extended(void)
 static void what_is_no_event(void)
 {
 	struct md_stream *s = stream_of(MD_HEADER_COMPACT, t_sequence(t_s32(), 8), 2);
-	static const uint8_t unknown[13] = { 3 }, unknown_long[13] = { 31, 0, 0, 1 };
-	uint8_t absurd[12] = { 2 };
+	static const int place = MD_HOST_IS_BIG ? 3 : 0;        /* of the id in the first byte */
+	const uint8_t unknown[13] = { (uint8_t)(3 << place) };
+	const uint8_t unknown_long[13] = { (uint8_t)(31 << place), 0, 0, 1 };
+	static const uint64_t one = 1;
+	uint8_t absurd[12] = { (uint8_t)(2 << place) };
 	struct md_decoder d = { .stream = s, .p = unknown, .end = unknown + 13 };
 	struct md_occurrence o;
 
@@ -189,8 +192,7 @@ static void what_is_no_event(void)
 	d.p = absurd;
 	d.end = absurd + 12;
 	CHECK(md_decoder_next(&d, &o) == -EBADMSG);
-	memset(absurd + 4, 0, 8);
-	absurd[4] = 1;
+	memcpy(absurd + 4, &one, sizeof(one));
 	CHECK(md_decoder_next(&d, &o) == -EAGAIN);
 	md_stream_destroy(s);
 }

@@ -35,8 +35,7 @@ static struct md_event *plain_event(uint64_t *seed, uint32_t id)
 	for (uint32_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
 		set_field(&e->fields[i], name,
-			  below(seed, 3) ? t_int(1 << below(seed, 4), below(seed, 2), 10,
-						 MD_HOST_IS_BIG)
+			  below(seed, 3) ? t_int(1 << below(seed, 4), below(seed, 2), 10, false)
 					 : t_string());
 	}
 	return e;

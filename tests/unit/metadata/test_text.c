@@ -56,26 +56,26 @@ static void print(struct md_text *t, const struct md_stream *s, uint64_t ts, con
 
 static void times_and_deltas(void)
 {
-	static const char payload[4] = { 1 };
+	static const int32_t one = 1;
 	struct md_stream *s = stream_of("p:e", t_s32());
 	struct md_buf b = MD_BUF_INIT;
 	struct md_text t;
 
 	md_text_init(&t, OFFSET, "vm");
-	print(&t, s, 0, payload, 4, &b);
-	print(&t, s, 3856, payload, 4, &b);
-	print(&t, s, 999999999, payload, 4, &b);
-	print(&t, s, 3000000000, payload, 4, &b);
-	print(&t, s, 90000000000, payload, 4, &b);
+	print(&t, s, 0, &one, 4, &b);
+	print(&t, s, 3856, &one, 4, &b);
+	print(&t, s, 999999999, &one, 4, &b);
+	print(&t, s, 3000000000, &one, 4, &b);
+	print(&t, s, 90000000000, &one, 4, &b);
 	/*
 	 * Back in time: as babeltrace2 has it, a huge unsigned number; and by one: as if it were
 	 * the first.
 	 */
-	print(&t, s, 89999999990, payload, 4, &b);
-	print(&t, s, 89999999989, payload, 4, &b);
+	print(&t, s, 89999999990, &one, 4, &b);
+	print(&t, s, 89999999989, &one, 4, &b);
 	md_text_hostname(&t, "");
-	print(&t, s, 89999999989, payload, 4, &b);
-	print(&t, s, UINT64_MAX - 5, payload, 4, &b);
+	print(&t, s, 89999999989, &one, 4, &b);
+	print(&t, s, UINT64_MAX - 5, &one, 4, &b);
 	CHECK_STR(
 		md_buf_str(&b),
 		"[10:57:03.238349640] (+?.?????????"
@@ -97,6 +97,7 @@ static void times_and_deltas(void)
 static void hostile_names_stay_in_line(void)
 {
 	struct md_stream *s = stream_of("p:e\n[00:00:00] evil\x1b[2J\xff \xc3\xa9\"\\", t_s32());
+	static const int32_t one = 1;
 	struct md_buf b = MD_BUF_INIT;
 	char host[200];
 	struct md_text t;
@@ -104,7 +105,7 @@ static void hostile_names_stay_in_line(void)
 	memset(host, 'h', sizeof(host));
 	host[199] = 0;
 	md_text_init(&t, OFFSET, host);
-	print(&t, s, 0, "\1\0\0", 4, &b);
+	print(&t, s, 0, &one, 4, &b);
 	host[MD_TEXT_HOSTNAME_MAX] = 0;
 	CHECK(!strncmp(md_buf_str(&b) + 36, host, strlen(host)));
 	CHECK_STR(md_buf_str(&b) + 36 + strlen(host),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #define _GNU_SOURCE
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -323,6 +324,8 @@ static void seal(struct md_buf *b)
 	for (i = 16; i < b->len; i++)
 		h = (h ^ (uint8_t)b->data[i]) * 0x100000001b3;
 	sum = (uint32_t)(h ^ (h >> 32));
+	len = htole32(len);
+	sum = htole32(sum);
 	memcpy(b->data + 8, &len, 4);
 	memcpy(b->data + 12, &sum, 4);
 }

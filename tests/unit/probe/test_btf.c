@@ -15,8 +15,9 @@
 /* A module's types, after these, which they refer to; so do the names. */
 static size_t make_module(uint8_t *out)
 {
-	uint32_t header[6] = { 0x0001eb9f, 24 }, before = strings_len;
+	uint32_t header[6], before = strings_len;
 
+	btf_header(header);
 	types_len = 0;
 	type("state", STRUCT, 3, 24);                                   /* 20 */
 	member("users", 1, 32, 0), member("skb", 7, 64, 0), member("next", 21, 128, 0);

@@ -83,9 +83,16 @@ static void members(void)
 	accept(k, "n,skb->err", "n=$arg2:u32 err=+20($arg1):s32");
 	accept(k, "skb->mac as m", "m=+16($arg1):u16");
 	accept(k, "$arg1->mac:u8", "mac=+16($arg1):u8");
+	/* tracefs counts bits from the lowest one on, the types from the first one in memory. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	accept(k, "skb->pkt", "pkt=+24($arg1):b3@0/8");
+	accept(k, "skb->pkt:u32", "pkt=+24($arg1):b3@24/32");
+	accept(k, "skb->mac:u64, skb->err:s64", "mac=+16($arg1):b16@48/64 err=+20($arg1):s32");
+#else
 	accept(k, "skb->pkt", "pkt=+24($arg1):b3@5/8");
 	accept(k, "skb->pkt:u32", "pkt=+24($arg1):b3@5/32");
 	accept(k, "skb->mac:u64, skb->err:s64", "mac=+16($arg1):b16@0/64 err=+20($arg1):s32");
+#endif
 	accept(k, "skb->dev->name", "name=+0(+8($arg1)):string");
 	accept(k, "skb->dev->name:u32", "name=+0(+8($arg1)):u32");
 	accept(k, "skb->next->next->dev->parent->index",

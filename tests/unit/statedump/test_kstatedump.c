@@ -11,7 +11,9 @@
 #include "metadata/buf.h"
 #include "metadata/ctf.h"
 #include "metadata/decode.h"
+#include "metadata/number.h"
 #include "tests/lib/test.h"
+#include "tracer/abi/ring.h"
 #include "tracer/kernel/statedump/statedump.h"
 #include "tracer/kernel/task/task.h"
 
@@ -28,13 +30,9 @@ static int32_t own_pid, own_ppid;       /* as records of the kernel have them */
 static int file_fd;
 static char file_path[256];
 
-static uint64_t number(const uint8_t *p, size_t n)
+static uint64_t number(const uint8_t *p, unsigned int n)
 {
-	uint64_t v = 0;
-
-	while (n--)
-		v = v << 8 | p[n];
-	return v;
+	return md_load(p, n, MD_HOST_IS_BIG);
 }
 
 static uint64_t ns_number(const char *path)
@@ -94,7 +92,7 @@ static int event(struct kdump_sink *sink, enum kdump_type type, int32_t tid, con
 	uint8_t bytes[KDUMP_PAYLOAD_MAX + 64], *p = bytes;
 	struct md_decoder d = { .stream = c->stream, .p = bytes };
 	struct md_occurrence o;
-	uint32_t header = (uint32_t)type;
+	uint32_t header = TRAIL_HEADER_WORD(type, 0);
 
 	if (len > KDUMP_PAYLOAD_MAX)
 		return -E2BIG;

@@ -139,11 +139,15 @@ static void inside_without_proc(void)
 static void lacking(void)
 {
 	uint8_t *data = calloc(1, 64);
+	const struct {
+		uint16_t magic;
+		uint8_t version, flags;
+		uint32_t header, type_at, types, string_at, strings;
+	} header = { 0xeb9f, 1, 0, 24, 0, 0, 0, 1 };    /* one string, empty */
 	struct task_layout l;
 	struct btf *b = NULL;
 
-	memcpy(data, (uint8_t[]){ 0x9f, 0xeb, 1, 0, 24 }, 5);
-	data[20] = 1;                   /* one string, empty */
+	memcpy(data, &header, sizeof(header));
 	CHECK(!btf_parse(data, 25, NULL, &b) && task_layout_find(b, &l) == -EOPNOTSUPP);
 	btf_free(b);
 }

@@ -120,7 +120,8 @@ static void put_values(void)
 	put_text("a, b = { 1 } \"q\" \x01\n\\");
 	put_text("");
 	put_int(2, 4, false, &bytes);
-	put_int(0xf807, 2, false, &bytes);
+	put_int(7, 1, false, &bytes);
+	put_int(0xf8, 1, false, &bytes);
 	put_int(0, 4, false, &bytes);
 	put_int(1, 1, false, &bytes);
 	put_text("]");

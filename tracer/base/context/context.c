@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "metadata/name.h"
+#include "metadata/number.h"
 #include "tracer/abi/app.h"
 #include "tracer/base/context/context.h"
 #include "tracer/base/array.h"
@@ -372,12 +373,13 @@ void context_list_put(const struct context_list *l, const struct context_values 
 		uint32_t kind = l->items[i].kind;
 		int64_t known = context_number(kind, v);
 		uint64_t n = known < 0 ? 0 : (uint64_t)known;
+		uint32_t size = kind == TRAIL_CONTEXT_PERF ? 8 : plain[kind].size;
 
 		if (kind == TRAIL_CONTEXT_PROCNAME)
 			md_buf_put(out, v->comm, sizeof(v->comm));
 		else if (kind == TRAIL_CONTEXT_APP)
 			md_buf_putc(out, TRAIL_DYNAMIC_NONE);
 		else
-			md_buf_put(out, &n, kind == TRAIL_CONTEXT_PERF ? 8 : plain[kind].size);
+			md_buf_put(out, (uint8_t *)&n + md_low_bytes(sizeof(n), size), size);
 	}
 }

@@ -42,6 +42,14 @@ struct record {
 	const uint8_t *more;
 };
 
+static uint16_t get_u16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 static uint32_t get_u32(const uint8_t *p)
 {
 	uint32_t v;
@@ -127,7 +135,7 @@ static int set_sections(struct btf *b, size_t len)
 {
 	uint32_t header, type_at, string_at;
 
-	if (len < 24 || (b->data[0] | b->data[1] << 8) != MAGIC || b->data[2] != 1)
+	if (len < 24 || get_u16(b->data) != MAGIC || b->data[2] != 1)
 		return -EINVAL;
 	header = get_u32(b->data + 4);
 	type_at = get_u32(b->data + 8);

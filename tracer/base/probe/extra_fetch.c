@@ -11,7 +11,7 @@
 #include "tracer/base/probe/event_field.h"
 #include "tracer/base/probe/probe.h"
 
-enum { NAMES_MAX = 1024 };
+enum { NAMES_MAX = 1024, BIG = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ };
 struct resolver {
 	struct dynamic_event *d;
 	struct extra_item *item;
@@ -271,8 +271,9 @@ static int set_bits(struct resolver *r, const struct spot *s)
 
 		if (in + s->bits > size || size < given_bits(r->item))
 			continue;
-		snprintf(r->item->as, sizeof(r->item->as), "b%u@%u/%u", s->bits, (unsigned int)in,
-			 size);
+		/* tracefs counts from the lowest bit, types from the first in memory. */
+		snprintf(r->item->as, sizeof(r->item->as), "b%u@%u/%u", s->bits,
+			 (unsigned int)(BIG ? size - in - s->bits : in), size);
 		return add_wrap(r->item, (s->offset - in) / 8);
 	}
 	return FAIL(r, r->item->root, -EINVAL, "this bit field cannot be read");

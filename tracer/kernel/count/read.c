@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/number.h"
 #include "tracer/abi/wide.h"
 #include "tracer/base/context/kernel_context.h"
 #include "tracer/kernel/count/internal.h"
@@ -100,8 +101,7 @@ static const uint8_t *item_bytes(const struct counts *c, const uint8_t *key, siz
 	bool text = size > 8 || (c->item_is_context[i] &&
 				 c->items[i].context == TRAIL_CONTEXT_PROCNAME);
 
-	return key + c->item_at[i] +
-	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || text ? 0 : 8 - size);
+	return key + c->item_at[i] + (text ? 0 : md_low_bytes(8, size));
 }
 
 static bool reserve(uint8_t **to, size_t *room, size_t size)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/number.h"
 #include "tracer/abi/filter_ops.h"
 #include "tracer/base/filter/tree.h"
 
@@ -17,12 +18,6 @@
 
 /* ---- values of the event ---- */
 
-/* Where the lowest bytes of an integer begin. */
-static uint32_t skip_high(uint32_t whole, uint32_t size)
-{
-	return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : whole - size;
-}
-
 bool bpf_find_integer(const struct kformat_field *f, struct bpf_integer *out)
 {
 	uint32_t size = f->to < f->from ? f->to : f->from;
@@ -30,7 +25,7 @@ bool bpf_find_integer(const struct kformat_field *f, struct bpf_integer *out)
 	if (f->kind != KFORMAT_INT || f->place != KFORMAT_FIXED || f->process || f->big_endian ||
 	    f->item || f->offset < FIXED_FIRST || f->offset % size)
 		return false;
-	*out = (struct bpf_integer){ f->offset + skip_high(f->from, size), size,
+	*out = (struct bpf_integer){ f->offset + md_low_bytes(f->from, size), size,
 				     f->from < f->to ? f->extend : f->is_signed };
 	return true;
 }
@@ -293,7 +288,7 @@ static void put_bytes(struct bpf_code *c, const char *bytes, uint32_t len, int b
 	for (size_t i = WHOLE_WORDS ? 0 : 3; i < sizeof(steps) / sizeof(*steps); i++)
 		for (; len - at >= steps[i].bytes; at += steps[i].bytes) {
 			word = 0;
-			memcpy((uint8_t *)&word + skip_high(8, steps[i].bytes), bytes + at,
+			memcpy((uint8_t *)&word + md_low_bytes(8, steps[i].bytes), bytes + at,
 			       steps[i].bytes);
 			bpf_load_from(c, steps[i].size, BPF_REG_2, BPF_REG_1, base + (int)at);
 			bpf_set_wide(c, BPF_REG_3, word);

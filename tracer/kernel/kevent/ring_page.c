@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 
+#include "metadata/model.h"
 #include "tracer/base/probe/format_line.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
@@ -19,6 +20,10 @@ enum { TYPE_DATA_MAX = 28, TYPE_PADDING, TYPE_EXTEND, TYPE_STAMP };
 
 #define DATA_MAX (16u << 20)            /* larger than any sub-buffer */
 
+/* The kernel's bit fields: the first is the lowest bits, on big-endian hosts the highest. */
+#define TYPE_BITS 5
+#define DELTA_BITS 27
+
 static uint32_t load32(const uint8_t *p)
 {
 	uint32_t v;
@@ -33,6 +38,16 @@ static uint64_t load64(const uint8_t *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+static uint32_t word_type(uint32_t word)
+{
+	return MD_HOST_IS_BIG ? word >> DELTA_BITS : word & ((1u << TYPE_BITS) - 1);
+}
+
+static uint32_t word_delta(uint32_t word)
+{
+	return MD_HOST_IS_BIG ? word & ((1u << DELTA_BITS) - 1) : word >> TYPE_BITS;
 }
 
 /* Finds "WORD" in the text, from *at on, and the number after it. */
@@ -96,7 +111,8 @@ int kpage_check_header_event(const char *text, size_t len)
 		const char *word;
 		uint32_t value;
 	} want[] = {
-		{ "type_len    :", 5 }, { "time_delta  :", 27 }, { "array       :", 32 },
+		{ "type_len    :", TYPE_BITS }, { "time_delta  :", DELTA_BITS },
+		{ "array       :", 32 },
 		{ "padding     : type ==", TYPE_PADDING },
 		{ "time_extend : type ==", TYPE_EXTEND },
 		{ "data max type_len  ==", TYPE_DATA_MAX },
@@ -164,7 +180,7 @@ static uint64_t make_absolute(uint64_t stamp, uint64_t last)
 static bool read_record(struct kpage *p, const uint8_t **data, size_t *len)
 {
 	size_t left = (size_t)(p->end - p->p), n, head = 4;
-	uint32_t word = load32(p->p), type = word & 31, delta = word >> 5;
+	uint32_t word = load32(p->p), type = word_type(word), delta = word_delta(word);
 
 	*data = NULL;
 	if (type >= 1 && type <= TYPE_DATA_MAX) {
@@ -175,7 +191,7 @@ static bool read_record(struct kpage *p, const uint8_t **data, size_t *len)
 		if (left < 8)
 			goto bad;
 		if (type == TYPE_EXTEND || type == TYPE_STAMP) {
-			uint64_t stamp = (uint64_t)load32(p->p + 4) << 27 | delta;
+			uint64_t stamp = (uint64_t)load32(p->p + 4) << DELTA_BITS | delta;
 
 			p->ts = type == TYPE_EXTEND ? p->ts + stamp : make_absolute(stamp, p->ts);
 			p->p += 8;

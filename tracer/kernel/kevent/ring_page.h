@@ -60,7 +60,10 @@ bool kpage_next(struct kpage *p, uint64_t *ts, const uint8_t **record, size_t *l
 
 static inline uint16_t krecord_id(const uint8_t *record)        /* struct kformat.id */
 {
-	return (uint16_t)(record[0] | record[1] << 8);
+	uint16_t id;
+
+	memcpy(&id, record, sizeof(id));
+	return id;
 }
 
 static inline uint8_t krecord_preempt_count(const uint8_t *record)

@@ -35,10 +35,13 @@ static const struct row polled[] = {
 #define EPOLL_DATA 8
 #endif
 
+/* The lower half of its 32 bits of events */
+#define EPOLL_BITS (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 2 : 0)
+
 static const struct row epoll_event[] = {
 	{ "data_union", BEGIN, 0, 0 }, { "u64", X64, EPOLL_DATA, 0 }, { "fd", S32, EPOLL_DATA, 0 },
 	{ NULL, END, 0, 0 },
-	{ "raw_events", X32, 0, 0 }, POLL_BITS("EPOLL", 0), { NULL, END, 0, 0 },
+	{ "raw_events", X32, 0, 0 }, POLL_BITS("EPOLL", EPOLL_BITS), { NULL, END, 0, 0 },
 };
 
 static const struct structure {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a program writes as the data of a record: the layout is the one that tracefs has. */
+#include "metadata/number.h"
 #include "tracer/kernel/programs/bpf_typed.h"
 #include "tracer/kernel/programs/bpf_writer.h"
 
@@ -13,7 +14,8 @@ static void put_common(const struct bpf_writer *w, uint32_t id)
 {
 	struct bpf_code *c = w->code;
 
-	bpf_store_number(c, BPF_W, BPF_REG_8, w->data, (int32_t)id);
+	/* The id has two bytes, then come two that are 0: one store, whatever the byte order. */
+	bpf_store_number(c, BPF_W, BPF_REG_8, w->data, (int32_t)(id << 8 * md_low_bytes(4, 2)));
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_10, BPF_AT_THREAD);
 	bpf_store(c, BPF_W, BPF_REG_8, w->data + 4, BPF_REG_1);
 }

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "metadata/number.h"
 #include "tracer/kernel/statedump/internal.h"
 #include "tracer/kernel/statedump/statedump.h"
 
@@ -177,11 +178,11 @@ int kdump_emit(struct kdump_sink *sink, enum kdump_type type, int32_t tid, ...)
 			p += sizeof(v) + v;
 			continue;
 		}
-		/* Payloads are little endian; BE32 comes in the byte order of memory. */
+		/* (BE32 is what the host reads in memory.) */
 		v = va_arg(ap, uint64_t);
 		n = *t == U8 ? 1 : *t == U16 ? 2 : *t == X64 ? 8 : 4;
-		for (size_t i = 0; i < n; i++)
-			*p++ = (uint8_t)(v >> 8 * i);
+		memcpy(p, (const uint8_t *)&v + md_low_bytes(sizeof(v), (uint32_t)n), n);
+		p += n;
 	}
 	va_end(ap);
 	return sink->event(sink, type, tid, payload, (size_t)(p - payload));
@@ -260,7 +261,6 @@ static int emit_network_interfaces(struct kdump_sink *sink)
 	for (a = all; a && !ret; a = a->ifa_next) {
 		bool has_other = false;
 		uint32_t address = 0;
-		uint8_t raw[4];
 
 		if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET) {
 			memcpy(&address, &((struct sockaddr_in *)(void *)a->ifa_addr)->sin_addr,
@@ -277,10 +277,7 @@ static int emit_network_interfaces(struct kdump_sink *sink)
 			if (has_other)
 				continue;
 		}
-		memcpy(raw, &address, sizeof(raw));
-		ret = kdump_emit(sink, KDUMP_NETWORK_INTERFACE, 0, a->ifa_name,
-				 (uint64_t)raw[0] | (uint64_t)raw[1] << 8 | (uint64_t)raw[2] << 16 |
-					 (uint64_t)raw[3] << 24);
+		ret = kdump_emit(sink, KDUMP_NETWORK_INTERFACE, 0, a->ifa_name, (uint64_t)address);
 	}
 	freeifaddrs(all);
 	return ret;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "metadata/number.h"
+
 struct dwarf_cursor {
 	const uint8_t *at, *end;
 	bool failed;            /* a read went beyond the end; it and all later ones give 0 */
@@ -21,15 +23,14 @@ static inline bool dwarf_has(struct dwarf_cursor *c, uint64_t n)
 	return false;
 }
 
-/* A little-endian number of 1 to 8 bytes. */
+/* A number of 1 to 8 bytes, as files for this host have them. */
 static inline uint64_t dwarf_number(struct dwarf_cursor *c, unsigned int bytes)
 {
 	uint64_t v = 0;
 
 	if (!dwarf_has(c, bytes))
 		return 0;
-	for (unsigned int i = 0; i < bytes; i++)
-		v |= (uint64_t)c->at[i] << (8 * i);
+	v = md_load(c->at, bytes, MD_HOST_IS_BIG);
 	c->at += bytes;
 	return v;
 }
