@@ -4,6 +4,7 @@
  * fields COUNT: events f:all with fields of all kinds, n counting from 0, and f:none; with contexts
  * of the application `fields:turn` (n), `fields:name` ("turn-N"), `fields:half` (n / 2.0).
  */
+#include <arpa/inet.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
 	for (int n = 0; n < count; n++) {
 		int8_t small = (int8_t)(n - 5);
 		uint64_t large = UINT64_MAX - (uint64_t)n;
-		uint16_t port = (uint16_t)((n & 255) << 8 | n >> 8);
+		uint16_t port = htons((uint16_t)n);
 		double half = n / 2.0;
 		char word[16], text[4] = { 'a', (char)('a' + n % 26), 'c', 0 };
 		int list[3] = { n, 2 * n, 3 * n };
