@@ -176,7 +176,7 @@ TRAIL_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...
 	return ret;
 }
 
-#if defined(HAVE_SECTIONS) || defined(__s390x__)
+#if defined(HAVE_SECTIONS) || defined(__s390x__) || defined(__arm__)
 /*
  * vfork(2) returns twice on one stack, so it cannot be called through a function in C: the child
  * would overwrite the frame that the parent returns through. The return address waits in a register
@@ -259,6 +259,28 @@ __asm__(".text\n"
 	"	tail vfork_end\n"
 	"1:	ret\n"
 	"	.cfi_endproc\n"
+	".size vfork, . - vfork\n");
+#elif defined(__arm__)
+__asm__(".text\n"
+	".syntax unified\n"
+	".arm\n"
+	".globl vfork\n"
+	".type vfork, %function\n"
+	".balign 4\n"
+	"vfork:\n"
+	"	.fnstart\n"
+	"	.cantunwind\n"
+	"	push {r7, lr}\n"
+	"	bl vfork_begin\n"
+	"	pop {r7, lr}\n"
+	"	mov ip, r7\n"
+	"	mov r7, #190\n"               /* SYS_vfork */
+	"	svc #0\n"
+	"	mov r7, ip\n"
+	"	cmp r0, #0\n"
+	"	bxeq lr\n"                    /* the child */
+	"	b vfork_end\n"
+	"	.fnend\n"
 	".size vfork, . - vfork\n");
 #elif defined(__s390x__)
 __asm__(".text\n"
