@@ -112,6 +112,7 @@ void thread_rings_forked(void)
 struct thread_writer {
 	const struct slot *slot;
 	uint32_t ring;
+	uint64_t began;         /* the wait for room; 0: not yet */
 };
 
 static uint64_t writer_clock(void *arg)
@@ -128,6 +129,13 @@ static bool writer_populate(void *arg, uint64_t subbuf)
 	return mapping_populate(w->slot->mapping, w->ring, subbuf);
 }
 
+static bool writer_wait(void *arg)
+{
+	struct thread_writer *w = arg;
+
+	return slot_wait(w->slot, &w->began);
+}
+
 __attribute__((noinline)) bool thread_write(const struct slot *slot, const void *data, size_t len)
 {
 	struct thread_writer writer = { .slot = slot };
@@ -137,6 +145,7 @@ __attribute__((noinline)) bool thread_write(const struct slot *slot, const void 
 		.mode = slot->mapping->mode,
 		.clock = writer_clock,
 		.populate = writer_populate,
+		.wait = writer_wait,
 		.arg = &writer,
 		.pairs = slot->mapping->pairs,
 	};

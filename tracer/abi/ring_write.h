@@ -29,6 +29,8 @@ struct ring_writer {
 	 * be NULL.
 	 */
 	bool (*populate)(void *arg, uint64_t subbuf);
+	/* There is no room. True: there may be now. False: the event is lost. May be NULL. */
+	bool (*wait)(void *arg);
 	void *arg;
 	/*
 	 * An earlier writer may have stopped between last_ts and head, so last_ts may be later than
@@ -175,9 +177,14 @@ static inline bool ring_write(const struct ring_writer *w, const uint8_t *on, ui
 		if (ts < ring->last_ts)
 			ts = ring->last_ts;
 		if (!pos || used + TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK > w->subbuf_size) {
-			if (TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK > w->subbuf_size ||
-			    next > ring_limit(ring, w->mode, w->subbuf_size, w->subbuf_count))
+			if (TRAIL_HEADER_EXTENDED + len + TRAIL_SLACK > w->subbuf_size)
 				break;
+			if (next > ring_limit(ring, w->mode, w->subbuf_size, w->subbuf_count)) {
+				if (!w->wait || !w->wait(w->arg))
+					break;
+				tries--;
+				continue;
+			}
 			if (w->populate && !w->populate(w->arg, next))
 				break;
 			ring_put_side(ring, w->subbuf_size, w->subbuf_count, pos, ts, commits);
