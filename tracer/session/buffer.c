@@ -16,6 +16,8 @@
 
 #define BITS32_REGION_MAX (UINT64_C(256) << 20) /* bytes of a buffer of 32-bit applications */
 #define BITS32_RINGS_MIN 4u
+/* A daemon of 32 bits has the buffers of all programs in its own 3 GB: the rings of 8 threads. */
+#define BITS32_REGION_WANTED (sizeof(void *) == 4 ? UINT64_C(20) << 20 : BITS32_REGION_MAX)
 #define UNUSABLE_MAX 8u                 /* buffers that a group gives up */
 
 struct stream_files *buffer_files(const struct session *s, struct buffer *b, uint32_t ring)
@@ -187,7 +189,7 @@ static bool fit_word_size(const struct trace *t, struct region_geometry *geo)
 {
 	if (t->word_bits != 32)
 		return true;
-	while (geo->ring_count > BITS32_RINGS_MIN && region_size(geo) > BITS32_REGION_MAX)
+	while (geo->ring_count > BITS32_RINGS_MIN && region_size(geo) > BITS32_REGION_WANTED)
 		geo->ring_count /= 2;
 	return region_size(geo) <= BITS32_REGION_MAX;
 }

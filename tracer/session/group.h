@@ -22,10 +22,10 @@ struct trace_key {
 };
 static const struct trace_key kernel_trace_key = { KERNEL_UID, 0, 64 };
 
-/* The trace of a user's buffers for programs of the daemon's own word size, 64 bits */
+/* The trace of a user's buffers for programs of the daemon's own word size */
 static inline struct trace_key user_trace_key(uint32_t uid)
 {
-	return (struct trace_key){ uid, 0, 64 };
+	return (struct trace_key){ uid, 0, 8 * sizeof(void *) };
 }
 
 /*

@@ -33,6 +33,8 @@ same_as_text() { # SESSION DIRECTORY
 	cmp "$work/files" "$work/moment" || fail "$1: trace/ is not what the files have"
 }
 
+# Of a word of programs here, by the class of an ELF file (1: 32)
+bits=$(($(od -An -tu1 -j4 -N1 "$BUILD/trailfs") * 32))
 mount_tree -o tz=UTC
 
 # What is not accepted
@@ -82,10 +84,10 @@ is "events after the second start" 151000 \
 	"$(($(wc -l <"$work/files") + $(key events_discarded "$S/plain/status")))"
 is "losses, as babeltrace2 finds them" "$(key events_discarded "$S/plain/status")" "$(discarded)"
 is "mode of the directory" 700 "$(stat -c %a "$out/plain/ust")"
-is "mode of a file" 600 "$(stat -c %a "$out/plain/ust/uid/$(id -u)/64-bit/metadata")"
+is "mode of a file" 600 "$(stat -c %a "$out/plain/ust/uid/$(id -u)/$bits-bit/metadata")"
 
 # The index says what the packets say.
-for f in "$out/plain/ust/uid/$(id -u)/64-bit"/channel0_*; do
+for f in "$out/plain/ust/uid/$(id -u)/$bits-bit"/channel0_*; do
 	i=${f%/*}/index/${f##*/}.idx
 	size=$(stat -c %s "$i")
 	is "magic number of the index" c1f1dcc1000000010000000100000048 \
@@ -158,9 +160,9 @@ put stop "$S/files/control"
 same_as_text files "$out/files"
 is "events in all files" 10000 \
 	"$(($(wc -l <"$work/files") + $(key events_discarded "$S/files/status")))"
-n=$(ls "$out/files/ust/uid/$(id -u)/64-bit" | grep -c 'channel0_[0-9]*_[0-9]*$')
+n=$(ls "$out/files/ust/uid/$(id -u)/$bits-bit" | grep -c 'channel0_[0-9]*_[0-9]*$')
 [ "$n" -ge 8 ] || fail "only $n files"
-is "an index for each" "$n" "$(ls "$out/files/ust/uid/$(id -u)/64-bit/index" |
+is "an index for each" "$n" "$(ls "$out/files/ust/uid/$(id -u)/$bits-bit/index" |
 	grep -c 'channel0_[0-9]*_[0-9]*\.idx$')"
 is "larger files than allowed" '' "$(find "$out/files" -name 'channel0_*' -size +16k)"
 rmdir "$S/files"
@@ -174,8 +176,8 @@ put start "$S/count/control"
 "$ticker" 10000 20 || fail ticker
 put stop "$S/count/control"
 same_as_text count "$out/count"
-for f in $(ls "$out/count/ust/uid/$(id -u)/64-bit" | sed -n 's/_[0-9]*$//p' | sort -u); do
-	n=$(ls "$out/count/ust/uid/$(id -u)/64-bit" | grep -c "^${f}_")
+for f in $(ls "$out/count/ust/uid/$(id -u)/$bits-bit" | sed -n 's/_[0-9]*$//p' | sort -u); do
+	n=$(ls "$out/count/ust/uid/$(id -u)/$bits-bit" | grep -c "^${f}_")
 	[ "$n" -le 3 ] || fail "$n files of $f"
 done
 has "$(tail -n 1 "$work/files")" 'n = 9999'
