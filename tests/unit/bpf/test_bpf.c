@@ -141,6 +141,8 @@ static void runs(void)
 	bpf_move(&code, BPF_REG_0, BPF_REG_6);
 	bpf_exit(&code);
 	program = bpf_load(BPF_PROG_TYPE_SOCKET_FILTER, &code, &err);
+	if (program < 0)
+		printf("# %s\n", err.sentence);
 	CHECK(program >= 0);
 	CHECK(result_of(program) == 55 && result_of(program) == 55);
 	CHECK(!bpf_map_get(map, &key, &value) && value == 210);

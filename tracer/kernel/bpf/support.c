@@ -67,7 +67,12 @@ static int refuse(int ret, const char *what, struct tr_err *err)
 	return tr_fail(err, ret == -ENOMEM ? ret : -EOPNOTSUPP, "this kernel has no %s", what);
 }
 
-/* A program that reads memory of the process, as those of system calls do. */
+#define KERNEL_ENOTSUPP 524      /* the kernel's own: its compiler lacks an instruction */
+
+/*
+ * A program that reads memory of the process, as those of system calls do, and adds atomically,
+ * which the compiler for arm cannot.
+ */
 static int load_probe(void)
 {
 	struct bpf_code *c = calloc(1, sizeof(*c));
@@ -80,6 +85,9 @@ static int load_probe(void)
 	bpf_set(c, BPF_REG_3, 0);
 	bpf_set_stack(c, BPF_REG_1, -8);
 	bpf_call(c, BPF_FUNC_probe_read_user_str);
+	bpf_store_number(c, BPF_DW, BPF_REG_10, -16, 0);
+	bpf_set(c, BPF_REG_1, 1);
+	bpf_add_atomic(c, BPF_REG_10, -16, BPF_REG_1);
 	bpf_set(c, BPF_REG_0, 0);
 	bpf_exit(c);
 	ret = bpf_load(BPF_PROG_TYPE_TRACEPOINT, c, NULL);
@@ -107,7 +115,11 @@ int bpf_supported(struct tr_err *err)
 	close(map);
 	program = load_probe();
 	if (program < 0)
-		return refuse(program, "BPF programs of tracepoints", err);
+		return refuse(program,
+			      program == -KERNEL_ENOTSUPP
+				      ? "compiler of BPF programs that add atomically"
+				      : "BPF programs of tracepoints",
+			      err);
 	close(program);
 	return 0;
 }
