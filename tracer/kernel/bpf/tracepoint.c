@@ -153,6 +153,11 @@ static int add_fields(struct bpf_tracepoint *t, const struct btf *types, uint32_
 	return ret;
 }
 
+bool bpf_tracepoint_known(const char *system, const char *event)
+{
+	return find_known(system, event);
+}
+
 int bpf_tracepoint_find(const struct btf *types, const char *system, const char *event,
 			const char *format, struct bpf_tracepoint **out)
 {

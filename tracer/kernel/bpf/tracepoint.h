@@ -37,6 +37,8 @@ struct bpf_tracepoint {
 	struct bpf_field fields[BPF_TRACEPOINT_FIELDS];
 };
 
+/* Whether the table has the event. */
+bool bpf_tracepoint_known(const char *system, const char *event);
 /*
  * Finds the event in the table and in the kernel's types; format: of its records in tracefs. 0;
  * -ENOENT; -ENOMEM. The caller frees *out.

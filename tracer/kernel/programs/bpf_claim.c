@@ -144,26 +144,39 @@ static void find_place(struct bpf_writer *w, bool nested)
 	const struct kring_shape *g = nested ? &w->r->ring->nested : &w->r->ring->geo;
 	struct bpf_code *c = w->code;
 	int32_t size = (int32_t)g->size;
-	int fits = bpf_label(c), next = bpf_label(c);
 
 	bpf_note_thread(w);
 	bpf_call(c, BPF_FUNC_ktime_get_ns);
 	bpf_store(c, BPF_DW, BPF_REG_10, BPF_AT_TIME, BPF_REG_0);
 	bpf_load_from(c, BPF_DW, BPF_REG_9, BPF_REG_7, RING(head));
-	bpf_move(c, BPF_REG_2, BPF_REG_9);
 	bpf_move(c, BPF_REG_1, BPF_REG_9);
 	bpf_alu(c, BPF_AND, BPF_REG_1, size - 1);
 	/* A position at the beginning of a sub-buffer: the one before is full, or there is none. */
-	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, next);
-	bpf_jump_if(c, BPF_JLE, BPF_REG_1, size - (int32_t)w->most, fits);
-	bpf_alu(c, BPF_OR, BPF_REG_2, size - 1);
+	bpf_jump_if(c, BPF_JEQ, BPF_REG_1, 0, w->place[nested].first);
+	bpf_jump_if(c, BPF_JGT, BPF_REG_1, size - (int32_t)w->most, w->place[nested].full);
+	bpf_here(c, w->place[nested].fits);
+	bpf_store(c, BPF_DW, BPF_REG_10, BPF_AT_POSITION, BPF_REG_9);
+	find_record(w, nested);
+}
+
+/* Where find_place jumps to. */
+static void find_next(struct bpf_writer *w, bool nested)
+{
+	const struct kring_shape *g = nested ? &w->r->ring->nested : &w->r->ring->geo;
+	struct bpf_code *c = w->code;
+	int next = bpf_label(c);
+
+	bpf_here(c, w->place[nested].full);
+	bpf_move(c, BPF_REG_2, BPF_REG_9);
+	bpf_alu(c, BPF_OR, BPF_REG_2, (int32_t)g->size - 1);
 	bpf_alu(c, BPF_ADD, BPF_REG_2, 1);
+	bpf_jump(c, next);
+	bpf_here(c, w->place[nested].first);
+	bpf_move(c, BPF_REG_2, BPF_REG_9);
 	bpf_here(c, next);
 	check_room(w, g);
 	begin_subbuf(w, nested);
-	bpf_here(c, fits);
-	bpf_store(c, BPF_DW, BPF_REG_10, BPF_AT_POSITION, BPF_REG_9);
-	find_record(w, nested);
+	bpf_jump(c, w->place[nested].fits);
 }
 
 /* ---- a level ---- */
@@ -200,22 +213,37 @@ static void take_level(struct bpf_writer *w)
 void bpf_claim(struct bpf_writer *w)
 {
 	struct bpf_code *c = w->code;
-	int nested = bpf_label(c), ready = bpf_label(c);
 
+	w->nested = bpf_label(c);
+	w->ready = bpf_label(c);
+	for (int nested = 0; nested < 2; nested++) {
+		w->place[nested].first = bpf_label(c);
+		w->place[nested].full = bpf_label(c);
+		w->place[nested].fits = bpf_label(c);
+	}
 	bpf_store(c, BPF_DW, BPF_REG_10, BPF_AT_CONTROL, BPF_REG_7);
 	change_preemption(w, false);
 	bpf_load_from(c, BPF_W, BPF_REG_1, BPF_REG_7, RING(nest));
-	bpf_jump_if(c, BPF_JGE, BPF_REG_1, 1, nested);
+	bpf_jump_if(c, BPF_JGE, BPF_REG_1, 1, w->nested);
 	bpf_store_number(c, BPF_W, BPF_REG_7, RING(nest), 1);
 	bpf_store_number(c, BPF_W, BPF_REG_10, BPF_AT_LEVEL, 0);
 	find_place(w, false);
-	bpf_jump(c, ready);
-	bpf_here(c, nested);
-	take_level(w);
-	find_place(w, true);
-	bpf_here(c, ready);
+	bpf_here(c, w->ready);
 	if (w->r->contexts)
 		bpf_store(c, BPF_DW, BPF_REG_10, BPF_AT_START, BPF_REG_8);
+}
+
+/* The rest of bpf_claim. */
+static void put_rare(struct bpf_writer *w)
+{
+	struct bpf_code *c = w->code;
+
+	find_next(w, false);
+	bpf_here(c, w->nested);
+	take_level(w);
+	find_place(w, true);
+	bpf_jump(c, w->ready);
+	find_next(w, true);
 }
 
 void bpf_commit(struct bpf_writer *w)
@@ -251,7 +279,7 @@ void bpf_commit(struct bpf_writer *w)
 }
 
 /* The kernel refuses code that nothing jumps to. */
-void bpf_leave(const struct bpf_writer *w)
+void bpf_leave(struct bpf_writer *w)
 {
 	struct bpf_code *c = w->code;
 
@@ -267,6 +295,7 @@ void bpf_leave(const struct bpf_writer *w)
 		bpf_finish(c);
 	else
 		bpf_pass(c);
+	put_rare(w);
 	if (!w->loses)
 		return;
 	bpf_here(c, w->lost);

@@ -134,6 +134,7 @@ static int read_layout(const char *system, const struct md_buf *text, struct bpf
 
 	if (ret)
 		return not_found(ret);
+	s->id = f->id;
 	s->fixed = f->size;
 	s->other = find_other(f);
 	if (f->size <= KRECORD_HEADER || f->size > BPF_FIXED_MAX)
@@ -193,7 +194,7 @@ int bpf_source_find(const struct backend *b, const char *system, const char *eve
 		ret = find_call(b, event, whole, out, format);
 	else if (whole)
 		ret = find_tracepoint(b, system, event, out, format);
-	if (ret)
+	if (ret || out->id)
 		return ret;
 	ret = tracefs_event_id(b, system, event);
 	out->id = ret < 0 ? 0 : (uint32_t)ret;

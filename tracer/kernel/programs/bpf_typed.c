@@ -353,6 +353,9 @@ static int find_in_table(struct bpf_channel *c, const struct btf *types, const c
 	int ret;
 
 	snprintf(system, sizeof(system), "%.*s", (int)len, event);
+	/* (Few are in it; their formats are read then.) */
+	if (!bpf_tracepoint_known(system, event + len + (event[len] != 0)))
+		return -ENOENT;
 	ret = tracefs_read_format(c->b, system, event + len + (event[len] != 0), &format);
 	if (!ret)
 		ret = bpf_tracepoint_find(types, system, event + len + (event[len] != 0),

@@ -41,6 +41,15 @@ struct bpf_writer {
 	 * same, and the event is counted as lost before.
 	 */
 	int end, leave, lost;
+	/*
+	 * Of bpf_claim: what is rare stands behind all else. The kernel checks a program along the
+	 * path that jumps nowhere first, and leaves others out that come to a place where it has
+	 * been, and where less may hold. nested: another program was interrupted; ready: there is a
+	 * place. Of a place in the first ring, in another one: first: the sub-buffer would begin
+	 * there; full: the record does not fit; fits: it does.
+	 */
+	int nested, ready;
+	struct { int first, full, fits; } place[2];
 	bool loses;                     /* some code jumps to lost */
 	bool undecided;                 /* filters of text decide when the record is written */
 };
@@ -52,7 +61,7 @@ void bpf_claim(struct bpf_writer *w);
 /* The record counts from now on. */
 void bpf_commit(struct bpf_writer *w);
 /* Where leave, lost and end lead to. */
-void bpf_leave(const struct bpf_writer *w);
+void bpf_leave(struct bpf_writer *w);
 /* Counts an event about which filters have not decided. control: a register with its address. */
 void bpf_note_undecided(struct bpf_code *c, int control);
 /* Stores the thread's id. */
