@@ -45,21 +45,6 @@ fail:
 	return NULL;
 }
 
-void md_buf_put(struct md_buf *b, const void *data, size_t n)
-{
-	char *p = md_buf_room(b, n);
-
-	if (!p || !n)
-		return;
-	memcpy(p, data, n);
-	b->len += n;
-}
-
-void md_buf_puts(struct md_buf *b, const char *s)
-{
-	md_buf_put(b, s, strlen(s));
-}
-
 static void md_buf_vprintf(struct md_buf *b, const char *fmt, va_list ap)
 {
 	va_list again;

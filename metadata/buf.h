@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct md_buf {
 	char *data;     /* owned; not NUL terminated unless md_buf_str was called */
@@ -29,8 +30,8 @@ void md_buf_reset(struct md_buf *b);
  * len.
  */
 static inline char *md_buf_room(struct md_buf *b, size_t n);
-void md_buf_put(struct md_buf *b, const void *data, size_t n);
-void md_buf_puts(struct md_buf *b, const char *s);
+static inline void md_buf_put(struct md_buf *b, const void *data, size_t n);
+static inline void md_buf_puts(struct md_buf *b, const char *s);
 static inline void md_buf_putc(struct md_buf *b, char c);
 void md_buf_printf(struct md_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
@@ -51,6 +52,21 @@ static inline char *md_buf_room(struct md_buf *b, size_t n)
 	if (__builtin_expect(b->data && !b->failed && n <= b->size - b->len, 1))
 		return b->data + b->len;
 	return md_buf_grow(b, n);
+}
+
+static inline void md_buf_put(struct md_buf *b, const void *data, size_t n)
+{
+	char *o = md_buf_room(b, n);
+
+	if (!o || !n)
+		return;
+	memcpy(o, data, n);
+	b->len += n;
+}
+
+static inline void md_buf_puts(struct md_buf *b, const char *s)
+{
+	md_buf_put(b, s, strlen(s));
 }
 
 static inline void md_buf_putc(struct md_buf *b, char c)
