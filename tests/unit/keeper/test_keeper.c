@@ -19,7 +19,6 @@
 #include "tests/lib/test.h"
 #include "tests/unit/keeper/keeper_process.h"
 #include "tracer/base/keeper/keeper.h"
-#include "tracer/base/keeper/protocol.h"
 #include "tracer/base/os/state_file.h"
 
 #define SELF "/proc/self/exe"

@@ -211,6 +211,7 @@ static void accept_peer(struct state *s)
 
 /*
  * Checks whether the socket or its directory was removed: then no daemon can get the descriptors.
+ * The kernel says so before it drops the name, and only once: without a link the socket is gone.
  */
 static void check_socket(struct state *s)
 {
@@ -220,7 +221,7 @@ static void check_socket(struct state *s)
 	while (read(s->watch, events, sizeof(events)) > 0)
 		;
 	if (stat(s->dir_path, &st) || fstatat(s->dir, KEEPER_SOCKET, &st, AT_SYMLINK_NOFOLLOW) ||
-	    st.st_ino != s->ino)
+	    st.st_ino != s->ino || !st.st_nlink)
 		s->lost = true;
 }
 
