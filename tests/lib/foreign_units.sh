@@ -3,8 +3,8 @@
 # The daemon for another processor: after `mount.sh`, with $cc, a compiler for it, $root, which has
 # its libraries (vm/foreign_root), $triple, Debian's name of them, and $qemu, which runs its
 # programs. It builds in $b without a warning, and the unit tests of its rooms run in QEMU's user
-# mode, but for those below and those in $left. UNITS: other tests below tests/unit/. $ran, $skipped:
-# how many.
+# mode, but for those below and those in $left. UNITS: other tests below tests/unit/. $ran and
+# $skipped: how many.
 #
 # What QEMU's user mode does not have: programs of this processor that a program starts, all of a
 # long directory, the mounts' numbers in statx(2), the rights of another user, its own processor in

@@ -151,11 +151,11 @@ try "function:" records function:vfs_read 'func = "vfs_read"' $cat /etc/hosts
 try "rules that wait for their event: ?" waits
 stacks() { # SUFFIX of the rows
 	try "callstack-kernel$1" with callstack-kernel \
-		records sched:sched_process_exec 'callstack_kernel = \[ \[0\] = 0xFFFF' $cat /etc/hosts
+		records sched:sched_process_exec 'callstack_kernel = \[ \[0\] = 0x[1-9A-F]' $cat /etc/hosts
 	try "… of system calls$1" with callstack-kernel \
-		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFF' $cat /etc/hosts
+		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0x[1-9A-F]' $cat /etc/hosts
 	[ -n "$1" ] || try "… of system calls by the backend tracefs" by tracefs with callstack-kernel \
-		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0xFFFF' $cat /etc/hosts
+		records syscall:entry:openat 'callstack_kernel = \[ \[0\] = 0x[1-9A-F]' $cat /etc/hosts
 	try "callstack-user$1" with callstack-user \
 		records syscall:entry:openat 'callstack_user = \[ \[0\] = 0x' $cat /etc/hosts
 }

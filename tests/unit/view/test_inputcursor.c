@@ -3,7 +3,6 @@
  * A cursor over an imported stream whose process gives bytes that are no events: the events before
  * them are shown, the process is refused once, and the next look reads from the bad event on.
  */
-#include <endian.h>
 
 #include "metadata/model.h"
 #include "tests/lib/fake_session.h"
@@ -24,10 +23,8 @@ static int read_piece(const struct input *in, struct input_place *at, size_t wan
 	if (at->packet)
 		return 0;
 	for (uint32_t i = 0; i < EVENTS; i++) {
-		const uint64_t ts = htole64(times[i]);
-
 		md_buf_put(out, "\xff\xff\0\0\0\0", 6);
-		md_buf_put(out, &ts, sizeof(ts));
+		md_buf_put(out, &times[i], sizeof(times[i]));
 		md_buf_putc(out, (char)('a' + i));
 	}
 	out->len -= cut;
