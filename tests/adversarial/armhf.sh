@@ -3,9 +3,9 @@
 # TIMEOUT: 3600
 #
 # trailfs for armhf, a processor of 32 bits. libtrail (lib/foreign_lib.sh) records for the daemon
-# here. The daemon builds without a warning, and the unit tests of its rooms run in QEMU's user mode,
-# but for those below. (It is not tried on a kernel for armhf.) SOAK=1, or ARMHF=1: it gets Debian's
-# libraries. UNITS: other tests below tests/unit/.
+# here. The daemon builds without a warning, and the unit tests of its rooms run in QEMU's user
+# mode, but for those below. (vm/armhf.sh has all of it on its kernel.) SOAK=1, or ARMHF=1: it gets
+# Debian's libraries. UNITS: other tests below tests/unit/.
 . "$(dirname "$0")/../lib/mount.sh"
 [ -n "${ARMHF-}${SOAK-}" ] || skip "built for armhf for SOAK=1, or with ARMHF=1"
 for c in clang ld.lld dpkg-deb; do

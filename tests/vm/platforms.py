@@ -28,7 +28,7 @@ def order(name):
     """Series by number, the suites, other processors."""
     series = name.split('-')[0]
     number = [int(n) for n in series.split('.')] if series[0].isdigit() else [99]
-    return [100] if name in ('arm64', 'riscv64', 's390x') else number, name
+    return [100] if name in ('arm64', 'armhf', 'riscv64', 's390x') else number, name
 
 
 def main():

@@ -39,6 +39,8 @@ static void say(const struct kformat *f, const uint8_t *payload, char *to, size_
 {
 	int32_t n[4];
 	const char *name;
+	const uint8_t *rest;
+	uint64_t address = 0;
 	uint16_t mode;
 
 	if (!strcmp(f->event, "sched_waking")) {
@@ -55,6 +57,15 @@ static void say(const struct kformat *f, const uint8_t *payload, char *to, size_
 		memcpy(n, payload + strlen((const char *)payload) + 1, 8);
 		snprintf(to, room, "sched_process_exec: filename=%.1000s pid=%d old_pid=%d",
 			 payload, n[0], n[1]);
+	} else if (f->fields[1].kind == KFORMAT_INT) {  /* a kernel that does not read the text */
+		rest = payload + 4 + f->fields[1].to;
+		memcpy(n, payload, 4);
+		memcpy((uint8_t *)&address + (MD_HOST_IS_BIG ? 8 - f->fields[1].to : 0),
+		       payload + 4, f->fields[1].to);
+		memcpy(n + 1, rest, 4);
+		memcpy(&mode, rest + 4, 2);
+		snprintf(to, room, "sys_openat(dfd: %#x, filename: %#llx, flags: %#x, mode: %#x)",
+			 n[0], (unsigned long long)address, n[1], mode);
 	} else {
 		name = (const char *)payload + 4;
 		memcpy(n, payload, 4);
