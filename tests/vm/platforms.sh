@@ -170,7 +170,7 @@ size=$(LD_SHOW_AUXV=1 /bin/true |
 	sed -n 's/^AT_RSEQ_FEATURE_SIZE: *//p; s/^AT_??? (0x1b): *//p' | head -n 1)
 [ -n "$size" ] || size=$(python3 -c "import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
-libc.syscall({'x86_64': 334, 's390x': 383}.get(os.uname().machine, 293), 0, 0, 0, 0)
+libc.syscall({'x86_64': 334, 's390x': 383, 'armv7l': 398}.get(os.uname().machine, 293), 0, 0, 0, 0)
 print('no' if ctypes.get_errno() == 38 else 'first')")
 case $size in
 [0-9]*) row "rseq(2): bytes of the kernel's fields" $((size)) ;;

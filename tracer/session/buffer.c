@@ -16,7 +16,8 @@
 
 #define BITS32_REGION_MAX (UINT64_C(256) << 20) /* bytes of a buffer of 32-bit applications */
 #define BITS32_RINGS_MIN 4u
-/* A daemon of 32 bits has the buffers of all programs in its own 3 GB: the rings of 8 threads. */
+/* A daemon of 32 bits has the buffers of all programs in its own 3 GB: 8 threads get rings. */
+#define BITS32_RINGS_WANTED 8u
 #define BITS32_REGION_WANTED (sizeof(void *) == 4 ? UINT64_C(20) << 20 : BITS32_REGION_MAX)
 #define UNUSABLE_MAX 8u                 /* buffers that a group gives up */
 
@@ -189,7 +190,9 @@ static bool fit_word_size(const struct trace *t, struct region_geometry *geo)
 {
 	if (t->word_bits != 32)
 		return true;
-	while (geo->ring_count > BITS32_RINGS_MIN && region_size(geo) > BITS32_REGION_WANTED)
+	while (geo->ring_count > BITS32_RINGS_WANTED && region_size(geo) > BITS32_REGION_WANTED)
+		geo->ring_count /= 2;
+	while (geo->ring_count > BITS32_RINGS_MIN && region_size(geo) > BITS32_REGION_MAX)
 		geo->ring_count /= 2;
 	return region_size(geo) <= BITS32_REGION_MAX;
 }
