@@ -116,6 +116,7 @@ static void show_invalid(uint32_t cpu, const struct bpf_entry *e, const uint8_t 
 
 static void check_record(uint32_t cpu, const struct bpf_entry *e, const uint8_t *record)
 {
+	uint64_t whole;         /* the argument's register */
 	int32_t number;
 	size_t n = 0;
 
@@ -130,7 +131,8 @@ static void check_record(uint32_t cpu, const struct bpf_entry *e, const uint8_t 
 		return;
 	while (n < THREADS && (int32_t)writers[n].tid != krecord_pid(record))
 		n++;
-	memcpy(&number, record + BPF_CALL_FIXED, sizeof(number));
+	memcpy(&whole, record + BPF_CALL_FIXED, sizeof(whole));
+	number = (int32_t)whole;
 	if (n == THREADS || e->len != BPF_CALL_FIXED + 8 || number < FIRST ||
 	    (uint64_t)(number - FIRST) > __atomic_load_n(&writers[n].made, __ATOMIC_RELAXED)) {
 		show_invalid(cpu, e, record);
