@@ -253,16 +253,22 @@ static void many_start_at_once(void)
 			int fd = memfd("1");
 
 			snprintf(name, sizeof(name), "n%d", i);
-			if (keeper_open(dir, SELF, &k, &found) || keeper_put(k, name, fd))
+			if (keeper_open(dir, SELF, &k, &found))
 				_exit(1);
-			_exit(0);
+			status = keeper_put(k, name, fd);
+			/* (A keeper that is late serves it nevertheless.) */
+			_exit(status && status != -ETIMEDOUT ? 2 : 0);
 		}
 	}
 	for (i = 0; i < 8; i++) {
 		CHECK(waitpid(pids[i], &status, 0) == pids[i]);
 		CHECK(status == 0);
 	}
-	CHECK(!keeper_open(dir, SELF, &k, &found) && found == 1);
+	status = keeper_open(dir, SELF, &k, &found);
+	CHECK(status == 0);
+	if (status)
+		return;
+	CHECK(found == 1);
 	CHECK(!keeper_each(k, see, &seen) && seen.count == 8 && seen.sum == 8);
 	keeper_close(k, 1);
 	remove_dir();
