@@ -74,6 +74,8 @@ void merge_next(struct merge *m)
 		merge_find_outage(m, top->c);
 	if (more)
 		top->ts = top->c->o.ts;
+	else if (top->c->failed)
+		m->heap_count = 0;
 	else if (--m->heap_count)
 		*top = m->heap[m->heap_count];
 	else
@@ -227,6 +229,9 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 		if (c->have || cursor_next(c))
 			m->heap[m->heap_count++] = (struct merge_entry){ c->o.ts, (uint32_t)i, c };
 	}
+	/* Its next event may come before those of the others, which wait for it. */
+	if (merge_failed(m))
+		m->heap_count = 0;
 	for (size_t i = m->heap_count / 2; i-- > 0;)
 		sift_down(m, i);
 	return 0;
