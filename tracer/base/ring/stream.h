@@ -77,4 +77,13 @@ struct stream_set {
 
 void stream_set_deinit(struct stream_set *set);
 
+/* Whether the session got another input, or lost it, between these two sets of its streams. */
+static inline bool stream_set_replaced(const struct stream_set *old, const struct stream_set *new)
+{
+	const struct stream *a = old->count ? old->streams : NULL;
+	const struct stream *b = new->count ? new->streams : NULL;
+
+	return ((a && a->input) || (b && b->input)) && (!a || !b || a->region != b->region);
+}
+
 #endif

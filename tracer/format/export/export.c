@@ -9,7 +9,7 @@
 #include "tracer/session/session.h"
 
 #define QUICK_BYTES (1u << 20)
-#define CLEARS_MOST 5           /* how often a file is begun again because of a clear */
+#define TRIES_MOST 5            /* how often a file is begun because of a clear, or another input */
 
 struct export_view {
 	struct session *s;      /* referenced */
@@ -104,7 +104,8 @@ int export_open(struct session *s, enum export_form form, struct export_view **o
 		make(s, form, &m, v);
 		if (!m.err)
 			m.err = check_whole(s, clears, &cleared);
-		again = !m.err && ((m.forgot && !m.forgets) || (cleared && tries < CLEARS_MOST));
+		again = (!m.err && m.forgot && !m.forgets) ||
+			(((!m.err && cleared) || m.replaced) && tries < TRIES_MOST);
 	} while (again);
 	if (m.err) {
 		export_close(v);

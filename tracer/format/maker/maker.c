@@ -485,7 +485,13 @@ void maker_begin(struct maker *m, struct stream_set *held, struct session *s)
 
 void maker_end(struct maker *m, struct stream_set *held)
 {
+	struct stream_set now = { 0 };
+
 	maker_write(m);
+	m->err = m->err ? m->err : session_streams(m->s, NULL, &now);
+	m->replaced = !m->err && stream_set_replaced(held, &now);
+	m->err = m->replaced ? -ESTALE : m->err;
+	stream_set_deinit(&now);
 	stream_set_deinit(held);
 	free_parts(m);
 	md_buf_deinit(&m->out);

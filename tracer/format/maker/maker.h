@@ -56,6 +56,7 @@ struct maker {
 	/* For maker_run: is called with its arg for each loss, in the order of events; or NULL. */
 	void (*lose)(void *arg, const struct lost *l);
 	struct outages *outages;        /* of the streams (merge_losses.h); or NULL */
+	bool replaced;          /* meanwhile the session got another input: the file has of both */
 	bool lossy;             /* of maker_classes: there are losses, or there may be some soon */
 	/* What takes the text in place of the file, or NULL; `writer` is its own. */
 	void (*write)(struct maker *m);
@@ -64,7 +65,7 @@ struct maker {
 
 /* Holds the session's event classes; m->err says whether it could. */
 void maker_begin(struct maker *m, struct stream_set *held, struct session *s);
-/* Frees all but the file, and the reference to the session. */
+/* Frees all but the file, and the reference to the session. -ESTALE: m->replaced. */
 void maker_end(struct maker *m, struct stream_set *held);
 /* Moves m->out to the file, or to m->write. */
 void maker_write(struct maker *m);
