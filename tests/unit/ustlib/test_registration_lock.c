@@ -47,9 +47,10 @@ static void sleeps(bool stuck)
 	usleep(500000);
 	objects_unlock();
 	pthread_join(thread, NULL);
-	if (used_us * 4 > waited_us)
+	/* (One that spins has all of it; in an emulated machine, one that sleeps has a third.) */
+	if (used_us * 4 > waited_us * 3)
 		printf("%lld us of CPU in %lld us\n", (long long)used_us, (long long)waited_us);
-	CHECK(used_us * 4 <= waited_us);
+	CHECK(used_us * 4 <= waited_us * 3);
 }
 
 static void waits(void)
