@@ -74,7 +74,7 @@ void merge_next(struct merge *m)
 		merge_find_outage(m, top->c);
 	if (more)
 		top->ts = top->c->o.ts;
-	else if (top->c->failed)
+	else if (top->c->failed == -EIO)
 		m->heap_count = 0;
 	else if (--m->heap_count)
 		*top = m->heap[m->heap_count];
@@ -203,6 +203,7 @@ static bool has_same_streams(const struct merge *m, const struct stream_set *set
 int merge_look(struct merge *m, const struct stream_set *set, const struct clock *clock)
 {
 	uint64_t later;
+	bool again = false;
 
 	if (!m->looked || !has_same_streams(m, set)) {
 		int err = update_cursors(m, set);
@@ -228,9 +229,13 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 		cursor_limit(c, later);
 		if (c->have || cursor_next(c))
 			m->heap[m->heap_count++] = (struct merge_entry){ c->o.ts, (uint32_t)i, c };
+		again |= c->failed == -EIO;
 	}
-	/* Its next event may come before those of the others, which wait for it. */
-	if (merge_failed(m))
+	/*
+	 * The process that reads the trace has failed, and the next look starts another one. The
+	 * next event may come before those of the other streams, which wait for it.
+	 */
+	if (again)
 		m->heap_count = 0;
 	for (size_t i = m->heap_count / 2; i-- > 0;)
 		sift_down(m, i);
