@@ -207,7 +207,7 @@ struct user *user_take_fresh(struct tracer *t)
 #define CLOSED_NS 20000000000u  /* that long; the kernel takes far less */
 #define UNLOCKED_AGAIN 1000     /* ms: the map of a large process is long */
 
-#define GENERATION_FILE "generation"    /* in the state directory: that of the last daemon */
+#define GENERATION_FILE "generation"    /* in the state directory: the last daemon's number */
 #define GENERATION_BYTES 16
 /* To the next daemon's: more than a program's words change in the life of most daemons. */
 #define GENERATION_STEP 83u

@@ -55,7 +55,7 @@ static void wait_for_nudge(const struct bells *b, uint64_t until)
 	uint64_t most = b->count ? PERIOD : UINT64_MAX;
 	uint64_t left = until <= now ? 0 : until - now;
 	uint64_t least = left < most ? left : most;
-	/* This call's own struct timespec, which that of the C library may be larger than. */
+	/* The kernel's struct timespec; the C library's struct may be larger. */
 	const long wait[] = { (long)(least / 1000000000), (long)(least % 1000000000) };
 
 	syscall(SYS_futex, b->nudge, FUTEX_WAIT_PRIVATE, 0,

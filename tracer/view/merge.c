@@ -233,7 +233,7 @@ int merge_look(struct merge *m, const struct stream_set *set, const struct clock
 	}
 	/*
 	 * The process that reads the trace has failed, and the next look starts another one. The
-	 * next event may come before those of the other streams, which wait for it.
+	 * other streams wait, because the failed stream may have the next event.
 	 */
 	if (again)
 		m->heap_count = 0;

@@ -4,7 +4,7 @@
  * them are shown, the process is refused once, and the next look reads from the bad event on.
  */
 
-#include "metadata/model.h"
+#include "tests/lib/byte_events.h"
 #include "tests/lib/fake_session.h"
 #include "tests/lib/test.h"
 #include "tracer/view/cursor.h"
@@ -40,20 +40,6 @@ static void refuse(const struct input *in)
 }
 
 static const struct input input = { .read = read_piece, .refuse = refuse };
-
-static struct md_trace *make_types(struct md_stream **class)
-{
-	static const uint8_t uuid[16];
-	struct md_trace *md = md_trace_create(uuid);
-	struct md_event *e = md_event_create("ev", -1, 1);
-
-	*class = md_stream_create(0, MD_HEADER_LARGE);
-	e->fields[0].name = strdup("a");
-	e->fields[0].type = (struct md_type){ .kind = MD_INT, .size = 1, .base = 10 };
-	CHECK(md_stream_add(*class, e) == 0);
-	CHECK(md_trace_add(md, *class) == 0);
-	return md;
-}
 
 /* The letters of the events that a look at the stream shows. */
 static const char *look(struct cursor *c)

@@ -3,7 +3,7 @@
  * A merge of two imported streams, of which the reading of one fails once: the events up to that
  * place are shown, and the next look shows the others in the order of their times.
  */
-#include "metadata/model.h"
+#include "tests/lib/byte_events.h"
 #include "tests/lib/fake_session.h"
 #include "tests/lib/test.h"
 #include "tracer/view/merge.h"
@@ -38,20 +38,6 @@ static int read_piece(const struct input *in, struct input_place *at, size_t wan
 	md_buf_putc(out, s->times[at->packet++]);
 	*cpu = 0;
 	return 1;
-}
-
-static struct md_trace *make_types(struct md_stream **class)
-{
-	static const uint8_t uuid[16];
-	struct md_trace *md = md_trace_create(uuid);
-	struct md_event *e = md_event_create("ev", -1, 1);
-
-	*class = md_stream_create(0, MD_HEADER_LARGE);
-	e->fields[0].name = strdup("a");
-	e->fields[0].type = (struct md_type){ .kind = MD_INT, .size = 1, .base = 10 };
-	CHECK(md_stream_add(*class, e) == 0);
-	CHECK(md_trace_add(md, *class) == 0);
-	return md;
 }
 
 static const char *look(struct merge *m, const struct stream_set *set, const struct clock *clock)

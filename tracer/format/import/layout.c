@@ -420,7 +420,7 @@ static bool is_plain(const struct step *s)
 	       !s->boolean && !s->tracked && !s->used && !s->roles && !s->clock;
 }
 
-/* What other steps lead to follows a step that is no integer, so it is not inside a row of them. */
+/* No step leads to the middle of a row of integers: its target follows a step of another kind. */
 void layout_join(struct trace_layout *l)
 {
 	for (size_t i = 0; i < l->step_count; i++) {

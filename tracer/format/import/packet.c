@@ -40,17 +40,11 @@ static inline void keep_int(struct packet_run *r, const struct step *s, unsigned
 
 static inline int put(struct packet_run *r, const void *data, size_t n)
 {
-	char *o;
-
 	r->work += n;
 	if (!r->out)
 		return 0;
-	o = md_buf_room(r->out, n);
-	if (!o)
-		return LAYOUT_NOMEM;
-	memcpy(o, data, n);
-	r->out->len += n;
-	return 0;
+	md_buf_put(r->out, data, n);
+	return r->out->failed ? LAYOUT_NOMEM : 0;
 }
 
 /* The lowest n <= 8 bytes of v. Eight are stored: a copy of constant size is no call. */
@@ -302,15 +296,13 @@ static int run_text(struct packet_run *r, const struct step *s)
 
 static const char why_much[] = "an event or a header has too many values" OWN_LIMIT;
 
-static int run_steps(struct packet_run *r, const struct step *s);
-
 static int run_loop(struct packet_run *r, const struct step *s)
 {
 	uint64_t n;
 	int err = begin_loop(r, s, &n);
 
 	while (!err && n--) {
-		err = run_steps(r, s + 1);
+		err = layout_run_steps(r, s + 1);
 		/* (Elements without bits are of no step.) */
 		if (s->empty && ++r->work > LAYOUT_WORK_MAX) {
 			r->why = why_much;
@@ -326,7 +318,7 @@ static int run_hidden(struct packet_run *r, const struct step *s)
 	int err;
 
 	r->out = NULL;
-	err = run_steps(r, s + 1);
+	err = layout_run_steps(r, s + 1);
 	r->out = out;
 	return err;
 }
@@ -358,7 +350,7 @@ static int run_optional(struct packet_run *r, const struct step *s)
 	uint8_t tag = !is_missing(r, s->count);
 	int err = put(r, &tag, 1);
 
-	return err || !tag ? err : run_steps(r, s + 1);
+	return err || !tag ? err : layout_run_steps(r, s + 1);
 }
 
 static int run_variant(struct packet_run *r, const struct step *s)
@@ -382,7 +374,7 @@ static int run_variant(struct packet_run *r, const struct step *s)
 	if (g == end)
 		return put(r, "", 1);   /* the first option, which has no bits */
 	err = put(r, &g->option, 1);
-	return err ? err : run_steps(r, r->layout->steps + g->step);
+	return err ? err : layout_run_steps(r, r->layout->steps + g->step);
 }
 
 /* Those that few traces have, or few fields. */
@@ -412,7 +404,7 @@ static int run_rare(struct packet_run *r, const struct step *s)
 	}
 }
 
-static int run_steps(struct packet_run *r, const struct step *s)
+int layout_run_steps(struct packet_run *r, const struct step *s)
 {
 	int err = 0;
 
@@ -441,9 +433,4 @@ static int run_steps(struct packet_run *r, const struct step *s)
 		}
 	}
 	return 0;
-}
-
-int layout_run_steps(struct packet_run *r, const struct step *s)
-{
-	return run_steps(r, s);
 }

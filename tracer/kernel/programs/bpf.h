@@ -390,7 +390,7 @@ void bpf_program_late(struct bpf_code *code, const struct bpf_recording *r);
 
 /* ---- bpf_late.c ---- */
 
-/* The entry of the map of late bodies, after those of the calls, that has the next program. */
+/* The map of late bodies has an entry for each call. The entry after them is the next program. */
 enum { BPF_LATE_LOOK = BPF_CALLS_MAX };
 /* At sys_exit: jumps to that one if the table has threads. Keeps register 1. */
 void bpf_late_look(struct bpf_code *code, const struct bpf_calls_code *s, int end);
