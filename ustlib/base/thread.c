@@ -33,16 +33,25 @@ __thread struct thread_state thread_state;
 ptrdiff_t rseq_offset;
 bool rseq_usable;
 
+static bool is_registered(void)
+{
+	return __atomic_load_n(&own_area.cpu_id, __ATOMIC_RELAXED) != (uint32_t)-1;
+}
+
+/*
+ * A signal handler that records an event between the look and the system call registers the
+ * thread. The system call then fails, so what counts is what the kernel has stored in the area.
+ */
 static bool register_self(void)
 {
 	int saved = errno;
-	bool ok = own_area.cpu_id != (uint32_t)-1;
 
 #ifdef SYS_rseq
-	ok = ok || syscall(SYS_rseq, &own_area, sizeof(own_area), 0, RSEQ_SIGNATURE) == 0;
+	if (!is_registered())
+		syscall(SYS_rseq, &own_area, sizeof(own_area), 0, RSEQ_SIGNATURE);
 #endif
 	errno = saved;
-	return ok;
+	return is_registered();
 }
 
 void thread_init(void)
