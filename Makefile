@@ -216,12 +216,13 @@ layers:					## who may include whom, how long files and functions may be
 vm: all tests				## the tests in guests with other kernels
 	@$(RUN) vm
 
-soak: all tests				## the adversarial tests, guests, SQL, LTTng's programs, for an hour
+soak: all tests				## the long tests: adversarial, guests, SQL, packages, programs for LTTng: hours
 	@tools/deps.sh --try soak
 	@tools/deps.sh --try cross
 	@tools/deps.sh --try programs
 	@SOAK=1 $(RUN) adversarial vm sql_server packages languages agents_ verdicts recovery/undying recovery/upgrade programs/sid views/map_counts views/map_in_kernel \
-		output/reclaim programs/process tree/exhausted triggers/trigger_events project/deb project/recipes project/release programs/containers
+		output/reclaim programs/process tree/exhausted triggers/trigger_events project/deb project/recipes project/release project/static \
+		programs/containers
 
 bench: deps				## costs beside LTTng-UST, babeltrace2, perf and trace-cmd
 	@tools/deps.sh --try vm bench analyses
@@ -256,8 +257,9 @@ clean:					## remove the build directories
 # (What is left out is no prerequisite of what is built.)
 STATIC_B = build-musl-gcc$(if $(RELAY),-relay)$(if $(EXPORTS),-exports)$(if $(IMPORTS),-imports)
 static:					## build-musl-gcc/trailfs, static and small, and libtrail, with musl
-	@tools/static/libs.sh build-musl-libs
-	@$(MAKE) CC=musl-gcc STATIC=1 SAN= B=$(STATIC_B) $(addprefix $(STATIC_B)/,trailfs libtrail.so libtrail.a)
+	@mkdir -p build-musl-libs && exec 9>build-musl-libs/lock && flock 9 && \
+		tools/static/libs.sh build-musl-libs && \
+		$(MAKE) CC=musl-gcc STATIC=1 SAN= B=$(STATIC_B) $(addprefix $(STATIC_B)/,trailfs libtrail.so libtrail.a)
 	@ls -l $(STATIC_B)/trailfs
 
 # ---- what else is linked: with some compilers, atomic operations on bytes are functions of libatomic ----
