@@ -6,6 +6,7 @@
 # of Debian's packages: apt gets them once into DIRECTORY/sources, or STATIC_SOURCES has them.
 set -e
 dir=$1
+tools=$(cd "$(dirname "$0")/.." && pwd)
 [ ! -e "$dir/done" ] || exit 0
 mkdir -p "$dir/include/sys" "$dir/objects"
 dir=$(cd "$dir" && pwd)
@@ -24,20 +25,8 @@ command -v musl-gcc >/dev/null || fail "there is no musl-gcc (Debian: musl-tools
 # get PACKAGE: its sources, unpacked; prints where
 get() {
 	if ! ls "$sources/$1"_*.orig.tar.* >/dev/null 2>&1; then
-		own=$(. /etc/os-release && echo "$VERSION_CODENAME")
-		mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
-			sed -n "s/ $own\$//p" | head -n 1)
-		[ -n "$mirror" ] || fail "apt knows no mirror of Debian's $own"
-		state=$dir/apt
-		mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
-		keys=/usr/share/keyrings/debian-archive-keyring.gpg
-		echo "deb-src [signed-by=$keys] $mirror $own main" >"$state/sources.list"
-		options="-o Dir::State=$state -o Dir::State::Lists=$state/lists
-			-o Dir::State::status=/dev/null -o Dir::Cache=$state/cache
-			-o Dir::Etc::SourceList=$state/sources.list -o Dir::Etc::SourceParts=/dev/null
-			-o APT::Sandbox::User=root -qq"
-		apt-get $options update >&2 && (cd "$sources" && apt-get $options source --download-only \
-			"$1" >&2) || fail "apt cannot get the sources of $1"
+		(cd "$sources" && "$tools/apt_apart" "$dir/apt" deb-src own apt-get source \
+			--download-only "$1" >&2) || fail "apt cannot get the sources of $1"
 	fi
 	mkdir -p "$dir/$1"
 	tar -C "$dir/$1" --strip-components 1 -xf "$(ls "$sources/$1"_*.orig.tar.[gbx]z* | head -n 1)" >&2 ||

@@ -16,12 +16,9 @@ can_mount
 [ -n "${DEB-}${SOAK-}${DEB_RELEASES-}" ] || skip "packages are built for SOAK=1, or with DEB=1"
 [ "$(id -u)" = 0 ] || skip "needs root"
 command -v debootstrap >/dev/null || skip "there is no debootstrap"
-own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-releases=${DEB_RELEASES:-$own}
+own=$("$top/tools/apt_apart" --mirror) || skip "$own"
+mirror=${own% *} releases=${DEB_RELEASES:-${own#* }}
 [ -z "${SOAK-}" ] || releases=${DEB_RELEASES:-bookworm trixie sid}
-mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
-	sed -n "s/ $own\$//p" | head -n 1)
-[ -n "$mirror" ] || skip "apt knows no mirror of Debian's $own"
 lib=$top/tests/lib/deb
 stages=${DEB_STAGES:-build compilers newcomer upgrade dkms purge}
 guest=
