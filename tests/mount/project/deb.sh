@@ -3,7 +3,7 @@
 # TIMEOUT: 7200
 #
 # `make deb` in new roots of Debian: lintian finds no error in the packages, and sid's newest
-# compilers no warning in the sources. In another new root, with systemd as its first process,
+# compilers no warning in the sources; a static daemon with its musl does what others do. In another new root, with systemd as its first process,
 # README.Debian leads a user from apt to the first event of an own program; an upgrade of the
 # service while a program records and `tail -f` reads loses nothing, nor does a restart; dkms
 # builds trail.ko for the release's kernel; a purge leaves nothing but what a session wrote to
@@ -99,9 +99,22 @@ build() {
 		cp -r "$root/later" "$packages/"
 	fi
 	if [ "$release" = sid ] && stage compilers; then
+		mkdir "$root/sources"
+		(cd "$root/sources" && "$top/tools/apt_apart" "$work/apt" deb-src own apt-get source \
+			--download-only fuse3 util-linux) >"$work/log" 2>&1 ||
+			skip "no sources for a static daemon: $(tail -n 1 "$work/log")"
 		in_root "$root" compilers.sh
-		is "$release: compilers" 2 "$(grep -c '^compiler ' "$work/out")"
+		is "$release: compilers" 3 "$(grep -c '^compiler ' "$work/out")"
 		sed -n "s/^compiler /$release: no warning by /p" "$work/out"
+		for t in views/import_forms output/relay programs/process; do
+			TRAILFS=$(echo "$root"/source/build-musl-*/trailfs) "$top/tests/mount/$t.sh" \
+				>"$work/log" 2>&1
+			case $? in
+			0) checks=$((checks + 1)) ;;
+			77) echo "$t with musl of $release: $(tail -n 1 "$work/log")" ;;
+			*) fail "$t with musl of $release: $(tail -n 20 "$work/log")" ;;
+			esac
+		done
 	fi
 	rm -rf "$root"
 }
