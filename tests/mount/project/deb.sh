@@ -3,14 +3,15 @@
 # TIMEOUT: 7200
 #
 # `make deb` in new roots of Debian: lintian finds no error in the packages, and sid's newest
-# compilers no warning in the sources; a static daemon with its musl does what others do. In another new root, with systemd as its first process,
-# README.Debian leads a user from apt to the first event of an own program; an upgrade of the
-# service while a program records and `tail -f` reads loses nothing, nor does a restart; dkms
-# builds trail.ko for the release's kernel; a purge leaves nothing but what a session wrote to
-# files; the guest powers off. DEB=1: of this machine's release; SOAK=1: of bookworm, trixie and
-# sid; DEB_RELEASES: of these. DEB_ROOTS: keeps new roots and the packages in a directory for other
-# runs. DEB_STAGES: only some of `build compilers newcomer upgrade dkms purge`. Without `build`, the
-# packages are those that DEB_ROOTS keeps; `purge` needs what `upgrade` leaves, and that `newcomer`.
+# compilers no warning in the sources; a static daemon with its musl does what others do. In another
+# new root, with systemd as its first process, README.Debian leads a user from apt to the first
+# event of an own program; an upgrade of the service while a program records and `tail -f` reads
+# loses nothing, nor does a restart; dkms builds trail.ko for the release's kernel; a purge leaves
+# nothing but what a session wrote to files; the guest powers off. DEB=1: of this machine's release;
+# SOAK=1: of bookworm, trixie and sid; DEB_RELEASES: of these. DEB_ROOTS: keeps new roots and the
+# packages in a directory for other runs. DEB_STAGES: only some of `build compilers newcomer upgrade
+# dkms purge`. Without `build`, the packages are those that DEB_ROOTS keeps; `purge` needs what
+# `upgrade` leaves, and that `newcomer`.
 . "$(dirname "$0")/../../lib/mount.sh"
 can_mount
 [ -n "${DEB-}${SOAK-}${DEB_RELEASES-}" ] || skip "packages are built for SOAK=1, or with DEB=1"
