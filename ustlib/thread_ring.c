@@ -32,30 +32,40 @@ struct own_ring {
 
 static __thread struct own_ring own_rings[NESTED] __attribute__((tls_model("initial-exec")));
 
+/* What the earlier writer of the new ring left there is not known. */
 static bool claim(struct own_ring *own, uint32_t i, uint32_t old, uint32_t tid)
 {
 	if (!__atomic_compare_exchange_n(&holders[i], &old, tid, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
+	if (own->ring)
+		__atomic_store_n(&holders[own->ring - 1], 0, __ATOMIC_RELEASE);
 	own->ring = i + 1;
+	own->torn = true;
 	return true;
 }
 
-/* Returns a ring for this thread: its own, a free one, or the ring of a thread that has ended. */
-static bool find_ring(struct own_ring *own)
+/*
+ * Finds a ring for this thread among the first `count`: its own, a free one, or the ring of a
+ * thread that has ended. Regions differ in their number of rings, so a thread whose ring only a
+ * larger one has leaves it for such a ring.
+ */
+static bool find_ring(struct own_ring *own, uint32_t count)
 {
 	uint32_t tid, pid, held;
 
-	if (own->ring)
+	if (own->ring && own->ring <= count)
 		return true;
-	if (own != own_rings && library_sealed)
+	if ((own != own_rings || own->ring) && library_sealed)
 		return false;
+	if (count > TRAIL_THREAD_RINGS)
+		count = TRAIL_THREAD_RINGS;
 	tid = (uint32_t)syscall(SYS_gettid);
 	pid = (uint32_t)getpid();
-	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (__atomic_load_n(&holders[i], __ATOMIC_RELAXED) == 0 && claim(own, i, 0, tid))
 			return true;
-	for (uint32_t i = 0; i < TRAIL_THREAD_RINGS; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		held = __atomic_load_n(&holders[i], __ATOMIC_RELAXED);
 		if (syscall(SYS_tgkill, pid, held, 0) < 0 && errno == ESRCH &&
 		    claim(own, i, held, tid))
@@ -84,13 +94,13 @@ static bool is_gone(uintptr_t writer, uintptr_t here)
 	return writer_there == we_there ? here >= writer : writer_there;
 }
 
-/* Takes a ring that no writer of this thread uses. NULL: there is none. */
-static struct own_ring *take_ring(uintptr_t here)
+/* Takes one of the first `count` rings that no writer of this thread uses. NULL: there is none. */
+static struct own_ring *take_ring(uintptr_t here, uint32_t count)
 {
 	for (struct own_ring *own = own_rings; own < own_rings + NESTED; own++) {
 		if (own->frame && !is_gone(own->frame, here))
 			continue;
-		if (!find_ring(own))
+		if (!find_ring(own, count))
 			return NULL;
 		if (own->frame)
 			own->torn = true;
@@ -154,8 +164,8 @@ __attribute__((noinline)) bool thread_write(const struct slot *slot, const void 
 	bool good = true;
 	uint8_t on;
 
-	own = take_ring((uintptr_t)__builtin_frame_address(0));
-	if (!own || own->ring > slot->mapping->ring_count) {
+	own = take_ring((uintptr_t)__builtin_frame_address(0), slot->mapping->ring_count);
+	if (!own) {
 		slot_lost(slot, 1);
 		goto out;
 	}
