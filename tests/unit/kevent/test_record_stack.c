@@ -39,7 +39,7 @@ static struct record_stacks begin(bool kernel, bool user)
 {
 	got[0] = '\0';
 	return (struct record_stacks){
-		.layouts = { { KERNEL_ID, 16, 8 }, { USER_ID, 16, 0 } },
+		.layouts = { { KERNEL_ID, 16, 8, 8 }, { USER_ID, 16, 0, 8 } },
 		.wanted = { kernel, user },
 		.pass = print_event,
 	};
@@ -177,24 +177,53 @@ static void long_and_torn(void)
 	record_stacks_deinit(&s);
 }
 
-static void layout(void)
+static struct record_stack_layout layout_of(const char *caller)
 {
-	static const char text[] =
-		"name: kernel_stack\nID: 4\nformat:\n"
-		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-		"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
-		"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n\n"
-		"print fmt: \"%ps\", (void *)REC->caller[0]\n";
+	char text[1024];
 	struct record_stack_layout l;
 	struct kformat *f;
 
+	snprintf(text, sizeof(text),
+		 "name: kernel_stack\nID: 4\nformat:\n"
+		 "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		 "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		 "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+		 "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+		 "\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+		 "\tfield:unsigned long %s;\tsigned:0;\n\n"
+		 "print fmt: \"%%ps\", (void *)REC->caller[0]\n", caller);
 	CHECK(!kformat_parse("ftrace", text, strlen(text), &f));
 	l = record_stack_layout(f);
-	CHECK(l.id == 4 && l.at == 16 && l.count_at == 8);
 	kformat_free(f);
+	return l;
+}
+
+static void layout(void)
+{
+	struct record_stack_layout l = layout_of("caller[8];\toffset:16;\tsize:64");
+
+	CHECK(l.id == 4 && l.at == 16 && l.count_at == 8 && l.word == 8);
+	l = layout_of("caller[];\toffset:16;\tsize:0");
+	CHECK(l.id == 4 && l.at == 16 && l.count_at == 8 && l.word == 8);
+	l = layout_of("caller[8];\toffset:12;\tsize:32");
+	CHECK(l.id == 4 && l.at == 12 && l.count_at == 8 && l.word == 4);
+}
+
+/* A kernel of 32 bits, and a mark of a trampoline. */
+static void narrow(void)
+{
+	static const uint32_t addresses[] = { 0x10, UINT32_MAX, 0x11, 0x12, 0x13 };
+	struct record_stacks s = begin(true, false);
+	uint8_t bytes[12 + sizeof(addresses)];
+	uint32_t count = 3;
+
+	s.layouts[RECORD_STACK_KERNEL] = layout_of("caller[8];\toffset:12;\tsize:32");
+	event(&s, 1, THREAD, 7);
+	header(bytes, KERNEL_ID, THREAD, 7);
+	memcpy(bytes + 8, &count, sizeof(count));
+	memcpy(bytes + 12, addresses, sizeof(addresses));
+	record_stacks_add(&s, 0, bytes, sizeof(bytes));
+	end(&s, "1:10,11/ ");
 }
 
 /* Of two fields with one name, as an event of Linux 5.10 has them, the first counts. */
@@ -241,6 +270,7 @@ int main(void)
 	CASE(nested);
 	CASE(long_and_torn);
 	CASE(layout);
+	CASE(narrow);
 	CASE(same_names);
 	CASE(wrong_text);
 	return test_summary();

@@ -105,10 +105,12 @@ static int add_lttng_fields(struct kformat *k)
 			    k->fields[i].size < 4)
 				continue;
 			f.offset = k->fields[i].offset;
-			f.process = k->fields[i].size == 4;
+			/* A thread has a signed number, and a function has an address. */
+			f.process = k->fields[i].extend;
 			if (!f.process) {
 				f.kind = KFORMAT_SYMBOL;
-				f.size = f.from = 8;
+				f.size = k->fields[i].size;
+				f.from = (uint8_t)f.size;
 			}
 		}
 		f.name = strdup(row->name);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metadata/number.h"
 #include "tracer/kernel/kevent/ring_page.h"
 
 #define WAITING_MAX 4096u               /* events */
@@ -39,11 +40,13 @@ struct record_stack_layout record_stack_layout(const struct kformat *f)
 	const struct kformat_field *caller = find_field(f, "caller"), *size = find_field(f, "size");
 
 	if (!caller || caller->offset < KRECORD_HEADER || f->id > UINT16_MAX ||
+	    (caller->from != 4 && caller->from != 8) ||
 	    (size && (size->size != 4 || size->offset < KRECORD_HEADER)))
 		return (struct record_stack_layout){ 0 };
 	return (struct record_stack_layout){ .id = (uint16_t)f->id,
 					     .at = caller->offset,
-					     .count_at = size ? size->offset : 0 };
+					     .count_at = size ? size->offset : 0,
+					     .word = caller->from };
 }
 
 static uint8_t level_of(const uint8_t *record)
@@ -105,21 +108,22 @@ static void pass_complete(struct record_stacks *s, bool all)
 		s->done = s->count = s->used = 0;
 }
 
-static uint64_t load_address(const uint8_t *p)
-{
-	uint64_t v;
+#define ALL_ONES UINT64_MAX
 
-	memcpy(&v, p, sizeof(v));
-	return v;
+/* All ones are UINT64_MAX, of an address of 4 bytes, too. */
+static uint64_t load_address(const uint8_t *p, uint32_t word)
+{
+	uint64_t v = md_load(p, word, MD_HOST_IS_BIG);
+
+	return word == 4 && v == UINT32_MAX ? ALL_ONES : v;
 }
 
 /* Copies a stack's addresses. Marks of trampolines, all ones, are left out. */
 static void take_stack(struct record_stacks *s, struct waiting_record *w, int kind,
 		       const uint8_t *record, size_t len)
 {
-	static const uint64_t more = UINT64_MAX;
 	const struct record_stack_layout *l = &s->layouts[kind];
-	size_t n = len > l->at ? (len - l->at) / 8 : 0, at;
+	size_t n = len > l->at ? (len - l->at) / l->word : 0, at;
 	uint32_t count = 0, said = UINT32_MAX;
 	uint64_t address;
 
@@ -129,13 +133,14 @@ static void take_stack(struct record_stacks *s, struct waiting_record *w, int ki
 	w->has[kind] = true;
 	w->stack_at[kind] = s->used;
 	for (size_t i = 0; i < n; i++) {
-		address = load_address(record + l->at + 8 * i);
+		address = load_address(record + l->at + l->word * i, l->word);
 		if (!address)
 			break;
-		if (address == more)
+		if (address == ALL_ONES)
 			continue;
-		at = copy_bytes(s, count < RECORD_STACK_MAX ? record + l->at + 8 * i
-							    : (const uint8_t *)&more, 8);
+		if (count == RECORD_STACK_MAX)
+			address = ALL_ONES;
+		at = copy_bytes(s, (const uint8_t *)&address, sizeof(address));
 		count += at != SIZE_MAX;
 		if (at == SIZE_MAX || count > RECORD_STACK_MAX)
 			break;

@@ -25,7 +25,8 @@ enum { RECORD_STACK_KERNEL, RECORD_STACK_USER, RECORD_STACKS };
 #define RECORD_STACK_MAX 128u           /* addresses that are kept; then one of all ones follows */
 
 struct record_stack {
-	const uint8_t *addresses;       /* as many times 8 bytes, perhaps not aligned */
+	/* as many times 8 bytes, whatever the kernel's addresses have; perhaps not aligned */
+	const uint8_t *addresses;
 	uint32_t count;
 };
 
@@ -33,6 +34,7 @@ struct record_stack_layout {            /* of one kind of stack; id 0: this kern
 	uint16_t id;
 	uint32_t at;                    /* of the first address */
 	uint32_t count_at;              /* of their number, 4 bytes; 0: zeros follow the last one */
+	uint32_t word;                  /* bytes of an address: 4 or 8 */
 };
 
 /* From the format of ftrace:kernel_stack or ftrace:user_stack. */

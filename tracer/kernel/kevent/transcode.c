@@ -290,14 +290,11 @@ static inline const uint8_t *find_dynamic(const struct step *s, const uint8_t *r
 	return record + at;
 }
 
-static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uint8_t *to,
-			   const uint8_t *end)
+static uint8_t *put_symbol(const struct ksyms *symbols, const uint8_t *from, uint32_t size,
+			   uint8_t *to, const uint8_t *end)
 {
-	const char *name;
-	uint64_t address;
+	const char *name = symbols ? ksyms_find(symbols, md_load(from, size, MD_HOST_IS_BIG)) : "";
 
-	memcpy(&address, from, sizeof(address));
-	name = symbols ? ksyms_find(symbols, address) : "";
 	return put_string((const uint8_t *)name, strlen(name), to, end);
 }
 
@@ -358,7 +355,7 @@ static uint8_t *put_dynamic(const struct kcode *c, const struct step *s, const u
 	if (s->op == STRING)
 		return put_string(record + s->at, s->n, to, end);
 	if (s->op == SYMBOL)
-		return put_symbol(c->symbols, record + s->at, to, end);
+		return put_symbol(c->symbols, record + s->at, s->n, to, end);
 	from = find_dynamic(s, record, len, &n);
 	if (s->op >= LOC_COPY)
 		return put_captured(s, from, n, to, end);
