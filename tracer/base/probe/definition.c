@@ -317,6 +317,15 @@ static int resolve_symbol(struct dynamic_event *d, struct tr_err *err)
 	return 0;
 }
 
+static int resolve_places(struct dynamic_event *d, struct tr_err *err)
+{
+	int ret = d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
+
+	for (size_t i = 0; i < d->place_count && !ret; i++)
+		ret = elfsym_refuse_thumb(d->fd, d->places[i].offset, err);
+	return ret;
+}
+
 int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, struct tr_err *err)
 {
 	struct btf_files own = BTF_FILES_INIT(BTF_FILE);
@@ -325,7 +334,7 @@ int dynamic_event_resolve(struct dynamic_event *d, struct btf_files *types, stru
 	if (dynamic_event_has_file(d) && d->fd < 0)
 		return tr_fail(err, -EBADF, "%s is not open", d->path);
 	if (dynamic_event_has_file(d) && !d->place_count)
-		ret = d->kind == DYN_USDT ? resolve_usdt(d, err) : resolve_symbol(d, err);
+		ret = resolve_places(d, err);
 	if (!ret)
 		ret = extra_resolve(d, types ? types : &own, err);
 	btf_files_deinit(&own);

@@ -22,6 +22,12 @@
  */
 int elfsym_resolve(int fd, const char *symbol, uint64_t *offset, struct tr_err *err);
 
+/*
+ * Whether a uprobe may be at this place of the file. -EOPNOTSUPP, of a file for arm of 32 bits: it
+ * has Thumb instructions there, or may have them. Other errors as above.
+ */
+int elfsym_refuse_thumb(int fd, uint64_t offset, struct tr_err *err);
+
 struct elfsym_function {
 	char *name;             /* without a version */
 	uint64_t offset, address;       /* in the file; as nm(1) prints it */
