@@ -12,13 +12,26 @@ append="reserve_mem=2M:4096:trace trace_instance=kept^traceoff@trace"
 page() {
 	echo "# What each kernel has"
 	echo
-	echo "tests/vm/platforms.sh wrote this table: it tried each thing on Debian's kernels,"
-	echo "by rules and the text of what they recorded. \`yes\`: it worked; \`-\`: it did not."
-	echo "\`?\`: it was not tried. \`backports\` and \`sid\` are Debian's newest kernels at"
-	echo "that time. Columns are for x86-64, unless they are named after a processor. A"
-	echo "kernel with other build options may lack some of it: \`version\` on a mount says"
-	echo "what. Debian's 6.12 for riscv64 refuses a probe at the first instruction of each"
-	echo "function that \`function:\` can trace, so nearly all; it permits \`vfs_read+8\`."
+	cat <<'END'
+tests/vm/platforms.sh wrote this table: it tried each thing on Debian's kernels,
+by rules and the text of what they recorded. `yes`: it worked; `-`: it did not.
+`?`: it was not tried. `backports` and `sid` are Debian's newest kernels at
+that time. Columns are for x86-64, unless they are named after a processor. A
+kernel with other build options may lack some of it: `version` on a mount says
+what.
+
+What Debian's kernels for other processors lack:
+
+- arm64, armhf and s390x have 6.1, which has no memory for the last boot, and
+  here with event probes (the backend tracefs) that read all text as empty.
+- armhf and s390x: `CONFIG_DEBUG_INFO_BTF`, for `$args` and members.
+- armhf: its compiler of BPF programs has no atomic additions. So there are no
+  BPF programs, which read text, stacks of processes (it has no
+  `CONFIG_USER_STACKTRACE_SUPPORT` either) and count for maps. Its kernel sets
+  no probes in Thumb instructions, which Debian's programs have.
+- riscv64: 6.12 refuses a probe at the first instruction of each function that
+  `function:` can trace, so nearly all; it permits `vfs_read+8`.
+END
 	echo
 	python3 "$here/platforms.py" "$@"
 }
