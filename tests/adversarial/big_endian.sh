@@ -69,8 +69,9 @@ cc="clang --target=$triple --sysroot=$root --gcc-toolchain=$root/usr
 	-Wno-unused-command-line-argument"
 cc=$(echo $cc)
 ! command -v ccache >/dev/null || cc="ccache $cc"
-# Nor does it have a kernel with records in this order, which these read, and it has something in
-# memory for each page of a mapping of 4 TiB, until it is killed.
-left="kevent/test_kpage_live snapshot/test_hit_time ring/test_region"
+# Nor does it have a kernel with records in this order, which these read. It has something in memory
+# for each page of a mapping of 4 TiB, until it is killed. The kernel here finds no owner of a mutex
+# with priority inheritance, whose number is in the other order: who waits for it waits for ever.
+left="kevent/test_kpage_live snapshot/test_hit_time ring/test_region session/test_small_files"
 . "$top/tests/lib/foreign_units.sh"
 echo "$checks checks, $ran unit tests, $skipped left out"
