@@ -331,12 +331,20 @@ static void stacks_and_functions(void)
 
 	put(CHANNEL "options/stacktrace", "0");
 	put(CHANNEL "options/userstacktrace", "0");
+	b.stacks[RECORD_STACK_KERNEL].id = 4;
+	b.stacks[RECORD_STACK_USER].id = 12;
 	CHECK(tracefs_stacks(c, true, false) == 0);
 	CHECK_STR(get(CHANNEL "options/stacktrace"), "1");
 	CHECK_STR(get(CHANNEL "options/userstacktrace"), "0");
 	CHECK(tracefs_stacks(c, false, true) == 0);
 	CHECK_STR(get(CHANNEL "options/stacktrace"), "0");
 	CHECK_STR(get(CHANNEL "options/userstacktrace"), "1");
+	CHECK(tracefs_stacks(c, false, false) == 0);
+	/* a kernel without stacks of processes */
+	b.stacks[RECORD_STACK_USER].id = 0;
+	CHECK(unlinkat(b.dir, CHANNEL "options/userstacktrace", 0) == 0);
+	CHECK(tracefs_stacks(c, true, true) == 0);
+	CHECK_STR(get(CHANNEL "options/stacktrace"), "1");
 	CHECK(tracefs_stacks(c, false, false) == 0);
 	put("available_filter_functions", "vfs_read\nnf_hook [nf_tables]\n");
 	CHECK(tracefs_function_check(&b, "vfs_*", &err) == 0);

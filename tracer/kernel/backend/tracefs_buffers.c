@@ -178,7 +178,8 @@ int tracefs_stacks(struct backend_channel *c, bool kernel, bool user)
 	int ret = 0;
 
 	for (int i = 0; i < RECORD_STACKS && !ret; i++)
-		if (on[i] != c->stacks[i])
+		/* (Linux 6.1 for s390x has no stacks of processes.) */
+		if (on[i] != c->stacks[i] && c->b->stacks[i].id)
 			ret = tracefs_write(c->dir, stack_kinds[i].option, on[i] ? "1" : "0",
 					    false);
 	if (!ret) {
