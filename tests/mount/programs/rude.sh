@@ -48,4 +48,4 @@ if run jump; then
 	is "events from above" "$n" "$(count after)"
 	is "events from below" "$n" "$(count deep)"
 fi
-echo "$checks checks; $n jumps"
+echo "$checks checks; ${n:-no} jumps"
