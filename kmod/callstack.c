@@ -19,7 +19,7 @@ struct cpu_stacks {
 	struct { struct trail_stack kernel, user; } at[LEVELS];
 };
 
-/* allocated by trail_stacks_init; guarded by trail_lock */
+/* allocated by trail_stacks_init, with trail_lock, before a channel has a context that needs it */
 static struct cpu_stacks __percpu *stacks;
 
 static void end_stack(struct trail_stack *s)
@@ -44,10 +44,10 @@ static noinline void save_kernel_stack(struct trail_stack *s, struct trail_site 
 	memmove(s->addresses, s->addresses + from, s->count * sizeof(*s->addresses));
 }
 
-#ifdef CONFIG_X86_64
+#ifdef TRAIL_USER_STACKS
 /*
- * What a function that was compiled with frame pointers has on the stack: the caller's, and where
- * it returns to.
+ * What a function that was compiled with frame pointers has on the stack, on x86 and arm64: the
+ * caller's, and where it returns to.
  */
 static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigned long *address)
 {
@@ -64,17 +64,24 @@ static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigne
 		frame[1] = narrow[1];
 	}
 	*next = frame[0];
-	*address = frame[1];
+	*address = compat_return_address(frame[1]);
 	return true;
 }
 
 static void walk_user_stack(struct trail_stack *s)
 {
 	struct pt_regs *regs = task_pt_regs(current);
-	unsigned long at = regs->bp, next, address;
-	bool wide = user_64bit_mode(regs);
+	unsigned long at = frame_pointer(regs), next, address;
+	bool wide = true;
 
-	s->addresses[s->count++] = regs->ip;
+#ifdef CONFIG_X86_64
+	wide = user_64bit_mode(regs);
+#else
+	/* 32-bit programs for ARM have no such frames. */
+	if (compat_user_mode(regs))
+		at = 0;
+#endif
+	s->addresses[s->count++] = instruction_pointer(regs);
 	while (s->count < TRAIL_STACK_ADDRESSES && at && next_frame(at, wide, &next, &address) &&
 	       address) {
 		s->addresses[s->count++] = address;
@@ -110,10 +117,14 @@ const struct trail_stack trail_no_stack;
 
 struct trail_stacks trail_stacks_save(u32 wanted, struct trail_site site)
 {
-	struct cpu_stacks *all = this_cpu_ptr(stacks);
 	struct trail_stacks found = { &trail_no_stack, &trail_no_stack };
-	u32 level = all->level;
+	struct cpu_stacks *all;
+	u32 level;
 
+	/* After c->contexts was read, which was set by a release. */
+	smp_rmb();
+	all = this_cpu_ptr(stacks);
+	level = all->level;
 	/* An interrupt here leaves the level as it was. */
 	WRITE_ONCE(all->level, level + 1);
 	barrier();

@@ -7,6 +7,11 @@
 
 #define TRAIL_STACK_ADDRESSES 128       /* if there are more, a last address of all ones says so */
 
+/* Frames of user space are known here. */
+#if defined(CONFIG_X86_64) || defined(CONFIG_ARM64)
+#define TRAIL_USER_STACKS 1
+#endif
+
 enum { TRAIL_STACK_KERNEL = 1, TRAIL_STACK_USER = 2 };
 
 struct trail_stack {

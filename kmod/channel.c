@@ -350,7 +350,7 @@ static int command(struct trail_channel *c, unsigned int cmd, union argument *a)
 	case MODABI_RECORD:
 		if (a->on > 1)
 			return -EINVAL;
-		WRITE_ONCE(c->recording, a->on);
+		smp_store_release(&c->recording, a->on);        /* pairs with trail_wanted */
 		/* probes that are under way will have finished: nothing comes after this */
 		if (!a->on) {
 			compat_wait_for_probes();

@@ -13,9 +13,15 @@
 #ifdef CONFIG_X86_64
 #include <asm/processor.h>
 #endif
+#ifdef CONFIG_ARM64
+#include <asm/pointer_auth.h>
+#endif
 
 #ifndef CONFIG_64BIT
 #error "trail.ko is for 64-bit kernels"
+#endif
+#if PAGE_SHIFT != 12
+#error "trail.ko is for kernels with pages of 4096 bytes, as its rings begin with one"
 #endif
 
 /* 6.3: vm_flags are changed by functions. */
@@ -99,6 +105,21 @@ static inline bool compat_migratable(const struct task_struct *task)
 	return !task->migration_disabled;
 #else
 	return true;
+#endif
+}
+
+/*
+ * An address that a program's function returns to, without what may protect it on arm64. 6.5 has
+ * another name for it.
+ */
+static inline unsigned long compat_return_address(unsigned long address)
+{
+#ifdef ptrauth_strip_user_insn_pac
+	return ptrauth_strip_user_insn_pac(address);
+#elif defined(CONFIG_ARM64)
+	return ptrauth_strip_insn_pac(address);
+#else
+	return address;
 #endif
 }
 

@@ -339,7 +339,7 @@ static int add(struct trail_contexts *x, const struct modabi_context *m)
 		return -EINVAL;
 	if (is_stack(m->kind) && x->stacks & stack)
 		return -EINVAL;         /* twice */
-	if (m->kind == TRAIL_CONTEXT_CALLSTACK_USER && !IS_ENABLED(CONFIG_X86_64))
+	if (m->kind == TRAIL_CONTEXT_CALLSTACK_USER && !__is_defined(TRAIL_USER_STACKS))
 		return -EOPNOTSUPP;
 	if (m->kind == TRAIL_CONTEXT_PERF) {
 		i->counter = trail_counter_for_context(m->perf_type, m->perf_config);
@@ -375,7 +375,7 @@ int trail_contexts_set(struct trail_channel *c, const struct modabi_context *ite
 		trail_contexts_free(x);
 		return ret;
 	}
-	/* Pairs with the address dependency of probes. */
+	/* Pairs with the address dependency of probes, and smp_rmb in trail_stacks_save. */
 	smp_store_release(&c->contexts, x);
 	return 0;
 }

@@ -22,6 +22,8 @@
 
 struct trail_filter {
 	struct rcu_head rcu;
+	/* as below: a probe that sees the filter sees it */
+	struct stack __percpu *stacks;
 	struct quick_filter quick;
 	u32 size;
 	u8 program[] __aligned(8);
@@ -41,7 +43,7 @@ struct stack {
 	u8 bytes[STACK_SIZE - 8] __aligned(8);
 };
 
-/* allocated with the first filter: a probe that sees a filter sees them */
+/* allocated with the first filter */
 static struct stack __percpu *stacks;
 
 /* ---- in probes ---- */
@@ -134,7 +136,7 @@ static noinline struct trail_place unasked(struct trail_channel *c, u32 len, str
 struct trail_place trail_filtered_begin(struct trail_attach *a, const struct trail_filter *f,
 					u32 len, struct trail_site site)
 {
-	struct stack *s = this_cpu_ptr(stacks);
+	struct stack *s = this_cpu_ptr(f->stacks);
 	u32 used = READ_ONCE(s->used), need = sizeof(struct aside) + ALIGN(len, 8);
 	struct aside *aside = (struct aside *)(s->bytes + used);
 
@@ -174,7 +176,7 @@ void trail_filtered_end(struct cpu_ring *at)
 	if (!quick_rejects(&aside->filter->quick, aside->record, aside->len))
 		decide(aside);
 	barrier();
-	s = this_cpu_ptr(stacks);
+	s = this_cpu_ptr(aside->filter->stacks);
 	WRITE_ONCE(s->used, (u8 *)aside - s->bytes);
 }
 
@@ -205,6 +207,7 @@ static struct trail_filter *take(const struct modabi_filter *m)
 	f = stacks ? kmalloc(struct_size(f, program, m->size), GFP_KERNEL) : NULL;
 	if (!f)
 		return ERR_PTR(-ENOMEM);
+	f->stacks = stacks;
 	f->size = m->size;
 	if (copy_from_user(f->program, u64_to_user_ptr(m->program), m->size)) {
 		kfree(f);

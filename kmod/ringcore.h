@@ -41,7 +41,10 @@ struct kring_geometry {                 /* the writer's own copy; constant */
 #define kring_barrier() __asm__ __volatile__("" ::: "memory")
 #define KRING_ONCE(x) (*(volatile __typeof__(x) *)&(x))
 
-/* True if *p was `from` and is `to` now. Against interrupts of this CPU, not against others. */
+/*
+ * True if *p was `from` and is `to` now. Against interrupts of this CPU, not against others. A
+ * release: a reader that sees a claim sees the records before it. x86 keeps stores in order.
+ */
 static inline _Bool kring_exchange(__u64 *p, __u64 from, __u64 to)
 {
 #ifdef __x86_64__
@@ -54,7 +57,7 @@ static inline _Bool kring_exchange(__u64 *p, __u64 from, __u64 to)
 			     : "memory");
 	return done;
 #else
-	return __atomic_compare_exchange_n(p, &from, to, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(p, &from, to, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 #endif
 }
 
@@ -195,7 +198,11 @@ static KRING_COLD void *kring_enter_slow(struct kring *r, __u8 *data,
 			return (void *)0;
 		}
 	} while (!kring_exchange(&r->reserve, word, kring_next(word, at + need - pos)));
-	/* Readers see the claim before anything is overwritten. x86 keeps stores in order. */
+	/*
+	 * Readers see the claim before anything is overwritten. And what the reader said it has
+	 * finished with, which kring_limit loaded for this sub-buffer now or by an earlier event,
+	 * was loaded before. (A fence for x86's compiler, an instruction elsewhere.)
+	 */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	if (at != pos)
 		kring_open(data, g, pos, next, ts, events);

@@ -184,7 +184,8 @@ static __always_inline bool trail_wanted(const struct trail_channel *c)
 {
 	const struct trail_tracked *t;
 
-	if (!READ_ONCE(c->recording))
+	/* Who sees that it records sees its contexts. */
+	if (!smp_load_acquire(&c->recording))
 		return false;
 	t = rcu_dereference_sched(c->tracked);
 	return likely(!t) || trail_is_tracked(t);

@@ -2,14 +2,8 @@
 /* LINK: core */
 /*
  * The order of the ring's memory accesses on processors that keep less order than x86: the writer
- * of tracer/abi/ring_write.h and the reader of tracer/base/ring/reader.c are compiled here with
- * atomic operations that keep all values which an address ever had. A load returns any of them that
- * the memory model of C11 allows: none older than what this thread has seen, by its own loads, or
- * by release and acquire. Views say what was seen: for each address, the number of a value. (Loads
- * never return what is stored later: that is the model without cycles of dependencies.)
- *
- * The writer reads nothing that the reader stores, so it runs first, and the reader has the choice
- * of all of its values. Each run makes other choices, by numbers that are the same each time.
+ * of tracer/abi/ring_write.h and the reader of tracer/base/ring/reader.c, with the memory of
+ * tests/lib/weak_memory.h.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,165 +15,16 @@
 #include <time.h>
 
 #include "tests/lib/test.h"
+#include "tests/lib/weak_memory.h"
 
-enum { WORDS = 96, VALUES = 64, SUBBUF = 64, COUNT = 2, EVENTS = 11, RUNS = 300000 };
+enum { SUBBUF = 64, COUNT = 2, EVENTS = 11, RUNS = 300000 };
 
-typedef struct { uint8_t at[WORDS]; } view;
-struct value { uint64_t word[2]; view seen; };
-struct thread { view now, acquired, released; };
-
-/* Word 0 is tally, which most processors store at once. */
-static struct place {
-	const void *address;
-	unsigned int count;
-	struct value values[VALUES];
-} places[WORDS];
-static unsigned int place_count;
-static struct thread writer, reader, *self;
-static uint64_t seed;
-static const uint64_t *last_head;       /* what the reader's last load of head returned */
-static uint64_t last_head_value;
-static _Alignas(64) uint8_t memory[4096];
-
-static size_t tally_size(void);
-
-static void join(view *to, const view *from)
-{
-	for (int i = 0; i < WORDS; i++)
-		if (from->at[i] > to->at[i])
-			to->at[i] = from->at[i];
-}
-
-static struct place *place_of(const void *address)
-{
-	uintptr_t word = (uintptr_t)address & ~(uintptr_t)7;
-
-	/* head, last_ts, tally: see struct trail_ring */
-	if (word == (uintptr_t)memory + 24 && tally_size() == 16)
-		word -= 8;
-	for (unsigned int i = 0; i < place_count; i++)
-		if (places[i].address == (const void *)word)
-			return &places[i];
-	if (place_count == WORDS)
-		abort();
-	places[place_count] = (struct place){ .address = (const void *)word, .count = 1 };
-	return &places[place_count++];
-}
-
-/* The value that is in memory now, as a store of this thread */
-static void note(const void *address, bool release)
-{
-	struct place *p = place_of(address);
-	struct value *v = &p->values[p->count];
-	size_t i = (size_t)(p - places);
-
-	if (p->count == VALUES)
-		abort();
-	memcpy(v->word, p->address, p->address == memory + 16 ? tally_size() : 8);
-	self->now.at[i] = (uint8_t)p->count;
-	v->seen = release ? self->now : self->released;
-	v->seen.at[i] = (uint8_t)p->count++;
-}
-
-/* tally is stored without an atomic operation, just before one. */
-static void note_tally(void)
-{
-	const struct place *p = place_of(memory + 16);
-
-	if (self == &writer && memcmp(p->values[p->count - 1].word, memory + 16, tally_size()))
-		note(memory + 16, false);
-}
-
-static uint64_t load_word(const void *address, int order)
-{
-	struct place *p = place_of(address);
-	size_t i = (size_t)(p - places), from = self->now.at[i], which = p->count - 1;
-	const struct value *v;
-
-	if (self == &reader) {
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		/* The oldest one, as often as any other */
-		which = from + (seed >> 63 ? 0 : (seed >> 33) % (p->count - from));
-	}
-	v = &p->values[which];
-	self->now.at[i] = (uint8_t)which;
-	join(order == __ATOMIC_RELAXED ? &self->acquired : &self->now, &v->seen);
-	if (address == (const void *)last_head)
-		last_head_value = v->word[0];
-	return v->word[((uintptr_t)address - (uintptr_t)p->address) / 8];
-}
-
-/* Where a number of that size is in a word */
-static size_t unused(size_t size)
-{
-	return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(uint64_t) - size : 0;
-}
-
-static uint64_t model_load(const void *address, size_t size, int order)
-{
-	uintptr_t offset = (uintptr_t)address - (uintptr_t)memory;
-	uint64_t word = 0;
-
-	note_tally();
-	if (offset < sizeof(memory))
-		word = load_word(address, order);
-	else
-		memcpy((char *)&word + unused(size), address, size);
-	return word;
-}
-
-static void model_store(void *address, uint64_t word, size_t size, int order)
-{
-	note_tally();
-	memcpy(address, (const char *)&word + unused(size), size);
-	note(address, order != __ATOMIC_RELAXED);
-}
-
-static bool model_exchange(uint64_t *address, uint64_t word, int order)
-{
-	model_store(address, word, sizeof(word), order);
-	return true;
-}
-
-static void model_fence(int order)
-{
-	if (order != __ATOMIC_RELEASE)
-		join(&self->now, &self->acquired);
-	if (order != __ATOMIC_ACQUIRE)
-		self->released = self->now;
-}
-
-static void model_copy(void *to, const void *from, size_t n)
-{
-	uintptr_t offset = (uintptr_t)to - (uintptr_t)memory;
-
-	memcpy(to, from, n);
-	if (offset < sizeof(memory))
-		for (size_t at = offset & ~(size_t)7; at < offset + n; at += 8)
-			note(memory + at, false);
-}
-
-#define __atomic_load_n(p, order) ((__typeof__(*(p)))model_load(p, sizeof(*(p)), order))
-#define __atomic_store_n(p, v, order) model_store((void *)(p), v, sizeof(*(p)), order)
-#define __atomic_compare_exchange_n(p, old, v, weak, order, other) \
-	((void)(old), model_exchange(p, v, order))
-#define __atomic_thread_fence(order) model_fence(order)
-#define memcpy(to, from, n) model_copy(to, from, n)
 #include "tracer/abi/ring_write.h"
 #define ring_mark model_ring_mark
 #define ring_holds model_ring_holds
 #define ring_piece model_ring_piece
 #include "tracer/base/ring/reader.c"
 #undef memcpy
-
-static size_t tally_size(void)
-{
-#ifdef TRAIL_STORES_WORDS
-	return 8;
-#else
-	return 16;
-#endif
-}
 
 /* ---- the writer, and what is true of each position of head ---- */
 
@@ -210,14 +55,16 @@ static void write_all(void)
 
 	region.geo = geometry;
 	region.data_offset = 1024;
-	last_head = &w.ring->head;
-	place_of(memory + 16);
-	self = &writer;
+	/* tally, and what is behind it, which most processors store at once */
+#ifndef TRAIL_STORES_WORDS
+	pair_at = 16;
+#endif
+	begin_writer();
 	for (uint64_t i = 1; i <= EVENTS; i++) {
 		uint64_t payload = i * 0x0101010101010101u, k;
 
 		CHECK(ring_write(&w, &on, 1, 1, &payload, sizeof(payload)));
-		note_tally();
+		note_plain();
 		k = w.ring->head / SUBBUF;
 		commits_made[commit_count].head = w.ring->head;
 		commits_made[commit_count].events = i;
@@ -241,10 +88,9 @@ static bool read_once(void)
 	unsigned int c = 0;
 	uint64_t k, n;
 
-	reader = (struct thread){ 0 };
-	self = &reader;
+	begin_reader();
 	model_ring_mark(&stream, &m);
-	if (last_head_value != m.head)
+	if (place_of(&((struct trail_ring *)memory)->head)->last != m.head)
 		return true;            /* it gave up: head never stood still */
 	stable++;
 	k = m.head / SUBBUF;
@@ -263,12 +109,7 @@ static bool read_once(void)
 	if (!model_ring_piece(&stream, &m, k, &p))
 		return !model_ring_holds(&stream, k);
 	n = p.end - p.begin;
-	for (size_t at = 0; at < n; at += 8) {
-		uint64_t word = model_load(memory + 1024 + k % COUNT * SUBBUF + at, 8,
-					   __ATOMIC_RELAXED);
-
-		memcpy(bytes + at, &word, 8);
-	}
+	model_copy(bytes, memory + 1024 + k % COUNT * SUBBUF, (size_t)n);
 	if (!model_ring_holds(&stream, k)) {
 		torn++;
 		return true;
