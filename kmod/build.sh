@@ -13,8 +13,8 @@
 # series.
 #
 # Environment: BOOT (/boot) and MODULES (/lib/modules/RELEASE), where the kernel's BTF is looked for
-# besides the build directory and
-# /sys/kernel/btf; JOBS.
+# besides the build directory and /sys/kernel/btf; JOBS; ARCH and CROSS_COMPILE as Linux has them,
+# for another processor.
 set -eu
 KDIR=$1 OUT=$2
 shift 2
@@ -31,7 +31,9 @@ cp -r "$HERE/../tracer/abi" "$OUT/tracer/"
 GEN=$OUT/kmod/gen
 EMPTY=$GEN/empty/1/2/3/4        # for headers that include ../../../some/thing.h which is not shipped
 mkdir -p "$GEN/h" "$EMPTY"
-export KDIR OUT HERE GEN EMPTY
+# What the names of the tools for object files begin with
+TOOLS=${CROSS_COMPILE-}
+export KDIR OUT HERE GEN EMPTY TOOLS
 
 say() {
 	echo "kmod: $*"
@@ -73,7 +75,7 @@ COMMON=$(dirname "$(sed -n 's/^include \(.*Makefile\)$/\1/p' "$KDIR/Makefile" | 
 export MODULES HINTS KNOWN TRIAL_CC
 
 report() {
-	find "$OUT/kmod" -name '*.ko' -exec strip -d {} +
+	find "$OUT/kmod" -name '*.ko' -exec "${TOOLS}strip" -d {} +
 	{
 		[ ! -s "$GEN/preamble.h" ] ||
 			sed -n 's/^#include <\(.*\)>$/\1/p' "$GEN/preamble.h" |
@@ -109,27 +111,31 @@ BTF=
 
 # The kernel's own BTF, as a file
 btf() {
-	if [ -n "$(objdump -h "$KDIR/vmlinux" 2>/dev/null | grep ' \.BTF ')" ]; then
+	if [ -n "$("${TOOLS}objdump" -h "$KDIR/vmlinux" 2>/dev/null | grep ' \.BTF ')" ]; then
 		echo "$KDIR/vmlinux"
 	elif [ "$(uname -r)" = "$release" ] && [ -r /sys/kernel/btf/vmlinux ]; then
 		echo /sys/kernel/btf/vmlinux
 	elif [ -r "${BOOT:-/boot}/vmlinuz-$release" ]; then
 		unpack "${BOOT:-/boot}/vmlinuz-$release" &&
-			objcopy --dump-section .BTF="$GEN/vmlinux.btf" "$GEN/vmlinux" /dev/null &&
 			echo "$GEN/vmlinux.btf"
 		rm -f "$GEN/vmlinux"
 	fi
 }
 
+# STRING FILE: where in the file the string is
+places_of() {
+	LC_ALL=C grep -abo "$(printf "$1")" "$2" | cut -d : -f 1
+}
+
 # A kernel image: what is compressed in it begins somewhere with a well-known number.
 unpack() {
 	while read -r program magic; do
-		for at in $(LC_ALL=C grep -abo "$(printf "$magic")" "$1" | head -n 3 |
-			cut -d : -f 1); do
+		for at in $(places_of "$magic" "$1" | head -n 3); do
 			# What follows it is not to the unpacker's liking.
 			tail -c "+$((at + 1))" "$1" | $program -dc >"$GEN/vmlinux" 2>/dev/null || :
-			[ -z "$(objdump -h "$GEN/vmlinux" 2>/dev/null | grep ' \.BTF ')" ] ||
-				return 0
+			[ -z "$("${TOOLS}objdump" -h "$GEN/vmlinux" 2>/dev/null | grep ' \.BTF ')" ] ||
+				{ "${TOOLS}objcopy" --dump-section .BTF="$GEN/vmlinux.btf" \
+					"$GEN/vmlinux" /dev/null && return; }
 		done
 	done <<-E
 		xz \\3757zXZ
@@ -137,10 +143,17 @@ unpack() {
 		gzip \\037\\213\\010
 		lz4 \\002!L\\030
 	E
+	# arm64's image is the kernel as it is in memory. BTF begins with its magic number, version,
+	# flags and the length of its header; btf.c reads no more than belongs to it.
+	for at in $(places_of '\237\353\1' "$1"); do
+		[ "$(echo $(od -An -t u1 -j "$at" -N 8 "$1"))" != "159 235 1 0 24 0 0 0" ] ||
+			{ tail -c "+$((at + 1))" "$1" >"$GEN/vmlinux.btf" && return; }
+	done
 	return 1
 }
 
 find_btf() {
+	[ -z "$TOOLS" ] || HOSTCC=${HOSTCC:-cc}
 	if "${HOSTCC:-${CC%% *}}" -O1 -o "$GEN/btf" "$HERE/probe/btf.c" >"$OUT/log" 2>&1; then
 		BTF=$(btf) || :
 		[ -n "$BTF" ] || say "no BTF of $release: private structures stay private"
@@ -318,7 +331,7 @@ objections() {
 	sed -n 's,.*gen/\(part[0-9]*\)\.o\(: \|\] Error\).*,\1,p' "$OUT/log"
 	for s in $(sed -n 's/^ERROR: modpost: .*"\([^"]*\)".*/\1/p; s/^ERROR: modpost: .* symbol \([A-Za-z0-9_]*\)[ ,].*/\1/p' "$OUT/log"); do
 		for o in "$GEN"/part*.o; do
-			! nm -u "$o" | grep -qw "$s" || basename "$o" .o
+			! "${TOOLS}nm" -u "$o" | grep -qw "$s" || basename "$o" .o
 		done
 	done
 }

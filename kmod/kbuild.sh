@@ -10,8 +10,8 @@ shift 2
 # Debian's headers name the compiler that the kernel was built with. If it is not here, this
 # machine's default does it, but for an option that begins with gcc 14.
 named=$(sed -n 's/^CC = .*)\(gcc-[0-9]*\)$/\1/p' "$KDIR/.kernelvariables" 2>/dev/null)
-[ -z "$named" ] || command -v "$named" >/dev/null ||
-	set -- CC=gcc CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT= "$@"
+[ -z "$named" ] || command -v "${CROSS_COMPILE-}$named" >/dev/null ||
+	set -- CC="${CROSS_COMPILE-}gcc" CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT= "$@"
 
 # From 6.12 on, headers come with a vmlinux, for which kbuild would want pahole. Without debugging
 # information, which build.sh strips anyway, the compiler takes a sixth less time.

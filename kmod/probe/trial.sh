@@ -157,11 +157,11 @@ settle() {
 
 # Lines `CLASS SYMBOL OWNER`; OWNER is ? if no module exports it.
 foreign() {
-	nm -u "$me.o" | awk '$2 !~ /^trail_/ { print $2 }' |
+	"${TOOLS}nm" -u "$me.o" | awk '$2 !~ /^trail_/ { print $2 }' |
 		awk 'FILENAME == ARGV[1] { if ($5 == "") owner[$2] = $3; next } !($1 in owner) { print $1, "?" } ($1 in owner) && owner[$1] != "vmlinux" { print $1, owner[$1] }' \
 			"$KDIR/Module.symvers" - >"$me.symbols"
 	[ -s "$me.symbols" ] || return 0
-	objdump -r "$me.o" | awk -v list="$me.symbols" '
+	"${TOOLS}objdump" -r "$me.o" | awk -v list="$me.symbols" '
 		BEGIN { while ((getline line <list) > 0) { split(line, w, " "); owner[w[1]] = w[2] } }
 		/^RELOCATION RECORDS FOR/ { s = $4; sub(/^\[/, "", s); sub(/\]:$/, "", s); next }
 		{
@@ -172,11 +172,11 @@ foreign() {
 }
 
 classes() {
-	nm "$1" | sed -n 's/.* [tT] trail_probe_\([A-Za-z0-9_]*\)$/\1/p' | sort -u
+	"${TOOLS}nm" "$1" | sed -n 's/.* [tT] trail_probe_\([A-Za-z0-9_]*\)$/\1/p' | sort -u
 }
 
 events() {
-	nm "$1" | sed -n 's/.* trail_event_\([A-Za-z0-9_]*\)$/\1/p' | sort -u
+	"${TOOLS}nm" "$1" | sed -n 's/.* trail_event_\([A-Za-z0-9_]*\)$/\1/p' | sort -u
 }
 
 compiled() {
@@ -203,7 +203,7 @@ begin() {
 
 # Lines `HEADER CLASS`: the probes that the events of each header name
 origins() {
-	objdump -r "$me.o" | awk '
+	"${TOOLS}objdump" -r "$me.o" | awk '
 		/^RELOCATION RECORDS FOR/ { s = $4; sub(/^\[/, "", s); sub(/\]:$/, "", s); next }
 		s ~ /^\.rodata\.trail\./ && $3 ~ /trail_probe_/ {
 			c = $3
@@ -232,7 +232,7 @@ together() {
 	printf "#include \"$GEN/h/%s.inc\"\n" "$@" >"$me.c"
 	if compile "$me.c" -ffunction-sections -c -o "$me.o" 2>"$me.errors"; then
 		alone=$(calling)
-		objdump -t "$me.o" | sed -n \
+		"${TOOLS}objdump" -t "$me.o" | sed -n \
 			's/.* \.rodata\.trail\.\([^ \t]*\)[ \t].* trail_event_\([A-Za-z0-9_]*\)$/\1 \2/p' |
 			sort -u >"$me.all"
 		for n in "$@"; do
