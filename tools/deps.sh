@@ -110,6 +110,9 @@ for group in "$@"; do
 		need opensbi - opensbi - test -e /usr/lib/riscv64-linux-gnu/opensbi
 		need clang clang clang clang has clang
 		need lld lld lld lld has ld.lld
+		# (tests/vm/arm64.sh builds trail.ko with it.)
+		need gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc \
+			has aarch64-linux-gnu-gcc
 		need gcc-s390x-linux-gnu gcc-s390x-linux-gnu gcc-s390x-linux-gnu \
 			s390x-linux-gnu-gcc has s390x-linux-gnu-gcc
 		need libc6-dev-s390x-cross glibc-devel musl-dev glibc test -e \
