@@ -26,6 +26,10 @@
 #else
 #define COMPAT ""
 #endif
+/* Newer processors have these calls only with more arguments, by other names. */
+#ifdef SYS_poll
+#define OLD_CALLS
+#endif
 #define EXPECT(format, ...) printf(COMPAT "syscall_" format "\n", __VA_ARGS__)
 #define P(pointer) ((unsigned long long)(uintptr_t)(pointer))
 #define V4 \
@@ -45,6 +49,7 @@ static void strings(const char *dir)
 	syscall(SYS_openat, -100, "/no such", 0, 0);
 	EXPECT("entry_openat: { dfd = -100, filename = \"%s\", flags = 0, mode = 0 }", "/no such");
 	EXPECT("exit_openat: { ret = %d }", -ENOENT);
+#ifdef OLD_CALLS
 	syscall(SYS_rename, name, "to");
 	EXPECT("entry_rename: { oldname = \"%s\", newname = \"to\" }", name);
 	syscall(SYS_symlink, longer, "");
@@ -52,6 +57,17 @@ static void strings(const char *dir)
 	syscall(SYS_unlink, (char *)16);
 	EXPECT("entry_unlink: { pathname = \"%s\" }", "");
 	EXPECT("exit_unlink: { ret = %d }", -EFAULT);
+#else
+	syscall(SYS_renameat, -100, name, -100, "to");
+	EXPECT("entry_renameat: { olddfd = -100, oldname = \"%s\", newdfd = -100, "
+	       "newname = \"to\" }", name);
+	syscall(SYS_symlinkat, longer, -100, "");
+	EXPECT("entry_symlinkat: { oldname = \"%.4095s\", newdfd = -100, newname = \"\" }",
+	       longer);
+	syscall(SYS_unlinkat, -100, (char *)16, 0);
+	EXPECT("entry_unlinkat: { dfd = -100, pathname = \"%s\", flag = 0 }", "");
+	EXPECT("exit_unlinkat: { ret = %d }", -EFAULT);
+#endif
 	syscall(SYS_sethostname, "guest and more", 5L);
 	EXPECT("entry_sethostname: { name = \"%s\", len = 5 }", "guest");
 	/* What is not in memory is empty; the call itself reads it. */
@@ -140,7 +156,15 @@ static void accepted(void)
 /* q can be read, p cannot. */
 static void selecting(int p, int q)
 {
+#ifdef OLD_CALLS
 	struct timeval none = { 0, 0 };
+#define SELECT "select"
+#define REST ", tvp = 0x%llX }"
+#else
+	struct timespec none = { 0, 0 };
+#define SELECT "pselect6"
+#define REST ", tvp = 0x%llX, sig = 0x0 }"
+#endif
 	fd_set in;
 
 	FD_ZERO(&in);
@@ -148,14 +172,18 @@ static void selecting(int p, int q)
 	FD_SET(q, &in);
 #ifdef SYS__newselect
 	syscall(SYS__newselect, 16, &in, NULL, NULL, &none);
-#else
+#elif defined(OLD_CALLS)
 	syscall(SYS_select, 16, &in, NULL, NULL, &none);
+#else
+	syscall(SYS_pselect6, 16, &in, NULL, NULL, &none, NULL);
 #endif
-	EXPECT("entry_select: { n = 16, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
+	EXPECT("entry_" SELECT
+	       ": { n = 16, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
 	       "_writefds_length = 0, writefds = [ ], "
-	       "_exceptfds_length = 0, exceptfds = [ ], tvp = 0x%llX }",
+	       "_exceptfds_length = 0, exceptfds = [ ]" REST,
 	       (1u << p | 1u << q) & 255, (1u << p | 1u << q) >> 8, P(&none));
-	EXPECT("exit_select: { ret = 1, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
+	EXPECT("exit_" SELECT
+	       ": { ret = 1, _readfds_length = 2, readfds = [ [0] = 0x%X, [1] = 0x%X ], "
 	       "_writefds_length = 0, writefds = [ ], "
 	       "_exceptfds_length = 0, exceptfds = [ ] }",
 	       1u << q & 255, 1u << q >> 8);
@@ -174,8 +202,15 @@ static void epolling(int q)
 	       "= 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, "
 	       "EPOLLHUP = 0 } } }",
 	       ep, q);
+#ifdef OLD_CALLS
+#define EPOLL_WAIT "epoll_wait"
 	syscall(SYS_epoll_wait, ep, got, 4, 0);
-	EXPECT("exit_epoll_wait: { ret = %d, _fds_length = 1, fds = [ [0] = { data_union = { u64 = "
+#else
+#define EPOLL_WAIT "epoll_pwait"
+	syscall(SYS_epoll_pwait, ep, got, 4, 0, NULL, 8L);
+#endif
+	EXPECT("exit_" EPOLL_WAIT
+	       ": { ret = %d, _fds_length = 1, fds = [ [0] = { data_union = { u64 = "
 	       "0x1122334455667788, fd = 1432778632 }, "
 	       "raw_events = 0x1, events = { EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = "
 	       "0, EPOLLHUP = 0 } } ] }",
@@ -190,26 +225,45 @@ static void waiting(void)
 
 	syscall(SYS_pipe2, p, O_CLOEXEC);
 	EXPECT("exit_pipe2: { ret = 0, fildes = [ [0] = %d, [1] = %d ] }", p[0], p[1]);
+#ifdef OLD_CALLS
 	syscall(SYS_pipe, q);
 	EXPECT("exit_pipe: { ret = 0, fildes = [ [0] = %d, [1] = %d ] }", q[0], q[1]);
 	syscall(SYS_pipe, 16);
 	EXPECT("exit_pipe: { ret = %d, fildes = [ [0] = 0, [1] = 0 ] }", -EFAULT);
+#else
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, q))
+		exit(1);
+#endif
 	if (write(q[1], "x", 1) != 1)
 		exit(1);
 	fds[0].fd = p[0];
 	fds[1].fd = q[0];
+#ifdef OLD_CALLS
+#define POLL "poll"
+#define UNTIL ", timeout_msecs = 0"
 	syscall(SYS_poll, fds, 2, 0);
-	EXPECT("entry_poll: { _fds_length = 2, fds = [ [0] = { fd = %d, raw_events = 0x1, events "
+#else
+#define POLL "ppoll"
+#define UNTIL ", tsp = 0x0, sigmask = 0x0, sigsetsize = 8"
+	syscall(SYS_ppoll, fds, 2, NULL, NULL, 8L);
+#endif
+	EXPECT("entry_" POLL
+	       ": { _fds_length = 2, fds = [ [0] = { fd = %d, raw_events = 0x1, events "
 	       "= " EVENTS("1") " }, "
 				"[1] = { fd = %d, raw_events = 0x1, events = " EVENTS(
-					"1") " } ], nfds = 2, timeout_msecs = 0 }",
+					"1") " } ], nfds = 2" UNTIL " }",
 	       p[0], q[0]);
-	EXPECT("exit_poll: { ret = 1, _fds_length = 1, fds = [ [0] = { fd = %d, raw_events = 0x1, "
+	EXPECT("exit_" POLL
+	       ": { ret = 1, _fds_length = 1, fds = [ [0] = { fd = %d, raw_events = 0x1, "
 	       "events = " EVENTS("1") " } ] }",
 	       q[0]);
 	memset(many, 0, sizeof(many));
+#ifdef OLD_CALLS
 	syscall(SYS_poll, many, 1u << 30, 0);
-	EXPECT("exit_poll: { ret = %d, _fds_length = 0, fds = [ ] }", -EINVAL);
+#else
+	syscall(SYS_ppoll, many, 1u << 30, NULL, NULL, 8L);
+#endif
+	EXPECT("exit_" POLL ": { ret = %d, _fds_length = 0, fds = [ ] }", -EINVAL);
 	selecting(p[0], q[0]);
 	epolling(q[0]);
 }

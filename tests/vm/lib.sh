@@ -9,7 +9,7 @@
 # `prepare` that a script has before that builds programs outside, as compilers are slow in a guest:
 # into its argument, which is $prepared inside. A function `conclude` that a script has looks
 # outside, when the guest has passed, at what it has left in the directory $OUT: its arguments are
-# that and the kernel.
+# that and the kernel. VM_ONLY=prepare or VM_ONLY=conclude: does nothing else, for a guest of others.
 
 if [ -z "${VM-}" ]; then
 	vm=$(cd "$(dirname "$0")" && pwd) || exit 2
@@ -17,10 +17,14 @@ if [ -z "${VM-}" ]; then
 	export BUILD
 	[ -n "${VM_KERNEL-}${SOAK-}" ] || VM_KERNEL=${kernel_in_check-}
 	[ -z "${SOAK-}" ] || VM_KERNEL=${VM_KERNEL:-${kernels_in_soak:-5.10 6.1 6.12 backports}}
-	if command -v prepare >/dev/null; then
+	if [ "${VM_ONLY-}" != conclude ] && command -v prepare >/dev/null; then
 		mkdir -p "$BUILD/vm/${0##*/}-programs" && prepare "$BUILD/vm/${0##*/}-programs" ||
 			{ echo "no compiler"; exit 77; }
 	fi
+	case ${VM_ONLY-} in
+	prepare) exit 0 ;;
+	conclude) ! command -v conclude >/dev/null || conclude "$OUT" "$VM_KERNEL"; exit ;;
+	esac
 	logs=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-guests.XXXXXX") || exit 2
 	guests=
 	trap 'rm -rf "$logs"' EXIT

@@ -72,11 +72,13 @@ faults=$("$self" faults 300 0)
 echo stop >"$s/control"
 cat "$s/text" >"$work/events"
 read -r in_outer in_main <"$work/stack"
+entry=do_syscall_64
+on_x86 || entry=el0_svc
 upper() {
 	echo "$1" | sed 's/^0x//' | tr a-f A-F
 }
 has "$(cat "$work/events")" "callstack_user = \[ \[0\] = 0x[0-9A-F]*, \[1\] = 0x$(upper "$in_outer"), \[2\] = 0x$(upper "$in_main"), "
-# In the kernel: it begins with what the tracepoint is in, and none of ours is in it.
+# In the kernel, by way of $entry: it begins with what the tracepoint is in, and none of ours is in it.
 awk '$2 ~ /[tT]/ { print $1, $3, $4 }' /proc/kallsyms | sort >"$work/symbols"
 grep "{ tid = $faults, " "$work/events" | head -n 1 |
 	sed 's/.*callstack_kernel = \[ \(.*\) \], _callstack_user.*/\1/' | tr , '\n' |
@@ -84,7 +86,7 @@ grep "{ tid = $faults, " "$work/events" | head -n 1 |
 [ "$(wc -l <"$work/addresses")" -ge 3 ] || fail "kernel callstack: $(head -n 1 "$work/events")"
 awk 'NR == FNR { at[NR] = $1; name[NR] = $2 $3; n = NR; next }
 	{ for (i = 1; i <= n && at[i] <= $1; i++) ; print name[i - 1] }' "$work/symbols" "$work/addresses" >"$work/functions"
-grep -qx do_syscall_64 "$work/functions" || fail "no do_syscall_64 in: $(cat "$work/functions")"
+grep -qx $entry "$work/functions" || fail "no $entry in: $(cat "$work/functions")"
 grep -F '[trail' "$work/functions" && fail "our own functions are in a callstack"
 head -n 1 "$work/functions" | grep -Eq 'syscall|traceiter' ||
 	fail "begins with $(head -n 1 "$work/functions")"
@@ -128,7 +130,7 @@ cat "$s/text.symbols" >"$work/named"
 for of in $held $live; do
 	line=$(grep "syscall_entry_getppid: .*pid = $of," "$work/named")
 	has "$line" 'callstack_user = \[ \[0\] = "inner+0x[0-9a-f]* (self)", \[1\] = "outer+0x[0-9a-f]* (self)", \[2\] = "main+0x[0-9a-f]* (self)"'
-	has "$line" '"do_syscall_64+0x[0-9a-f]* (\[kernel\])"'
+	has "$line" "\"$entry+0x[0-9a-f]* (\[kernel\])\""
 done
 cat "$s/export/flame.svg" >"$work/flame" || fail "flame.svg: $(cat "$s/error")"
 has "$(cat "$work/flame")" '<title>inner&#10;total 2 events,'
@@ -159,7 +161,8 @@ clean
 
 # --- in interrupts and NMIs, with faults inside of it
 session nested 'tid callstack-kernel callstack-user interruptible preemptible need_reschedule perf:cpu:cpu-clock procname' \
-	'timer:hrtimer_expire_entry' 'irq:softirq_entry' 'nmi:nmi_handler' 'exceptions:*' \
+	'timer:hrtimer_expire_entry' 'irq:softirq_entry' \
+		$(! on_x86 || echo 'nmi:nmi_handler' 'exceptions:*') \
 		'sched:sched_switch' 'syscall:entry:getppid'
 echo 4M >"$s/kernel/channels/channel0/subbuf_size"
 echo start >"$s/control"
@@ -173,7 +176,8 @@ echo stop >"$s/control"
 cat "$s/text" >"$work/events"
 # (A kernel that is never preempted does not count how often preemption was switched off.)
 case $(uname -v) in *PREEMPT*) switch=0 ;; *) switch=1 ;; esac
-for of in 'timer_hrtimer_expire_entry 0 0' 'irq_softirq_entry 1 0' 'nmi_handler 0 0' \
+on_x86 && nmi='nmi_handler 0 0' || nmi='irq_softirq_entry 1 0'
+for of in 'timer_hrtimer_expire_entry 0 0' 'irq_softirq_entry 1 0' "$nmi" \
 	'syscall_entry_getppid 1 1' "sched_switch 0 $switch"; do
 	set -- $of
 	n=$(grep -c " $1: .*interruptible = $2, preemptible = $3, need" "$work/events")
@@ -181,7 +185,7 @@ for of in 'timer_hrtimer_expire_entry 0 0' 'irq_softirq_entry 1 0' 'nmi_handler 
 	[ "$n" -ge 1 ] && [ "$n" = "$all_of" ] ||
 		fail "$1: $n of $all_of are as they should: $(grep -m 1 " $1: " "$work/events")"
 done
-grep -q ' x86_exceptions_page_fault_user: .*callstack_user = \[ \[0\] = 0x' "$work/events" ||
+! on_x86 || grep -q ' x86_exceptions_page_fault_user: .*callstack_user = \[ \[0\] = 0x' "$work/events" ||
 	fail "no callstack of a fault"
 same_text "$s"
 rmdir "$s"

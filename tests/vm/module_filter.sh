@@ -9,9 +9,8 @@ if [ -z "${VM-}${SOAK-}" ]; then
 	echo "a guest takes a minute for all operators: for SOAK=1"
 	exit 77
 fi
-. "$(dirname "$0")/modlib.sh"
-
-cat >"$work/load.c" <<'C'
+prepare() {
+cat >"$1/load.c" <<'C'
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -67,7 +66,11 @@ int main(int argc, char **argv)
 	return 0;
 }
 C
-${CC:-cc} -D_GNU_SOURCE -o "$work/load" "$work/load.c" || skip "no compiler"
+	${CC:-cc} -D_GNU_SOURCE -o "$1/load" "$1/load.c"
+}
+. "$(dirname "$0")/modlib.sh"
+cp "$prepared/load" "$work/" || fail "no program"
+
 
 # ring SESSION: events, bytes and losses of its rings
 ring() {
@@ -136,17 +139,17 @@ syscall:exit:munmap if ret != 0
 syscall:nanosleep if \$ctx.tid == 1
 E2
 # Several for one event; counters; what only the daemon can do; contexts.
-session mixed <<'E2'
+session mixed <<E2
 sched:sched_switch if next_comm == "load"
-sched:sched_sw* if prev_comm == "load" && $ctx.procname == "load"
-sched:sched_waking if $ctx.cpu_id == 0 && ($ctx.pid == $ctx.tid || prio < 100) && comm == "load"
+sched:sched_sw* if prev_comm == "load" && \$ctx.procname == "load"
+sched:sched_waking if \$ctx.cpu_id == 0 && (\$ctx.pid == \$ctx.tid || prio < 100) && comm == "load"
 sched:sched_process_fork if parent_pid == parent_tid && parent_comm == "load"
 sched:sched_process_free if prio < 0 || (tid > 0 && comm == "true")
-exceptions:page_fault_user if (error_code & 2) == 2 && $ctx.procname == "load"
-raw_syscalls:sys_enter if id == 62 && args[1] == 12
-raw_syscalls:sys_exit if id == 257 && ret < 0
+$(! on_x86 || echo 'exceptions:page_fault_user if (error_code & 2) == 2 && $ctx.procname == "load"')
+raw_syscalls:sys_enter if id == $kill && args[1] == 12
+raw_syscalls:sys_exit if id == $openat && ret < 0
 irq:softirq_raise if vec == 9 && vec == 8 || vec == 1
-signal:signal_generate if $ctx.procname == "l?ad" || $ctx.procname == "load"
+signal:signal_generate if \$ctx.procname == "l?ad" || \$ctx.procname == "load"
 E2
 # What CPU 0 did between the marks, without times. An interrupt may have come between the two probes
 # of one event: order is not compared. (Before Linux 5.18 each probe reads the state of a thread
@@ -206,11 +209,11 @@ s=$S/rejected
 mkdir "$s" "$s/kernel/channels/channel0"
 echo 4k >"$s/kernel/channels/channel0/subbuf_size"
 echo 2 >"$s/kernel/channels/channel0/subbuf_count"
-cat >"$s/kernel/events" <<'E2'
+cat >"$s/kernel/events" <<E2
 sched:sched_switch if next_comm == "nobody" || prev_prio > 1000
 syscall:getppid if ret == -1
-syscall:entry:openat if filename == "*\**"
-raw_syscalls:sys_exit if id == 110 && ret < 0
+syscall:entry:openat if filename == "*\\**"
+raw_syscalls:sys_exit if id == $getppid && ret < 0
 E2
 echo start >"$s/control"
 "$work/load" 5000 >/dev/null

@@ -15,7 +15,7 @@ check() {
 	read -r mode lost recorded <"$1/facts"
 	awk -v made_file="$1/made" -v mode="$mode" -v lost="$lost" -v recorded="$recorded" '
 		function bad(what) { print what ": " $0; failed = 1; exit 1 }
-		BEGIN { while ((getline line <made_file) > 0) { split(line, w, " "); made[w[1]] = w[2]; all += w[2] } }
+		BEGIN { while ((getline line <made_file) > 0) { split(line, w, " "); made[w[1]] = w[2]; all += w[2]; makes[int(w[1] / 1000)] = 1 } }
 		/^WARNING: Tracer / { next }    # what is lost
 		{ if ($1 < last) bad("time goes back"); last = $1 }
 		!/ power_cpu_frequency: / { next }
@@ -29,7 +29,7 @@ check() {
 		}
 		END {
 			if (failed) exit 1
-			for (i = 1; i <= 5; i++) if (!kinds[i]) { print "nothing from context " i; exit 1 }
+			for (i in makes) if (!kinds[i]) { print "nothing from context " i; exit 1 }
 			if (recorded != "any" && seen != recorded) { print seen " seen, " recorded " recorded"; exit 1 }
 			if (seen + lost != all) { print seen " seen, " lost " lost, " all " made"; exit 1 }
 			print mode ": " seen " of " all " seen; task " kinds[1] ", softirq " kinds[2] ", interrupt " kinds[3] ", NMI " kinds[4] ", preemptible task " kinds[5]
@@ -84,7 +84,7 @@ nest() {
 	wait $timers || fail "timers"
 	echo 0 >$run
 	echo stop >"$s/control"
-	[ "$(nmis)" -gt "$before" ] || fail "there were no NMIs"
+	! on_x86 || [ "$(nmis)" -gt "$before" ] || fail "there were no NMIs"
 }
 
 # of_channel CHANNEL KEY
@@ -136,7 +136,8 @@ read_meanwhile() {
 }
 
 # (The quick way in one mode is enough but for SOAK=1; the other way has the other mode.)
-by tsc
+# (Without a TSC, all is the other way.)
+on_x86 && by tsc || by monotonic
 in_mode discard
 [ -z "${SOAK-}" ] || in_mode overwrite
 read_meanwhile

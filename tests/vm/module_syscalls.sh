@@ -25,11 +25,14 @@ has "$(cat "$MNT/version")" '^kernel module'
 
 # --- what there is
 has "$(cat "$MNT/available/kernel/syscalls")" '^openat$'
-has "$(cat "$MNT/available/kernel/syscalls")" '^socketcall$'
+# (Those of 32-bit programs have names only on x86.)
+! on_x86 || {
+	has "$(cat "$MNT/available/kernel/syscalls")" '^socketcall$'
+	is "fields" "uint32 fd,hex uint64 buf,uint64 count,uint32 pos_low,uint32 pos_high," \
+		"$(tr '\n' ',' <"$MNT/available/kernel/events/syscalls/compat_sys_enter_pread64" |
+			sed 's/uint64 count/uint64 count/; s/uint32 count/uint64 count/')"
+}
 is "each is named once" "" "$(sort "$MNT/available/kernel/syscalls" | uniq -d)"
-is "fields" "uint32 fd,hex uint64 buf,uint64 count,uint32 pos_low,uint32 pos_high," \
-	"$(tr '\n' ',' <"$MNT/available/kernel/events/syscalls/compat_sys_enter_pread64" |
-		sed 's/uint64 count/uint64 count/; s/uint32 count/uint64 count/')"
 
 # --- each field of each call
 # known PROGRAM: runs it, and looks for each event that it says there must be
@@ -59,9 +62,10 @@ known() {
 	checks=$((checks + $(wc -l <"$work/expected")))
 	is "entries" 300 "$(grep -c "^$2syscall_entry_getppid: { }$" "$work/got")"
 	is "results" 300 "$(grep -c "^$2syscall_exit_getppid: " "$work/got")"
-	# What begins returns, but for exit_group; and a child begins with returning.
+	# What begins returns, but for exit_group; and on x86, a child begins with returning.
+	on_x86 && begun=0 || begun=1
 	is "pairs" "$(grep -c '^[a-z_]*syscall_entry_' "$work/got")" \
-		"$(grep -c '^[a-z_]*syscall_exit_' "$work/got")"
+		$(($(grep -c '^[a-z_]*syscall_exit_' "$work/got") + begun))
 }
 cp "$prepared"/calls* "$work/" || fail "no programs"
 known "$work/calls64" ''

@@ -2,7 +2,7 @@
 """platforms.py PAGE DIRECTORY KERNEL...: for platforms.sh, prints the table of docs/platforms.md.
 
 The columns of the kernels are those of the files DIRECTORY/KERNEL, lines `ROW|VALUE`, where there
-are such; the other columns are the page's.
+are such (`?`: the page's own value); the other columns are the page's.
 """
 import os
 import sys
@@ -37,7 +37,9 @@ def main():
         path = os.path.join(sys.argv[2], kernel)
         if os.path.exists(path):
             found = [l.rstrip('\n').split('|', 1) for l in open(path)]
-            columns[kernel] = dict(found)
+            # What was not tried this time is as it was.
+            before = columns.get(kernel, {})
+            columns[kernel] = {n: before.get(n, v) if v == '?' else v for n, v in found}
             names = [name for name, _ in found]
             rows = names + [r for r in rows if r not in names]
     kernels = sorted(columns, key=order)

@@ -192,8 +192,7 @@ first) row "rseq(2): bytes of the kernel's fields" 20 ;;
 esac
 fusermount3 -u "$MNT"
 within 20 daemon_ended
-if by_module; then
-	mount_tree
+recorded_by_module() {
 	try "trail.ko" by module \
 		records sched:sched_process_exec 'sched_process_exec: ' $cat /etc/hosts
 	try "… compiled probes" grep -q : /dev/trail
@@ -201,7 +200,15 @@ if by_module; then
 		records 'syscall:entry:openat if filename == "/etc/hosts"' '"/etc/hosts"' \
 		$cat /etc/hosts
 	stacks " by trail.ko"
+}
+if by_module; then
+	mount_tree
+	recorded_by_module
 elif [ "$(uname -m)" = x86_64 ]; then
 	row "trail.ko" -
+else
+	# Without a compiler for that processor: it was not tried.
+	try() { row "$1" '?'; }
+	recorded_by_module
 fi
 echo "$(wc -l <"$out") rows"

@@ -140,14 +140,19 @@ static void in_spaces(void)
 
 static void __attribute__((noinline)) inner(void)
 {
-	long ret;
-
 	printf("0x%lx ", (unsigned long)__builtin_return_address(0));
 	fflush(stdout);
+	/* Here, not in a function of the C library */
 #ifdef __x86_64__
+	long ret;
+
 	__asm__ volatile("syscall" : "=a" (ret) : "0" (SYS_getppid) : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+	register long number __asm__("x8") = SYS_getppid, ret __asm__("x0");
+
+	__asm__ volatile("svc 0" : "=r" (ret) : "r" (number) : "memory");
 #else
-	ret = syscall(SYS_getppid);
+	long ret = syscall(SYS_getppid);
 #endif
 	(void)ret;
 }

@@ -5,7 +5,7 @@
  * begins, 0 ends; then it reads as lines `CONTEXT NUMBER`, how many each has made. The event is
  * power:cpu_frequency: state is the number, cpu_id the context: 1000 for a task, 2000 a softirq,
  * 3000 an interrupt, 4000 an NMI, and the CPU; 5000 a task with preemption on, and its number,
- * which another task moves from CPU to CPU at any moment.
+ * which another task moves from CPU to CPU at any moment. There are NMIs on x86 only.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -14,11 +14,13 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/version.h>
+#ifdef CONFIG_X86_64
 #include <asm/apic.h>
 #include <asm/nmi.h>
+#endif
 #include <trace/events/power.h>
 
-enum { TASK, SOFTIRQ, INTERRUPT, NMI, CONTEXTS };
+enum { TASK, SOFTIRQ, INTERRUPT, NMI, CONTEXTS = NMI + IS_ENABLED(CONFIG_X86_64) };
 
 struct source {
 	u32 made[CONTEXTS];             /* written in that context only */
@@ -44,6 +46,7 @@ static void make(int context)
 	trace_cpu_frequency(s->made[context]++, 1000 * (context + 1) + smp_processor_id());
 }
 
+#ifdef CONFIG_X86_64
 /* To another CPU, wherever it is. QEMU's APICs are in memory, and numbered as CPUs are. */
 static void send_nmi(void)
 {
@@ -55,6 +58,36 @@ static void send_nmi(void)
 	native_apic_mem_write(APIC_ICR2, to << 24);
 	native_apic_mem_write(APIC_ICR, APIC_DM_NMI | APIC_DEST_PHYSICAL);
 }
+
+static int nmi(unsigned int type, struct pt_regs *regs)
+{
+	make(NMI);
+	return atomic_dec_if_positive(&this_cpu_ptr(&sources)->nmis) >= 0 ? NMI_HANDLED : NMI_DONE;
+}
+
+static int begin_nmis(void)
+{
+	return register_nmi_handler(NMI_LOCAL, nmi, 0, "nest");
+}
+
+static void end_nmis(void)
+{
+	unregister_nmi_handler(NMI_LOCAL, "nest");
+}
+#else
+static void send_nmi(void)
+{
+}
+
+static int begin_nmis(void)
+{
+	return 0;
+}
+
+static void end_nmis(void)
+{
+}
+#endif
 
 static enum hrtimer_restart expired(struct hrtimer *timer)
 {
@@ -71,12 +104,6 @@ static enum hrtimer_restart soft_expired(struct hrtimer *timer)
 		make(SOFTIRQ);
 	hrtimer_forward_now(timer, ns_to_ktime(170 * NSEC_PER_USEC));
 	return HRTIMER_RESTART;
-}
-
-static int nmi(unsigned int type, struct pt_regs *regs)
-{
-	make(NMI);
-	return atomic_dec_if_positive(&this_cpu_ptr(&sources)->nmis) >= 0 ? NMI_HANDLED : NMI_DONE;
 }
 
 /* The timers are begun here, so that they are this CPU's. */
@@ -148,7 +175,7 @@ static void stop(void)
 		hrtimer_cancel(&s->timer);
 		hrtimer_cancel(&s->soft_timer);
 	}
-	unregister_nmi_handler(NMI_LOCAL, "nest");
+	end_nmis();
 }
 
 static int make_task(struct task_struct **task, int (*what)(void *), void *arg)
@@ -193,7 +220,7 @@ static int start(void)
 	/* Before the first CPU's timer can send an NMI to another CPU. */
 	for_each_online_cpu(cpu)
 		memset(per_cpu_ptr(&sources, cpu)->made, 0, sizeof(sources.made));
-	ret = register_nmi_handler(NMI_LOCAL, nmi, 0, "nest");
+	ret = begin_nmis();
 	if (ret)
 		return ret;
 	ret = start_tasks();
