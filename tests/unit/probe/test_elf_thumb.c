@@ -83,6 +83,21 @@ static void check_places(uint32_t table)
 	close(fd);
 }
 
+static void patterns(void)
+{
+	struct tr_err err = TR_ERR_INIT;
+	struct elfsym_functions found;
+	int fd = make(EM_ARM, SHT_SYMTAB);
+
+	CHECK(!elfsym_functions(fd, "of_*", false, 9, &found, &err) && found.count == 1 &&
+	      !strcmp(found.list[0].name, "of_arm") && found.list[0].offset == CODE);
+	elfsym_functions_deinit(&found);
+	CHECK(elfsym_functions(fd, "of_t*", false, 9, &found, &err) == -EOPNOTSUPP &&
+	      strstr(err.sentence, "Thumb"));
+	CHECK(elfsym_functions(fd, "x*", false, 9, &found, &err) == -ENOENT);
+	close(fd);
+}
+
 static void arm(void)
 {
 	check_places(SHT_SYMTAB);
@@ -109,6 +124,7 @@ static void others(void)
 int main(void)
 {
 	CASE(arm);
+	CASE(patterns);
 	CASE(stripped);
 	CASE(others);
 	return test_summary();

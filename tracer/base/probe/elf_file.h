@@ -56,6 +56,8 @@ const struct elf_section *elf_view_section_of(const struct elf_view *v, uint32_t
 const struct elf_section *elf_view_section(const struct elf_view *v, const char *name);
 bool elf_view_symbol(struct elf_view *v, const struct elf_section *table, uint64_t index,
 		     struct elf_symbol *out);
+/* Whether it is a function of Thumb instructions: see elf_thumb.c. */
+bool elf_view_is_thumb(const struct elf_view *v, const struct elf_symbol *function);
 /* The file offset of an address; -1: no segment (executed: no executable one) contains it. */
 int64_t elf_view_offset(const struct elf_view *v, uint64_t address, bool executed);
 

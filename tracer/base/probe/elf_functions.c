@@ -25,6 +25,7 @@ struct match {
 struct matches {
 	const char *pattern;
 	bool returns;
+	bool thumb;             /* a function of Thumb instructions was left out */
 	struct match *list;
 	size_t count;
 	uint64_t compared;
@@ -120,6 +121,10 @@ static int collect_matches(const struct elf_table *t, struct matches *m)
 			return -EFBIG;
 		if (!is_wanted(m, name, len))
 			continue;
+		if (elf_view_is_thumb(t->v, &s)) {
+			m->thumb = true;
+			continue;
+		}
 		if (m->count == MATCHES_MAX)
 			return -EFBIG;
 		if (!array_double(m->list, m->count))
@@ -222,7 +227,12 @@ static int find_functions(struct elf_view *v, struct matches *m, size_t max,
 		elf_table_close(&t);
 		m->count = 0;
 	}
-	if (!ret && !out->count)
+	if (!ret && !out->count && m->thumb)
+		ret = tr_fail(err, -EOPNOTSUPP,
+			      "all functions of the file that match '%s' have Thumb instructions, "
+			      "which the kernel does not probe",
+			      m->pattern);
+	else if (!ret && !out->count)
 		ret = tr_fail(err, -ENOENT, "the file has no function that matches '%s'%s",
 			      m->pattern,
 			      elf_view_section_of(v, SHT_SYMTAB)

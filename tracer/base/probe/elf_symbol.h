@@ -41,11 +41,12 @@ struct elfsym_functions {
 
 /*
  * The functions whose names match the pattern (glob_match), of .symtab, else of those that the file
- * exports. Functions without a size, those selected at run time, and names that no rule can have
- * are left out; of several names of one place it has the one with the fewest leading underscores.
- * returns: leaves out functions that need their own return address, such as setjmp; -EINVAL: the
- * file's programs walk the stack, as exceptions do. -E2BIG: more than max; other errors as above.
- * On errors out is empty.
+ * exports. Functions without a size, those selected at run time, those of Thumb instructions
+ * (-EOPNOTSUPP if there are no others), and names that no rule can have are left out; of several
+ * names of one place it has the one with the fewest leading underscores. returns: leaves out
+ * functions that need their own return address, such as setjmp; -EINVAL: the file's programs walk
+ * the stack, as exceptions do. -E2BIG: more than max; other errors as above. On errors out is
+ * empty.
  */
 int elfsym_functions(int fd, const char *pattern, bool returns, size_t max,
 		     struct elfsym_functions *out, struct tr_err *err);

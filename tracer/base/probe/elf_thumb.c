@@ -13,6 +13,11 @@
 
 enum { UNKNOWN, ARM, THUMB };
 
+bool elf_view_is_thumb(const struct elf_view *v, const struct elf_symbol *function)
+{
+	return v->machine == EM_ARM && function->value & 1;
+}
+
 /* What the function at this place of the file has, by one table of symbols. */
 static int find_kind(const struct elf_table *t, uint64_t offset)
 {
@@ -23,7 +28,7 @@ static int find_kind(const struct elf_table *t, uint64_t offset)
 
 		if (ELF64_ST_TYPE(s.info) == STT_FUNC && s.section != SHN_UNDEF && at >= 0 &&
 		    offset - (uint64_t)at < s.size)
-			return s.value & 1 ? THUMB : ARM;
+			return elf_view_is_thumb(t->v, &s) ? THUMB : ARM;
 	}
 	return UNKNOWN;
 }
