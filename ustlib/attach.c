@@ -403,14 +403,22 @@ static bool has_own(const struct trail__tp *tp)
 	return false;
 }
 
+static void ask_unknown(unsigned int lane)
+{
+	bool taken = ask_lane(lane) == TAKEN;
+
+	for (struct object *o = objects; o; o = o->next)
+		if (!taken && lane_failed[lane] && o->unknown & 1u << lane)
+			words_set_unknown(o, lane);
+}
+
 /*
  * In a forked child: rings of the parent process alone are not ours. What is dropped is asked for
  * at once.
  */
-bool attach_forked(void)
+bool attach_forked(unsigned int lanes)
 {
-	unsigned int lanes = 0;
-	bool dump;
+	bool all = lanes != 0, dump;
 
 	slot_users = 0; /* the other threads are not here */
 	for (unsigned int lane = 0; lane < LANES; lane++)
@@ -420,7 +428,7 @@ bool attach_forked(void)
 		     e = next_placed(o, e + 1)) {
 			struct trail__tp *tp = o->tps[e];
 
-			if (!has_own(tp))
+			if (!all && !has_own(tp))
 				continue;
 			slots_drop(tp);
 			tp->seen = ~*tp->state;
@@ -429,7 +437,7 @@ bool attach_forked(void)
 		}
 	for (unsigned int lane = 0; lane < LANES; lane++)
 		if (lanes & 1u << lane && !library_sealed)
-			ask_lane(lane);
+			ask_unknown(lane);
 	update_failed();
 	dump = statedump_due;
 	statedump_due = false;

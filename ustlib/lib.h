@@ -199,7 +199,7 @@ struct trail_reg TRAIL_HIDDEN *describe_object(const struct object *o, const cha
 					       size_t *mapped);
 
 /* words.c: with the registration lock held */
-/* The first values of new words: the object will ask the lanes of this mask. */
+/* In the words of a new file: the object will ask the lanes of this mask. */
 void TRAIL_HIDDEN words_fill(uint32_t *words, uint32_t count, unsigned int lanes);
 void TRAIL_HIDDEN words_set_unknown(struct object *o, unsigned int lane);       /* no answer came */
 /* Stores a word of an answer, unless the daemon has written another one meanwhile. */
@@ -225,7 +225,11 @@ bool TRAIL_HIDDEN attach_object(struct object *o, unsigned int lanes);
  * it, by the registration file.
  */
 bool TRAIL_HIDDEN attach_last(struct object *o);
-bool TRAIL_HIDDEN attach_forked(void);                  /* True: a state dump is due */
+/*
+ * lanes: whose daemon knows processes apart, a bit for each; they are asked at once. True: a state
+ * dump is due.
+ */
+bool TRAIL_HIDDEN attach_forked(unsigned int lanes);
 /* all slots are dropped; each is asked for at the next hit */
 void TRAIL_HIDDEN attach_anew(void);
 /* with the lock held: asks now, also who did not answer before */

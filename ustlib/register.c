@@ -169,8 +169,11 @@ static void unlink_file(const struct object *o)
 	}
 }
 
-/* The lanes whose daemon has an active session, a bit for each: they are asked at once. */
-static unsigned int active_lanes(void)
+/*
+ * The lanes whose daemon has an active session, a bit for each: they are asked at once. apart: only
+ * those with a session that knows processes apart.
+ */
+static unsigned int active_lanes(bool apart)
 {
 	char path[DIR_SIZE];
 	unsigned int lanes = 0;
@@ -179,7 +182,7 @@ static unsigned int active_lanes(void)
 	/* The lane is that of the file's owner: a private directory serves either daemon. */
 	for (unsigned int i = 0; i < LANES; i++) {
 		snprintf(path, sizeof(path), "%.91s/active", runtime_dir[i]);
-		if (stat(path, &st))
+		if (stat(path, &st) || (apart && !st.st_size))
 			continue;
 		if (is_of_root(st.st_uid))
 			lanes |= 1u << TRAIL_LANE_ROOT;
@@ -286,13 +289,13 @@ TRAIL_EXPORT void trail__register_within(struct trail__tp *const *begin,
 	if (!o && (o = object_alloc((size_t)(end - begin)))) {
 		o->begin = begin;
 		o->end = end;
-		lanes = active_lanes();
+		lanes = active_lanes(false);
 		if (collect(o))
 			publish_object(o, within, lanes);
 		o->next = objects;
 		objects = o;
 		/* A session that starts meanwhile may have seen no file of the object. */
-		dump = attach_object(o, lanes | active_lanes());
+		dump = attach_object(o, lanes | active_lanes(false));
 	}
 	objects_unlock();
 	if (dump)
@@ -381,13 +384,15 @@ TRAIL_EXPORT void trail__unregister(struct trail__tp *const *begin, struct trail
 }
 
 /*
- * Fresh files at the same addresses, so that no trace point notices. inherit: where there can be
- * none, as after chroot(2), the file of the parent process, which both then keep locked.
+ * Fresh files at the same addresses, so that no trace point notices, but for those that will ask
+ * the lanes of this mask. inherit: where there can be none, as after chroot(2), the file of the
+ * parent process, which both then keep locked.
  */
-static void renew(bool inherit)
+static void renew(bool inherit, unsigned int lanes)
 {
 	for (struct object *o = objects; o; o = o->next) {
 		uint8_t *copy, *map = NULL, name[sizeof(o->name)];
+		uint32_t state;
 
 		if (!o->map)
 			continue;
@@ -396,16 +401,20 @@ static void renew(bool inherit)
 			    0);
 		if (copy != MAP_FAILED) {
 			memcpy(copy, o->map, o->size);
+			state = ((struct trail_reg *)copy)->state_offset;
 			((struct trail_reg *)copy)->pid = (uint32_t)getpid();
 			/* What was missed before is for the old file to account for. */
 			memset(copy + ((struct trail_reg *)copy)->missed_offset, 0,
 			       o->event_count * 8);
+			words_fill((uint32_t *)(void *)(copy + state), o->event_count, lanes);
 			for (unsigned int i = 0; i < LANES && apps_dir[i][0] && !map; i++)
 				map = publish(apps_dir[i], o, copy, o->size, o->map);
 			munmap(copy, o->size);
 		}
-		if (map)
+		if (map) {
+			o->unknown |= (uint8_t)lanes;
 			continue;
+		}
 		if (inherit) {
 			memcpy(o->name, name, sizeof(name));
 			continue;
@@ -420,6 +429,8 @@ static void renew(bool inherit)
 /* A forked child is an application of its own. */
 void register_forked(void)
 {
+	/* The parent's places, and its values of contexts, are not the child's. */
+	unsigned int lanes = library_sealed ? 0 : active_lanes(true);
 	bool dump;
 
 	/*
@@ -427,12 +438,12 @@ void register_forked(void)
 	 * of a new file either, so its child keeps the words and the places of its parent.
 	 */
 	if (!library_sealed)
-		renew(true);
+		renew(true, lanes);
 	objects_forked();
 	thread_forked();
 	thread_rings_forked();
 	context_forked();
-	dump = attach_forked();
+	dump = attach_forked(lanes);
 	sites_forked();
 	objects_unlock();
 	if (dump)
@@ -458,7 +469,7 @@ void register_identity_now(void)
 			unlink_file(o);
 	environment_set_dirs();
 	set_apps_dirs();
-	renew(false);
+	renew(false, 0);
 	attach_anew();
 }
 

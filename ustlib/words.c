@@ -8,12 +8,12 @@
 
 void words_fill(uint32_t *words, uint32_t count, unsigned int lanes)
 {
-	uint32_t word = 0;
+	uint32_t mask = 0;
 
 	for (unsigned int lane = 0; lane < LANES; lane++)
-		word |= lanes & 1u << lane ? TRAIL_WORD_ASKING << trail_lane_shift(lane) : 0;
+		mask |= lanes & 1u << lane ? 255u << trail_lane_shift(lane) : 0;
 	for (uint32_t e = 0; e < count; e++)
-		words[e] = word;
+		words[e] = (words[e] & ~mask) | (TRAIL_WORD_ASKING * 0x01010101u & mask);
 }
 
 static uint8_t *lane_byte(const struct object *o, uint32_t event, unsigned int lane)

@@ -37,7 +37,8 @@
  * traced from its first event. It registers with TRAIL_WORD_ASKING in its slot of all its words,
  * and replaces each of these when it has the answer: by the word of the answer, or by 0. So the
  * daemon need not write them. If it gets no answer, it sets them to TRAIL_WORD_UNKNOWN; the next
- * hit then asks.
+ * hit then asks. A forked child registers with its parent's words, unless `active` has bytes: then
+ * a session knows processes apart, and the child begins like a new program.
  *
  * Missed hits. Until the daemon has answered, the library counts the hits in the registration file.
  * When it has rings, it adds these numbers to their `lost`; if the process ends first, the daemon

@@ -153,16 +153,21 @@ bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid)
 static void mark_active(struct tracer *t)
 {
 	struct session *s;
-	bool active = false;
+	bool active = false, apart = false;
 	int fd;
 
-	cds_list_for_each_entry(s, &t->sessions, node)
+	cds_list_for_each_entry(s, &t->sessions, node) {
 		active = active || s->active;
+		apart = apart || (s->active && session_knows_apart(s));
+	}
 	if (!active) {
 		unlinkat(t->state_fd, "active", 0);
 		return;
 	}
 	fd = openat(t->state_fd, "active", O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	/* Its size says whether a forked child has to ask for itself. */
+	if (fd >= 0 && ftruncate(fd, apart))
+		tracer_report(t, "the state directory: %s", strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }

@@ -334,6 +334,8 @@ struct session **sessions_take(struct tracer *t, size_t *count);
 void session_changed(struct session *s);
 /* The session is active and records events of this user: its owner's, or all users' for root. */
 bool session_serves(const struct session *s, uid_t uid);
+/* Another process of the same user may be recorded in another way. */
+bool session_knows_apart(const struct session *s);
 /* The inclusion sets of the user domain have the process, but for track/cgroup. */
 bool session_tracks(const struct session *s, uint32_t pid, uid_t uid, gid_t gid);
 /*

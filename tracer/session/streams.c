@@ -308,6 +308,18 @@ int owner_streams(struct session *s, const char *channel, const char *owner, str
 	return list_names(s, channel, owner, names);
 }
 
+bool session_knows_apart(const struct session *s)
+{
+	bool apart = s->track[TRACK_VPID].some || s->track[TRACK_VGID].some ||
+		     s->track[TRACK_CGROUP].some;
+	struct channel *c;
+
+	cds_list_for_each_entry(c, &s->channels, node)
+		for (size_t i = 0; i < c->contexts.count; i++)
+			apart = apart || context_is_cgroup(&c->contexts.items[i]);
+	return apart;
+}
+
 bool session_tracks_cgroup(const struct session *s, uint32_t pid, char **cgroups)
 {
 	const struct track *t = &s->track[TRACK_CGROUP];
