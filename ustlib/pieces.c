@@ -197,10 +197,12 @@ copy_text(unsigned char *at, unsigned char *end, const char *s, bool bounded, si
 	/*
 	 * Sixteen bytes at a time, tested and stored from one load each, so that a string that
 	 * changes meanwhile is still recorded as one. A load does not cross into a page that may
-	 * not be there. (Without rseq, which valgrind does not have, bytes after the NUL are left
-	 * alone.)
+	 * not be there; nor does one begin where the text has ended, as the next page, or the
+	 * address of an empty text, may not be there either. (Without rseq, which valgrind does
+	 * not have, bytes after the NUL are left alone.)
 	 */
-	while (likely(rseq_usable) && ((uintptr_t)s & 4095) <= 4096 - 16 && end - at >= 16) {
+	while (likely(rseq_usable) && ((uintptr_t)s & 4095) <= 4096 - 16 && end - at >= 16 &&
+	       (!bounded || max)) {
 		__m128i bytes = _mm_loadu_si128((const __m128i *)s);
 		unsigned int zero =
 			(unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128()));

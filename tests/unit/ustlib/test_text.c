@@ -2,7 +2,8 @@
 /* LINK: trail-static */
 /*
  * Strings of call sites: copies of each length, of strings that end where the mapped memory ends,
- * and of strings that become shorter between strnlen() and the copy, as another thread may do it.
+ * with room for more or not, and of strings that become shorter between strnlen() and the copy, as
+ * another thread may do it.
  *
  * This program contains pieces.c, and cuts the string in its strnlen().
  */
@@ -30,12 +31,14 @@ static size_t measure(const char *s, size_t max)
 /* n: the bytes of s, of which at most max are copied */
 static void check_copy(const char *s, size_t n, size_t max)
 {
-	unsigned char out[MOST + 16], *end;
+	unsigned char out[MOST + 32], *end;
 
 	memset(out, 0x55, sizeof(out));
 	end = trail__put_text(out, out + n + 1, s, max);
 	CHECK(end == out + n + 1 && !memcmp(out, s, n) && !out[n] && out[n + 1] == 0x55);
 	CHECK(!trail__put_text(out, out + n, s, max));
+	end = trail__put_text(out, out + sizeof(out), s, max);
+	CHECK(end == out + n + 1 && !memcmp(out, s, n) && !out[n]);
 }
 
 static void lengths(void)
@@ -54,6 +57,9 @@ static void lengths(void)
 		s[n] = 0;
 		check_copy(s, n, SIZE_MAX);
 	}
+	/* An empty text, whose address is of no byte: Rust has 1 for it. */
+	check_copy(map + 4096, 0, 0);
+	check_copy((const char *)1, 0, 0);
 	munmap(map, 8192);
 }
 
