@@ -17,9 +17,10 @@ const layoutsMax = 96
 
 // NewHandler returns a handler for log/slog that records each log record as the event go:PACKAGE of
 // the package that logs, in which "." replaces "/". Its fields are message and the attributes, in
-// groups as GROUP_NAME and with "_" for what an identifier has not, with types as for Record; what is none of these is a string, as fmt.Sprint
-// has it. Levels are err, warning, info and debug. After 96 combinations of package, level, and
-// names and types of attributes, further ones are go:slog, with all attributes in one string.
+// groups as GROUP_NAME and with "_" for what an identifier has not, with types as for Record; what
+// is none of these is a string, as fmt.Sprint has it. Levels are err, warning, info and debug.
+// After 96 combinations of package, level, and names and types of attributes, further ones are
+// go:slog, with all attributes in one string.
 //
 //	slog.SetDefault(slog.New(trail.NewHandler()))
 func NewHandler() slog.Handler {

@@ -42,6 +42,7 @@ import "C"
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -102,6 +103,15 @@ var buffers = sync.Pool{New: func() interface{} { return &buffer{texts: make([]b
 // answer; without a daemon it succeeds. Names have no blanks, quotes, commas and brackets. The
 // error is a syscall.Errno: EINVAL, ENOSPC (there are 128), ENOMEM.
 func NewEvent(provider, name string, level int, fields ...Field) (*Event, error) {
+	names := []string{provider, name}
+	for _, field := range fields {
+		names = append(names, field.Name)
+	}
+	for _, text := range names {
+		if strings.IndexByte(text, 0) >= 0 {
+			return nil, syscall.EINVAL
+		}
+	}
 	if len(fields) > C.FIELDS_MAX || level < 0 {
 		return nil, syscall.EINVAL
 	}
@@ -146,7 +156,8 @@ func (e *Event) Enabled() bool {
 
 // Record records the event if a session wants it. There is a value for each field: integers of any
 // size and bool for Int and Uint, float32 and float64 for Float, string and []byte for String.
-// Other values are an error, and record nothing.
+// Other values are an error, and record nothing; so are numbers that the field cannot hold: those
+// above 1<<63 - 1 for Int, and those below 0 for Uint.
 func (e *Event) Record(values ...interface{}) error {
 	if !e.Enabled() {
 		return nil
@@ -159,7 +170,8 @@ func (e *Event) Record(values ...interface{}) error {
 	b.texts = b.texts[:0]
 	for i, value := range values {
 		if !b.put(i, e.kinds[i], value) {
-			return fmt.Errorf("trail: value %d has type %T", i+1, value)
+			return fmt.Errorf("trail: value %d, %v of type %T, does not fit its field",
+				i+1, value, value)
 		}
 	}
 	b.texts = append(b.texts, 0)
@@ -173,49 +185,60 @@ func (e *Event) Record(values ...interface{}) error {
 }
 
 func (b *buffer) put(i int, kind Kind, value interface{}) bool {
-	given := Int
 	switch v := value.(type) {
 	case int:
-		b.numbers[i] = C.ulonglong(v)
+		return b.signed(i, kind, int64(v))
 	case int8:
-		b.numbers[i] = C.ulonglong(v)
+		return b.signed(i, kind, int64(v))
 	case int16:
-		b.numbers[i] = C.ulonglong(v)
+		return b.signed(i, kind, int64(v))
 	case int32:
-		b.numbers[i] = C.ulonglong(v)
+		return b.signed(i, kind, int64(v))
 	case int64:
-		b.numbers[i] = C.ulonglong(v)
+		return b.signed(i, kind, v)
 	case uint:
-		b.numbers[i] = C.ulonglong(v)
+		return b.unsigned(i, kind, uint64(v))
 	case uint8:
-		b.numbers[i] = C.ulonglong(v)
+		return b.unsigned(i, kind, uint64(v))
 	case uint16:
-		b.numbers[i] = C.ulonglong(v)
+		return b.unsigned(i, kind, uint64(v))
 	case uint32:
-		b.numbers[i] = C.ulonglong(v)
+		return b.unsigned(i, kind, uint64(v))
 	case uint64:
-		b.numbers[i] = C.ulonglong(v)
+		return b.unsigned(i, kind, v)
 	case uintptr:
-		b.numbers[i] = C.ulonglong(v)
+		return b.unsigned(i, kind, uint64(v))
 	case bool:
-		b.numbers[i] = 0
 		if v {
-			b.numbers[i] = 1
+			return b.unsigned(i, kind, 1)
 		}
+		return b.unsigned(i, kind, 0)
 	case float32:
-		b.numbers[i], given = C.ulonglong(math.Float64bits(float64(v))), Float
+		b.numbers[i] = C.ulonglong(math.Float64bits(float64(v)))
+		return kind == Float
 	case float64:
-		b.numbers[i], given = C.ulonglong(math.Float64bits(v)), Float
+		b.numbers[i] = C.ulonglong(math.Float64bits(v))
+		return kind == Float
 	case string:
 		b.texts = append(b.texts, v...)
-		b.numbers[i], given = C.ulonglong(len(v)), String
+		b.numbers[i] = C.ulonglong(len(v))
+		return kind == String
 	case []byte:
 		b.texts = append(b.texts, v...)
-		b.numbers[i], given = C.ulonglong(len(v)), String
-	default:
-		return false
+		b.numbers[i] = C.ulonglong(len(v))
+		return kind == String
 	}
-	return kind == given || (kind == Uint && given == Int)
+	return false
+}
+
+func (b *buffer) signed(i int, kind Kind, v int64) bool {
+	b.numbers[i] = C.ulonglong(v)
+	return kind == Int || (kind == Uint && v >= 0)
+}
+
+func (b *buffer) unsigned(i int, kind Kind, v uint64) bool {
+	b.numbers[i] = C.ulonglong(v)
+	return kind == Uint || (kind == Int && v <= math.MaxInt64)
 }
 
 // Close ends the event: no goroutine may use it then or later.

@@ -20,6 +20,7 @@ EMERG, ALERT, CRIT, ERR, WARNING, NOTICE, INFO = range(7)
 DEBUG_LINE, DEBUG = 13, 14
 
 _LAYOUTS_MAX = 96  # of TRAIL_EVENTS_MAX, 128: programs may have events of their own
+_LEAST, _MOST = -1 << 63, (1 << 63) - 1  # of a field of type int
 
 
 class _Field(ctypes.Structure):
@@ -58,9 +59,10 @@ def _bytes(text):
 class Event:
     """The event provider:name. Calling it with a value for each field records it.
 
-    fields: a dictionary, or pairs, of names and types, which are int (of 64 bits), float, str and
-    bool (an integer, 0 or 1). A value of another type is recorded as str() has it. Raises OSError
-    if the event cannot be made, with errno EINVAL, ENOSPC (there are 128) or ENOMEM.
+    fields: a dictionary, or pairs, of up to 64 names and types, which are int (of 64 bits with a
+    sign; a call with a larger number raises OverflowError), float, str and bool (an integer, 0 or
+    1). A value of another type is recorded as str() has it. Raises OSError if the event cannot be
+    made, with errno EINVAL, ENOSPC (there are 128) or ENOMEM.
     """
 
     def __init__(self, provider, name, fields=(), level=DEBUG_LINE):
@@ -97,7 +99,11 @@ class Event:
             raise TypeError("%d values for %d fields" % (len(values), len(self._members)))
         out = self._values()
         for slot, member, value in zip(out, self._members, values):
-            setattr(slot, member, _bytes(str(value)) if member == "s" else value)
+            if member == "s":
+                value = _bytes(str(value))
+            elif member == "i" and not _LEAST <= value <= _MOST:
+                raise OverflowError("%d does not fit a field of 64 bits" % value)
+            setattr(slot, member, value)
         _lib.trail_event_record(self._event, out)
 
 
@@ -119,7 +125,7 @@ def _level_of(number):
 def _field_of(key, value):
     """The field of an item of `extra`: its name, type and value."""
     kind = type(value)
-    if kind not in _TYPES or (kind is int and not -1 << 63 <= value < 1 << 63):
+    if kind not in _TYPES or (kind is int and not _LEAST <= value <= _MOST):
         kind, value = str, str(value)
     return re.sub(r"\W", "_", str(key), flags=re.ASCII)[:100], kind, value
 

@@ -59,6 +59,12 @@ if cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; then
 	fi
 	cat >>"$work/want" <<END
 rusty:none { }
+rusty:empty { a = "", b = "", c = 1 }
+rusty:generic { value = "text" }
+rusty:generic { value = 1.5 }
+rusty:generic { value = 255 }
+rusty:generic { value = 1.5 }
+rusty:generic { value = 255 }
 rusty:all { a = -1, b = 18446744073709551615, c = 0.5, d = 1, e = "/über", f = "cut" }
 rusty:loop { n = 0 }
 rusty:loop { n = 1 }

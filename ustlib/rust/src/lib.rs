@@ -12,8 +12,8 @@
 use std::marker::PhantomData;
 use std::os::raw::{c_char, c_uint, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::Mutex;
 
 mod event;
 #[cfg(feature = "tracing")]
@@ -112,10 +112,21 @@ impl<T: Value + ?Sized> Value for &T {
     }
 }
 
-/// The types of an event's fields: a tuple.
+/// The types of an event's fields: a tuple. ID is a number that no other types have.
 #[doc(hidden)]
 pub trait Kinds {
     const KINDS: &'static [Kind];
+    const ID: u64;
+}
+
+/// Each type is four bits of the number.
+const fn id_of(kinds: &[Kind]) -> u64 {
+    let (mut id, mut i) = (1, 0);
+    while i < kinds.len() {
+        id = id << 4 | kinds[i] as u64;
+        i += 1;
+    }
+    id
 }
 
 /// The values of an event: a tuple of references.
@@ -129,6 +140,7 @@ macro_rules! tuples {
     ($($name:ident $at:tt),*) => {
         impl<$($name: KindOf),*> Kinds for ($($name,)*) {
             const KINDS: &'static [Kind] = &[$($name::KIND),*];
+            const ID: u64 = id_of(Self::KINDS);
         }
         impl<$($name: Value + ?Sized),*> Values for ($(&$name,)*) {
             type Kinds = ($($name::Kind,)*);
@@ -156,20 +168,57 @@ impl Hit {
     }
 }
 
-/// A place in the program that records an event.
-#[doc(hidden)]
-pub struct Site {
-    provider: &'static str,
-    name: &'static str,
-    level: c_uint,
-    fields: &'static [&'static str],
-    define: Once,
+/// An event of a place in the program: for one combination of types, `id`.
+struct Known {
+    id: AtomicU64,
     event: AtomicPtr<c_void>,
     state: AtomicPtr<AtomicU32>,
 }
 
 /// The state of an event that the library refuses.
 static OFF: AtomicU32 = AtomicU32::new(0);
+
+impl Known {
+    const fn new() -> Known {
+        Known {
+            id: AtomicU64::new(0),
+            event: AtomicPtr::new(ptr::null_mut()),
+            state: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Its id is set last: who has read it may read the rest.
+    fn set(&self, id: u64, event: Result<Raw, i32>) {
+        let mut state: *const AtomicU32 = &OFF;
+        if let Ok(event) = event {
+            self.event.store(event.pointer(), Ordering::Relaxed);
+            state = event.state();
+        }
+        self.state.store(state as *mut AtomicU32, Ordering::Relaxed);
+        self.id.store(id, Ordering::Release);
+    }
+
+    #[inline]
+    fn hit<K: Kinds, F: FnOnce(Hit) -> Done<K>>(&self, put: F) {
+        // The event is never destroyed, so the word stays.
+        if unsafe { &*self.state.load(Ordering::Relaxed) }.load(Ordering::Relaxed) != 0 {
+            put(Hit(Raw::from(self.event.load(Ordering::Relaxed))));
+        }
+    }
+}
+
+/// A place in the program that records an event. In a generic function its values may have other
+/// types at another hit, as there is one place for all instances of the function: each combination
+/// of types is an event of its own, with the same name.
+#[doc(hidden)]
+pub struct Site {
+    provider: &'static str,
+    name: &'static str,
+    level: c_uint,
+    fields: &'static [&'static str],
+    first: Known,
+    others: Mutex<Vec<&'static Known>>,
+}
 
 impl Site {
     pub const fn new(
@@ -178,32 +227,42 @@ impl Site {
         level: c_uint,
         fields: &'static [&'static str],
     ) -> Site {
-        Site {
-            provider,
-            name,
-            level,
-            fields,
-            define: Once::new(),
-            event: AtomicPtr::new(ptr::null_mut()),
-            state: AtomicPtr::new(ptr::null_mut()),
-        }
+        let first = Known::new();
+        Site { provider, name, level, fields, first, others: Mutex::new(Vec::new()) }
     }
 
     #[inline]
     pub fn hit<K: Kinds, F: FnOnce(Hit) -> Done<K>>(&self, put: F) {
-        let mut state = self.state.load(Ordering::Acquire);
-        if state.is_null() {
-            self.define.call_once(|| self.define(K::KINDS));
-            state = self.state.load(Ordering::Acquire);
-        }
-        // The event is never destroyed, so the word stays.
-        if unsafe { &*state }.load(Ordering::Relaxed) != 0 {
-            put(Hit(Raw::from(self.event.load(Ordering::Relaxed))));
+        if self.first.id.load(Ordering::Acquire) == K::ID {
+            self.first.hit(put);
+        } else {
+            self.known(K::ID, K::KINDS).hit(put);
         }
     }
 
     #[cold]
-    fn define(&self, kinds: &[Kind]) {
+    fn known(&self, id: u64, kinds: &[Kind]) -> &Known {
+        let mut others = self.others.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match self.first.id.load(Ordering::Acquire) {
+            0 => {
+                self.first.set(id, self.define(kinds));
+                &self.first
+            }
+            first if first == id => &self.first,
+            _ => {
+                let same = |k: &&&Known| k.id.load(Ordering::Relaxed) == id;
+                if let Some(known) = others.iter().find(same) {
+                    return known;
+                }
+                let known: &'static Known = Box::leak(Box::new(Known::new()));
+                known.set(id, self.define(kinds));
+                others.push(known);
+                known
+            }
+        }
+    }
+
+    fn define(&self, kinds: &[Kind]) -> Result<Raw, i32> {
         let pointer = |name: &str| name.as_ptr() as *const c_char;
         let fields: Vec<RawField> = self
             .fields
@@ -211,14 +270,7 @@ impl Site {
             .zip(kinds)
             .map(|(name, &kind)| RawField { name: pointer(name), kind: kind as c_uint })
             .collect();
-        let mut state: *const AtomicU32 = &OFF;
-        if let Ok(event) =
-            Raw::create(pointer(self.provider), pointer(self.name), self.level, &fields)
-        {
-            self.event.store(event.pointer(), Ordering::Relaxed);
-            state = event.state();
-        }
-        self.state.store(state as *mut AtomicU32, Ordering::Release);
+        Raw::create(pointer(self.provider), pointer(self.name), self.level, &fields)
     }
 }
 

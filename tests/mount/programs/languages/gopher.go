@@ -25,6 +25,8 @@ func main() {
 	check(all.Record(int8(-1), uint64(math.MaxUint64), true, float32(0.5), "/über",
 		[]byte("cut\x00off")) == nil, "refused")
 	check(all.Record(1, 2, 3, 4.0, "", nil) != nil, "a value of no type")
+	check(all.Record(uint64(1)<<63, 2, 3, 4.0, "", "") != nil, "a number above a field's")
+	check(all.Record(1, -2, 3, 4.0, "", "") != nil, "a number below a field's")
 	check(all.Record(1) != nil, "a value alone")
 	check(all.Record("1", 2, 3, 4.0, "", "") != nil, "a string for a number")
 	none := trail.MustEvent("gopher", "none", trail.Debug)
@@ -34,6 +36,8 @@ func main() {
 	check(!off.Enabled() && off.Record("not looked at") == nil, "it is on")
 	_, err := trail.NewEvent("gopher", "no name", trail.Debug)
 	check(err == syscall.EINVAL, "a blank in a name")
+	_, err = trail.NewEvent("gopher", "cut\x00off", trail.Debug)
+	check(err == syscall.EINVAL, "a NUL in a name")
 	loop := trail.MustEvent("gopher", "loop", trail.Debug, trail.Field{"n", trail.Int},
 		trail.Field{"s", trail.String})
 	var wait sync.WaitGroup

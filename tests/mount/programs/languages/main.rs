@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //! Events of each type, from two threads; a value that is evaluated although it is not wanted ends
-//! the program with a failure, and so does a hit after the first one that allocates memory.
+//! the program with a failure, and so does a hit after the first one that allocates memory. A place
+//! in a generic function is hit with values of several types.
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trail::{trail, Event, Field, Kind};
@@ -26,8 +27,18 @@ fn forbidden() -> i32 {
     std::process::exit(3)
 }
 
+fn generic<T: trail::Value>(value: T) {
+    trail!("rusty", "generic", value = value);
+}
+
 fn main() {
     trail!("rusty", "none");
+    trail!("rusty", "empty", a = "", b = String::new(), c = 1);
+    generic("text");
+    for _ in 0..2 {
+        generic(1.5);
+        generic(u8::MAX);
+    }
     let path = String::from("/über");
     trail!("rusty", "all", a = -1i8, b = u64::MAX, c = 0.5f32, d = true, e = path, f = "cut\0off");
     std::thread::spawn(|| {

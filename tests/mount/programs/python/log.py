@@ -56,5 +56,11 @@ try:
     assert not request.enabled
 except TypeError:
     assert request.enabled
+for number in (1 << 63, -1 - (1 << 63), 1 << 64):
+    try:
+        request(number, 0, "", 0)
+        assert not request.enabled
+    except OverflowError:
+        assert request.enabled
 for i in range(120):
     log.info("layout", extra={"k%d" % i: i})
