@@ -492,6 +492,7 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	$(INSTALL) -m 644 ustlib/python/trail.py $(DESTDIR)$(PYTHONDIR)/
 	$(INSTALL) -m 644 docs/trail-recover.1 $(DESTDIR)$(MANDIR)/man1/
 	$(INSTALL) -m 644 docs/trail.3 docs/trail-preload.3 docs/trail-lttng.3 docs/trail-python.3 $(DESTDIR)$(MANDIR)/man3/
+	$(INSTALL) -m 644 docs/trail-python.3 $(DESTDIR)$(MANDIR)/man3/trail_event_create.3
 	$(INSTALL) -m 644 docs/trailfs.4 docs/trailfs-*.4 $(DESTDIR)$(MANDIR)/man4/
 	$(INSTALL) -m 644 docs/trailfs.8 $(DESTDIR)$(MANDIR)/man8/
 	$(INSTALL) -m 644 README.md LICENSE $(DOCUMENTS) $(DESTDIR)$(DOCDIR)/
@@ -501,6 +502,10 @@ install: all				## to PREFIX below DESTDIR; makes /run/trailfs and the group onl
 	sed 's,@BINDIR@,$(BINDIR),' docs/examples/trailfs.service >$(DESTDIR)$(UNITDIR)/trailfs.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/trailfs.service
 	$(INSTALL) -m 644 $(filter-out %/trailfs.service,$(wildcard docs/examples/*)) $(DESTDIR)$(DOCDIR)/examples/
+# These say where things are.
+	sed -i 's,/usr/local/share/trailfs,$(DATADIR),; s,/usr/local/bin/trailfs,$(BINDIR)/trailfs,' \
+		$(addprefix $(DESTDIR)$(MANDIR)/man3/,trail-python.3 trail_event_create.3) \
+		$(addprefix $(DESTDIR)$(DOCDIR)/examples/,trail.go trail.rs trailfs.init trailfs.openrc)
 	@echo 'installed below $(DESTDIR)$(PREFIX)'
 # Not for a package (DESTDIR), nor for a private PREFIX: these belong to the whole system.
 	$(if $(DESTDIR),,@tools/installed.sh$(if $(filter /usr /usr/local,$(patsubst %/,%,$(PREFIX))), --system) '$(BINDIR)' '$(LIBDIR)' '$(MANDIR)' '$(UNITDIR)' '$(PYTHONDIR)')
@@ -554,7 +559,7 @@ uninstall:				## remove what install installed
 		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
 	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
-	rm -f $(DESTDIR)$(PYTHONDIR)/trail.py $(DESTDIR)$(MANDIR)/man3/trail-python.3 $(DESTDIR)$(JAVADIR)/trail-log4j2.jar
+	rm -f $(DESTDIR)$(PYTHONDIR)/trail.py $(addprefix $(DESTDIR)$(MANDIR)/man3/,trail-python.3 trail_event_create.3) $(DESTDIR)$(JAVADIR)/trail-log4j2.jar
 	for h in $(LTTNG_HELPERS); do \
 		l=$(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so; \
 		[ "$$(readlink $$l)" != $${h#*=} ] || rm -f $$l; \

@@ -39,6 +39,7 @@ fusermount3 -u trace || exit 1
 cd "$1"
 mk install PREFIX=/opt/new >/installed2 2>&1 || { cat /installed2; exit 1; }
 sed 's/^/private: /' /installed2
+grep -r '/usr/local/[a-z]*/trailfs' /opt/new/share | sed 's/^/other prefix: /'
 p=$(sed -n 's/^left to do: \(PYTHONPATH=[^ ]*\) .*/\1/p' /installed2)
 ! command -v python3 >/dev/null || echo "python at $p: $(cd / && env $p python3 -c \
 	'import trail; print(trail.__file__)' 2>&1)"
@@ -84,6 +85,7 @@ is "events" 3 "$(grep -c '^text: .*hello:tick.*{ i = [012] }$' "$work/out")"
 # Elsewhere, nothing of the system is touched, and more is left to do.
 has "$out" '^private: left to do: PATH=/opt/new/bin:'
 has "$out" '^private: left to do: LD_LIBRARY_PATH=/opt/new/lib '
+is "places in manuals and examples" "" "$(grep '^other prefix: ' "$work/out")"
 if command -v python3 >/dev/null; then
 	has "$out" '^python: $'
 	has "$out" '^python at PYTHONPATH=/opt/new/.*: /opt/new/.*/trail.py$'
