@@ -53,6 +53,8 @@ static uint64_t read_clock(clockid_t id)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
 #if defined(__x86_64__)
 /* The fences keep the reading in program order. */
 static uint64_t tsc(void)
@@ -68,8 +70,7 @@ static uint64_t tsc(void)
 static bool tsc_is_good(void)
 {
 	char name[16] = "";
-	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		      O_RDONLY | O_CLOEXEC);
+	int fd = open(CLOCKSOURCE, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
@@ -379,8 +380,10 @@ void clock_describe(const struct clock *c, struct md_buf *out)
 	} else if (tsc_is_good()) {
 		md_buf_puts(out, "clock monotonic, requested by TRAILFS_CLOCK\n");
 	} else {
-		md_buf_puts(out,
-			    "clock monotonic, because the kernel's clocksource is not the TSC\n");
+		md_buf_printf(out, "clock monotonic, because %s\n",
+			      access(CLOCKSOURCE, R_OK) && errno == ENOENT
+				      ? "/sys, which names the kernel's clocksource, is not mounted"
+				      : "the kernel's clocksource is not the TSC");
 	}
 }
 
