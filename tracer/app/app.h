@@ -42,6 +42,8 @@ struct app {
 	char name[33];                          /* of the registration file */
 	int dir;                                /* which of apps.fds it is in */
 	uint32_t pid;                           /* as the daemon sees it; 0: not known */
+	bool outside;   /* it has asked, and the daemon's PID namespace does not have it */
+	bool shared;    /* another process has asked for it, too: after chroot(2), a child */
 	struct selection *selection; /* what is recorded of it; NULL: nothing was selected yet */
 	uint8_t *words;              /* per event: this daemon's byte of its state word */
 	bool stores_words; /* the words are TRAIL_WORD_ASKING: it stores those of the answer */
@@ -50,7 +52,10 @@ struct app {
 	struct cds_list_head retry; /* in apps.retries: change the generations at retry_at */
 	int64_t retry_at;                       /* wall clock */
 	gid_t gid;                              /* of the process when it registered */
-	/* Its /proc/PID/cgroup when a session first needed it; NULL: not read. */
+	/*
+	 * The /proc/PID/cgroup of the process that registered, when a session first needed it;
+	 * NULL: not read.
+	 */
 	char *cgroups;
 	uint64_t statedump;                     /* number of the last request sent to it */
 	struct cds_list_head closed; /* in apps.closed: apps_check_closed() looks at it again */
@@ -89,7 +94,7 @@ extern const struct domain_ops user_domain;
 /*
  * The session is active, serves the user and has the clock of the process, and the inclusion sets
  * have the process. If the number of the process is not known, track/cgroup is taken to have it: it
- * asks then, which tells the number.
+ * asks then, which tells the number, or that there is none here.
  */
 bool session_wants(const struct session *s, struct app *a);
 /* The process's name, as a part of a path; empty: not known. Without a lock. */
@@ -109,6 +114,7 @@ uint64_t app_wanted(struct channel *c, const struct app *a, uint32_t event, stru
  */
 void apps_begin_generations(struct tracer *t);
 void app_identify(struct tracer *t, struct app *a);     /* finds its pid, if that is quick */
+void app_forget_cgroups(struct app *a);                 /* a session that needs them reads them */
 /*
  * Its process is gone, or it has removed its file. One that is on overlayfs and has closed the
  * descriptor of its file holds no lock and lives: apps_check_closed() looks at it from then on.

@@ -134,8 +134,9 @@ static int send_answer(struct server *sv, struct conn *cn, const struct trail_he
 		 * The kernel's number for the peer. The holder of the file's lock has the same,
 		 * unless the registration was made in another PID namespace.
 		 */
-		if (cn->peer.pid > 0 && a->pid != (uint32_t)cn->peer.pid) {
+		if (cn->peer.pid > 0 ? a->pid != (uint32_t)cn->peer.pid : !a->pid && !a->outside) {
 			app_set_pid(t, a, (uint32_t)cn->peer.pid);
+			a->outside = !a->pid;
 			/* The sessions that want it are known now. */
 			app_apply(t, a, false);
 		}

@@ -18,7 +18,7 @@ bool session_wants(const struct session *s, struct app *a)
 {
 	return session_serves(s, a->file->uid) && session_has_clock(s, a->file->clock) &&
 	       session_tracks(s, a->file->pid, a->file->uid, a->gid) &&
-	       (!a->pid || session_tracks_cgroup(s, a->pid, &a->cgroups));
+	       ((!a->pid && !a->outside) || session_tracks_cgroup(s, a->pid, &a->cgroups));
 }
 
 void app_comm(uint32_t pid, char *out, size_t size)

@@ -122,13 +122,21 @@ struct app *app_of_pid(struct tracer *t, uint32_t pid, const struct app *a)
 	return NULL;
 }
 
+void app_forget_cgroups(struct app *a)
+{
+	free(a->cgroups);
+	a->cgroups = NULL;
+}
+
 void app_set_pid(struct tracer *t, struct app *a, uint32_t pid)
 {
 	if (a->pid == pid)
 		return;
 	cds_list_del_init(&a->by_pid);
-	free(a->cgroups);
-	a->cgroups = NULL;
+	/* The group stays that of the process that registered. */
+	a->shared = a->shared || a->pid;
+	if (!a->shared)
+		app_forget_cgroups(a);
 	a->pid = pid;
 	if (pid)
 		cds_list_add_tail(&a->by_pid, bucket_of(apps_of(t)->table->pids, pid));

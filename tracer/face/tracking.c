@@ -72,10 +72,8 @@ static void put_set(struct session *s, enum track_attr attr, struct track *new)
 		bool before = session_wants(s, a);
 
 		/* It may have been moved to another control group. */
-		if (attr == TRACK_CGROUP) {
-			free(a->cgroups);
-			a->cgroups = NULL;
-		}
+		if (attr == TRACK_CGROUP && !a->shared)
+			app_forget_cgroups(a);
 		s->track[attr] = *new;
 		excluded = excluded || (before && !session_wants(s, a));
 		s->track[attr] = old;
