@@ -29,6 +29,8 @@ What Debian's kernels for other processors lack:
   BPF programs, which read text, stacks of processes (it has no
   `CONFIG_USER_STACKTRACE_SUPPORT` either) and count for maps. Its kernel sets
   no probes in Thumb instructions, which Debian's programs have.
+- s390x: the stacks of processes (`CONFIG_USER_STACKTRACE_SUPPORT`), which its
+  perf events and BPF programs do not get either.
 - riscv64: 6.12 refuses a probe at the first instruction of each function that
   `function:` can trace, so nearly all; it permits `vfs_read+8`.
 END
