@@ -19,6 +19,17 @@ new_session() {
 mount_refusing apart
 # (Counters of the processor may be missing here.)
 contexts=$(grep -v '^perf' "$MNT/available/kernel/contexts" | cut -d ' ' -f 1)
+# Without the kernel's types, the daemon says which context needs them. Others are recorded.
+if [ ! -e /sys/kernel/btf/vmlinux ]; then
+	new_session types
+	put "$contexts" "$s/kernel/contexts"
+	put sched:sched_switch "$s/kernel/events"
+	is "contexts without types" EOPNOTSUPP "$(tool open "$s/control" w write 'start\n')"
+	has "$(cat "$s/error")" \
+		"BPF programs cannot record '.*' without the kernel's types: /sys/kernel/btf/vmlinux: "
+	rmdir "$s"
+	contexts=$(echo "$contexts" | grep -x 'pid\|tid\|procname\|cpu_id\|cgroup_id\|callstack-.*')
+fi
 for contexts in "" "$contexts"; do
 	new_session aligned
 	[ -z "$contexts" ] || put "$contexts" "$s/kernel/contexts"

@@ -172,28 +172,30 @@ static int fill(struct bpf_contexts *x, const struct context *items, size_t coun
 	return 0;
 }
 
-static bool needs_types(const struct context *items, size_t count)
+/* The first one whose place the kernel's types have; NULL: none */
+static const struct context *needs_types(const struct context *items, size_t count)
 {
 	const struct source *s;
 
 	for (size_t i = 0; i < count; i++)
 		if ((s = find_source(items[i].kind)) && (s->path || s->how == BY_NAMESPACE))
-			return true;
-	return false;
+			return &items[i];
+	return NULL;
 }
 
 int bpf_contexts_make(const struct context *items, size_t count, const struct btf *types,
 		      struct bpf_contexts **out, struct tr_err *err)
 {
 	struct bpf_contexts *x = calloc(1, sizeof(*x) + count * sizeof(x->items[0]));
+	const struct context *typed = types ? NULL : needs_types(items, count);
 	struct btf *own = NULL;
-	int ret = x ? 0 : -ENOMEM;
+	int ret = x ? 0 : tr_fail(err, -ENOMEM, "out of memory");
 
-	if (!ret && !types && needs_types(items, count))
-		ret = btf_load(BTF_FILE, NULL, &own);
-	if (ret)
-		tr_fail(err, ret, "%s: %s", x ? BTF_FILE : "contexts", strerror(-ret));
-	else
+	if (!ret && typed && (ret = btf_load(BTF_FILE, NULL, &own)))
+		ret = tr_fail(err, ret == -ENOENT ? -EOPNOTSUPP : ret,
+			      "BPF programs cannot record '%.80s' without the kernel's types: "
+			      BTF_FILE ": %s", typed->text, strerror(-ret));
+	if (!ret)
 		ret = fill(x, items, count, types ? types : own, err);
 	btf_free(own);
 	if (ret)

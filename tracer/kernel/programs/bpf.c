@@ -120,7 +120,7 @@ static int set_contexts(struct backend_channel *c, const struct context *context
 		return ret;
 	pthread_mutex_lock(&bpf->lock);
 	bpf->whole = needed || bpf->geometry.by == BACKEND_BPF;
-	ret = bpf->whole && count ? bpf_contexts_make(contexts, count, NULL, &bpf->contexts, NULL)
+	ret = bpf->whole && count ? bpf_contexts_make(contexts, count, NULL, &bpf->contexts, err)
 				  : 0;
 	if (!ret && bpf->contexts)
 		ret = bpf_counters_open(bpf, contexts, count);
