@@ -541,7 +541,9 @@ abi: $B/libtrail.so			## accept the interface of libtrail as it is now
 # The sources in a directory of their own, so that nothing is built or changed here.
 DEB_SRC = $B/deb/trailfs-$(VERSION)
 
-deb:					## Debian packages of this release, in BUILD/deb; needs debhelper, dh-dkms and dh-python
+deb:					## Debian packages of this release, in BUILD/deb; needs dpkg-dev, debhelper, dh-dkms and dh-python
+	@for c in dpkg-buildpackage dh dh_dkms dh_python3; do command -v $$c >/dev/null || { \
+		echo "make deb: there is no $$c: apt install dpkg-dev debhelper dh-dkms dh-python" >&2; exit 1; }; done
 	rm -rf $B/deb && mkdir -p $(DEB_SRC)
 	cp -a $(SOURCES) $(DEB_SRC)/
 	cp -a tools/debian $(DEB_SRC)/debian

@@ -54,6 +54,16 @@ is "lines of deps.sh --announce" 1 "$(wc -l <"$work/said")"
 [ "$(uname -m)" != x86_64 ] || has "$(cat "$work/said")" ': .*gcc-multilib .*qemu-system-x86'
 is "nothing to install" "deps.sh: nothing to install" "$(tools/deps.sh --announce)"
 
+# --- make deb says which packages it needs
+mkdir "$work/no_deb"
+(IFS=:
+for d in $PATH; do
+	ln -s "$d"/* "$work/no_deb/"
+done) 2>/dev/null
+rm -f "$work/no_deb/dpkg-buildpackage"
+PATH=$work/no_deb mk B="$work/b" deb >"$work/deb" 2>&1 && fail "make deb without dpkg-buildpackage"
+has "$(cat "$work/deb")" '^make deb: .* no dpkg-buildpackage: apt install dpkg-dev debhelper '
+
 # --- tests/run: n of all, and how long the rest takes
 mkdir -p "$work/b/tests/unit/metadata"
 cp "$BUILD/tests/reap" "$work/b/tests/"
