@@ -120,10 +120,12 @@ void packet_stream_close(struct packet_stream *p)
 	session_put(s);
 }
 
+/* content: NULL of an empty packet */
 static void put_packet(struct packet_stream *p, const struct packet *packet, const uint8_t *content)
 {
 	md_buf_put(&p->out, &packet->header, sizeof(packet->header));
-	md_buf_put(&p->out, content, packet->len);
+	if (content)
+		md_buf_put(&p->out, content, packet->len);
 }
 
 /* The ring's counter of discarded events for a packet whose content ends at pos. */
