@@ -72,17 +72,17 @@ static void read_trace(const char *dir, size_t count)
 static void put_event(struct md_stream *s, const struct kformat *f, uint32_t id, struct md_buf *out)
 {
 	static uint64_t x = 88172645463325252;
-	uint8_t record[512], header[6] = { 0 };
+	static uint8_t record[KFORMAT_RECORD_MAX + 64];
+	uint8_t header[6] = { 0 };
 	const uint16_t short_id = (uint16_t)id;
 	struct kcode *c = kcode_make(f);
 	struct md_decoder d = { .stream = s };
 	struct md_occurrence o;
-	size_t i, n = f->size + 64 < sizeof(record) ? f->size + 64 : f->size,
-		  room = kcode_bound(c, n);
+	size_t i, n = f->size + 64, room = kcode_bound(c, n);
 	uint8_t *to = (uint8_t *)md_buf_room(out, 6 + room);
 	ssize_t got;
 
-	for (i = 0; i < sizeof(record); i++) {
+	for (i = 0; i < n; i++) {
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
