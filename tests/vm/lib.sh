@@ -23,7 +23,12 @@ if [ -z "${VM-}" ]; then
 	fi
 	case ${VM_ONLY-} in
 	prepare) exit 0 ;;
-	conclude) ! command -v conclude >/dev/null || conclude "$OUT" "$VM_KERNEL"; exit ;;
+	conclude)
+		for kernel in $VM_KERNEL; do
+			! command -v conclude >/dev/null || conclude "$OUT" "$kernel" || exit
+		done
+		exit 0
+		;;
 	esac
 	logs=$(mktemp -d "${TMPDIR:-/tmp}/trailfs-guests.XXXXXX") || exit 2
 	guests=
