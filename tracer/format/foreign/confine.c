@@ -107,6 +107,9 @@ static const struct call calls[] = {
 	{ .number = SYS_restart_syscall }, { .number = SYS_sched_yield },
 	{ .number = SYS_exit }, { .number = SYS_exit_group },
 	{ .number = SYS_sysinfo },      /* of qsort() */
+#ifdef SYS_pwritev2
+	{ .number = SYS_pwritev2 },     /* pwrite() of musl since 1.2.6 */
+#endif
 	/* fstat() of newer libraries */
 #ifdef SYS_newfstatat
 	{ .number = SYS_newfstatat, .argument = 3, .mask = ~0u, .value = AT_EMPTY_PATH },
