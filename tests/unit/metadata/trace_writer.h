@@ -7,6 +7,7 @@
 #define TESTS_UNIT_METADATA_TRACE_WRITER_H
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,6 +118,89 @@ static void run_babeltrace(struct md_buf *out)
 	CHECK(pclose(f) == 0);
 }
 
+/* A string in quotes at p. Its length; 0: there is none. */
+static size_t quoted(const char *p, const char *end)
+{
+	const char *q = p + 1;
+
+	if (p == end || *p != '"')
+		return 0;
+	for (; q < end && *q != '"'; q++)
+		q += *q == '\\' && q + 1 < end;
+	return q < end ? (size_t)(q - p) + 1 : 0;
+}
+
+enum { LABELS_MAX = 16 };
+
+static int compare_labels(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Puts labels of an enumeration at p into `to`, sorted. Their length at p; 0: none are there. */
+static size_t sort_labels(const char *p, const char *end, struct md_buf *to)
+{
+	static const char first[] = "( ", next[] = ", ", last[] = " : container";
+	const char *begin = p;
+	char *labels[LABELS_MAX];
+	size_t count = 0, n;
+	bool braces, ends;
+
+	if ((size_t)(end - p) < strlen(first) || memcmp(p, first, strlen(first)))
+		return 0;
+	p += strlen(first);
+	braces = end - p > 1 && !memcmp(p, "{ ", 2);
+	p += 2 * braces;
+	while (count < LABELS_MAX && (n = quoted(p, end))) {
+		labels[count++] = strndup(p, n);
+		p += n;
+		if ((size_t)(end - p) < strlen(next) || memcmp(p, next, strlen(next)))
+			break;
+		p += strlen(next);
+	}
+	braces = braces && end - p > 1 && !memcmp(p, " }", 2);
+	p += 2 * braces;
+	ends = count && (size_t)(end - p) >= strlen(last) && !memcmp(p, last, strlen(last));
+	qsort(labels, count, sizeof(*labels), compare_labels);
+	for (size_t i = 0; i < count; i++) {
+		if (ends)
+			md_buf_puts(to, i ? next : first);
+		if (ends)
+			md_buf_puts(to, labels[i]);
+		free(labels[i]);
+	}
+	return ends ? (size_t)(p - begin) : 0;
+}
+
+/*
+ * babeltrace2 2.0 prints the labels of a value in the order of the type, as we do. Later versions
+ * print several ones in braces and in another order.
+ */
+static void sort_all_labels(struct md_buf *b)
+{
+	const char *p = b->data, *end = b->data + b->len;
+	struct md_buf sorted = MD_BUF_INIT;
+	size_t n;
+
+	while (p < end) {
+		n = sort_labels(p, end, &sorted);
+		if (!n)
+			md_buf_putc(&sorted, *p);
+		p += n ? n : 1;
+	}
+	md_buf_deinit(b);
+	*b = sorted;
+}
+
+static bool babeltrace_sorts_labels(void)
+{
+	static int sorts = -1;
+
+	if (sorts < 0)
+		sorts = system("babeltrace2 --version 2>&1 | grep -q ' 2\\.0\\.'") != 0;
+	return sorts;
+}
+
 static void writer_finish(struct writer *w)
 {
 	struct md_buf metadata = MD_BUF_INIT, out = MD_BUF_INIT;
@@ -125,9 +209,13 @@ static void writer_finish(struct writer *w)
 	write_file("metadata", &metadata);
 	write_file("stream_0", &w->file);
 	run_babeltrace(&out);
+	md_buf_put(&all_text, out.data, out.len);
+	if (babeltrace_sorts_labels()) {
+		sort_all_labels(&out);
+		sort_all_labels(&w->text);
+	}
 	CHECK(out.len == w->text.len);
 	CHECK_STR(md_buf_str(&w->text), md_buf_str(&out));
-	md_buf_put(&all_text, out.data, out.len);
 	md_buf_put(&all_json, w->json.data, w->json.len);
 	md_buf_deinit(&w->json);
 	md_buf_deinit(&metadata);
