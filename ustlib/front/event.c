@@ -155,6 +155,10 @@ TRAIL_EXPORT void trail_event_record(struct trail_event *e, const struct trail_v
 
 	if (!TRAIL__IS_ON(e->tp))
 		return;
+	if (!values && count) {
+		record_lost(&e->tp);
+		return;
+	}
 	for (unsigned int i = 0; i < count; i++) {
 		pieces[i] = piece_of(e->fields[i].code, &values[i]);
 		at = trail__put(at, end, &pieces[i], &big);

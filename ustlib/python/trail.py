@@ -60,9 +60,12 @@ class Event:
     """The event provider:name. Calling it with a value for each field records it.
 
     fields: a dictionary, or pairs, of up to 64 names and types, which are int (of 64 bits with a
-    sign; a call with a larger number raises OverflowError), float, str and bool (an integer, 0 or
-    1). A value of another type is recorded as str() has it. Raises OSError if the event cannot be
-    made, with errno EINVAL, ENOSPC (there are 128) or ENOMEM.
+    sign), float, str and bool (an integer, 0 or 1). A value of another type is recorded as str()
+    has it. Raises OSError if the event cannot be made, with errno EINVAL, ENOSPC (there are 128)
+    or ENOMEM.
+
+    A call raises TypeError for a wrong number of values. With a value that its field cannot hold,
+    it counts as a lost event: a program does not fail because it is traced.
     """
 
     def __init__(self, provider, name, fields=(), level=DEBUG_LINE):
@@ -93,17 +96,20 @@ class Event:
         return self._state[0] != 0
 
     def __call__(self, *values):
-        if not self._state[0]:
-            return
         if len(values) != len(self._members):
             raise TypeError("%d values for %d fields" % (len(values), len(self._members)))
+        if not self._state[0]:
+            return
         out = self._values()
-        for slot, member, value in zip(out, self._members, values):
-            if member == "s":
-                value = _bytes(str(value))
-            elif member == "i" and not _LEAST <= value <= _MOST:
-                raise OverflowError("%d does not fit a field of 64 bits" % value)
-            setattr(slot, member, value)
+        try:
+            for slot, member, value in zip(out, self._members, values):
+                if member == "s":
+                    value = _bytes(str(value))
+                elif member == "i" and not _LEAST <= value <= _MOST:
+                    raise OverflowError
+                setattr(slot, member, value)
+        except Exception:
+            out = None
         _lib.trail_event_record(self._event, out)
 
 

@@ -58,7 +58,8 @@ void trail_event_destroy(struct trail_event *event);
 const unsigned int *trail_event_state(const struct trail_event *event);
 /*
  * Records the event if a session wants it. values[i] is field i's; the type of the field says which
- * member of it is read, the type in the value is not used. A null string reads "(null)".
+ * member of it is read, the type in the value is not used. A null string reads "(null)". values:
+ * null, for an event with fields, counts it as lost, as for a value that its field cannot hold.
  * Thread-safe and async-signal-safe; keeps errno.
  */
 void trail_event_record(struct trail_event *event, const struct trail_value *values);

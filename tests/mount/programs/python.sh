@@ -49,6 +49,7 @@ judge() {
 	has "$(tail -n 1 "$work/have")" \
 		'^python:logging { level = 20, logger = "shop.orders", message = "layout", extra = "k119=119" }'
 	has "$(cat "$work/have")" '^python:shop.orders {.*"layout", k0 = 0 }'
+	is "$1: lost" 6 "$(key events_discarded "$S/$1/status")"
 }
 mkdir "$S/all" "$S/some" && put '*' "$S/all/user/events" &&
 	put 'python:shop.* loglevel <= warning if logger == "shop.*"' "$S/some/user/events" &&
