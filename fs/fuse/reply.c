@@ -88,10 +88,16 @@ void notify_size(uint64_t id)
 	fuse_lowlevel_notify_store(notified, id, (off_t)1 << 40, &byte, 0);
 }
 
+/* While libfuse is asked for something that it may not have: it complains then. */
+static __thread bool asks_libfuse;
+
 static void log_libfuse(enum fuse_log_level level, const char *fmt, va_list ap)
 {
 	char line[512];
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
+
+	if (asks_libfuse)
+		level = FUSE_LOG_DEBUG;
 
 	while (n > 0 && n < (int)sizeof(line) && line[n - 1] == '\n')
 		line[--n] = 0;
@@ -124,8 +130,11 @@ static struct {
 
 int session_io_use(struct fuse_session *session, int connection)
 {
-	int rc = fuse_session_custom_io(session, &custom, connection);
+	int rc;
 
+	asks_libfuse = true;
+	rc = fuse_session_custom_io(session, &custom, connection);
+	asks_libfuse = false;
 	if (rc && rc != -EOPNOTSUPP)
 		return rc;
 	io.session_fd = fuse_session_fd(session);

@@ -22,7 +22,7 @@ shows() {
 	is "text of ${dir##*/}" "$1" "$(grep -v ^WARNING "$s/text")"
 	is "pipe of ${dir##*/}" "$1" "$(timeout 60 grep -v ^WARNING "$s/pipe")"
 	is "size of ${dir##*/}" "$(cat "$s/text" | wc -c)" "$(stat -c %s "$s/text")"
-	command -v babeltrace2 >/dev/null || return 0
+	has_babeltrace_2_0 || return 0
 	is "babeltrace2 ${dir##*/}" "$1" "$(babeltrace2 --clock-gmt "$dir" 2>/dev/null)"
 }
 

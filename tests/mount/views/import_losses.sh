@@ -59,7 +59,7 @@ shows() {
 }
 # same TRACE: these are the warnings of babeltrace2
 same() {
-	command -v babeltrace2 >/dev/null || return 0
+	has_babeltrace_2_0 || return 0
 	babeltrace2 --clock-gmt "$work/$1" 2>&1 >/dev/null | sed -n '
 		s/.*WARNING: Tracer may have discarded events/events may have been discarded/
 		s/.*WARNING: Tracer discarded \([0-9]* events\)/\1 discarded/

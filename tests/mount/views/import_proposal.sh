@@ -181,7 +181,7 @@ shows() {
 	is "size of $1" "$(cat "$s/text" | wc -c)" "$(stat -c %s "$s/text")"
 }
 shows_same() {
-	command -v babeltrace2 >/dev/null || return 0
+	has_babeltrace_2_0 || return 0
 	shows "$1" "$(babeltrace2 --clock-gmt "$work/$1" 2>/dev/null)"
 	[ -s "$s/text" ] || fail "$1: babeltrace2 does not read it"
 }

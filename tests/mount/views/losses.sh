@@ -204,7 +204,7 @@ END
 mkdir "$S/gaps"
 put "$work/gaps" "$S/gaps/input"
 judge "$S/gaps" discarded 12 2 "$work/db4" "$S/gaps/text"
-if command -v babeltrace2 >/dev/null; then
+if has_babeltrace_2_0; then
 	is "babeltrace2, events" 12 "$(as_babeltrace2 "$work/gaps" event)"
 	is "babeltrace2, packets" 2 "$(as_babeltrace2 "$work/gaps" packet)"
 	# In the same words, but for the place of the trace.

@@ -395,7 +395,9 @@ trail__tp_elements(unsigned char *at, unsigned char *end, unsigned int code, con
 	}
 	n = (size_t)count * size;
 	if (code & TRAIL__TEXT << 16) {
-		size_t used = n ? strnlen((const char *)data, n) : 0;
+		/* (ISO C has no strnlen.) */
+		const char *nul = n ? (const char *)memchr(data, 0, n) : NULL;
+		size_t used = nul ? (size_t)(nul - (const char *)data) : n;
 
 		memcpy(at, data, used);
 		memset(at + used, 0, n - used);
