@@ -396,9 +396,10 @@ trail__tp_elements(unsigned char *at, unsigned char *end, unsigned int code, con
 	n = (size_t)count * size;
 	if (code & TRAIL__TEXT << 16) {
 		/* (ISO C has no strnlen.) */
-		const char *nul = n ? (const char *)memchr(data, 0, n) : NULL;
-		size_t used = nul ? (size_t)(nul - (const char *)data) : n;
+		size_t used = 0;
 
+		while (used < n && ((const char *)data)[used])
+			used++;
 		memcpy(at, data, used);
 		memset(at + used, 0, n - used);
 	} else if (n) {
