@@ -63,6 +63,7 @@ as_postgres() {
 if [ -x "$bin/postgres" ] && [ "$(id -u)" = 0 ] && id postgres >/dev/null 2>&1 &&
 	grep -q query__start "$bin/postgres"; then
 	mkdir "$work/pg" && chown postgres "$work/pg"
+	as_postgres sh -c ': >/dev/null' 2>/dev/null || skip "users cannot write to /dev/null here"
 	as_postgres "$bin/initdb" -N -D "$work/pg/data" >"$work/initdb" 2>&1 ||
 		fail "$(tail -n 3 "$work/initdb")"
 	s=$S/q$mark
