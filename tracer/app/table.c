@@ -133,7 +133,7 @@ void app_set_pid(struct tracer *t, struct app *a, uint32_t pid)
 	if (a->pid == pid)
 		return;
 	cds_list_del_init(&a->by_pid);
-	/* The group stays that of the process that registered. */
+	/* Once two processes use the registration, keep the group of the one that registered. */
 	a->shared = a->shared || a->pid;
 	if (!a->shared)
 		app_forget_cgroups(a);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* LINK: trail */
 /*
- * forked_groups GROUP COUNT: records groups:parent, moves itself to the control group, whose
- * cgroup.procs it opens, and forks so many children, one after another. Each child records
- * groups:child 3 times and ends.
+ * forked_groups FILE COUNT: records groups:parent, and moves itself to a control group: it writes
+ * to FILE, which is the group's cgroup.procs. Then it forks COUNT children, one after another. Each
+ * child records groups:child 3 times and ends.
  */
 #include <fcntl.h>
 #include <stdio.h>

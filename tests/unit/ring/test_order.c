@@ -55,7 +55,7 @@ static void write_all(void)
 
 	region.geo = geometry;
 	region.data_offset = 1024;
-	/* tally, and what is behind it, which most processors store at once */
+	/* The ring's tally and the word after it: most processors store both at once. */
 #ifndef TRAIL_STORES_WORDS
 	pair_at = 16;
 #endif

@@ -173,6 +173,7 @@ struct Known {
     id: AtomicU64,
     event: AtomicPtr<c_void>,
     state: AtomicPtr<AtomicU32>,
+    next: AtomicPtr<Known>,
 }
 
 /// The state of an event that the library refuses.
@@ -184,6 +185,7 @@ impl Known {
             id: AtomicU64::new(0),
             event: AtomicPtr::new(ptr::null_mut()),
             state: AtomicPtr::new(ptr::null_mut()),
+            next: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -217,7 +219,8 @@ pub struct Site {
     level: c_uint,
     fields: &'static [&'static str],
     first: Known,
-    others: Mutex<Vec<&'static Known>>,
+    /// Held while an event is made; a hit whose event is known takes no lock.
+    making: Mutex<()>,
 }
 
 impl Site {
@@ -228,7 +231,7 @@ impl Site {
         fields: &'static [&'static str],
     ) -> Site {
         let first = Known::new();
-        Site { provider, name, level, fields, first, others: Mutex::new(Vec::new()) }
+        Site { provider, name, level, fields, first, making: Mutex::new(()) }
     }
 
     #[inline]
@@ -236,30 +239,36 @@ impl Site {
         if self.first.id.load(Ordering::Acquire) == K::ID {
             self.first.hit(put);
         } else {
-            self.known(K::ID, K::KINDS).hit(put);
+            self.find(K::ID).unwrap_or_else(|| self.make(K::ID, K::KINDS)).hit(put);
         }
     }
 
-    #[cold]
-    fn known(&self, id: u64, kinds: &[Kind]) -> &Known {
-        let mut others = self.others.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        match self.first.id.load(Ordering::Acquire) {
-            0 => {
-                self.first.set(id, self.define(kinds));
-                &self.first
-            }
-            first if first == id => &self.first,
-            _ => {
-                let same = |k: &&&Known| k.id.load(Ordering::Relaxed) == id;
-                if let Some(known) = others.iter().find(same) {
-                    return known;
-                }
-                let known: &'static Known = Box::leak(Box::new(Known::new()));
-                known.set(id, self.define(kinds));
-                others.push(known);
-                known
-            }
+    fn find(&self, id: u64) -> Option<&Known> {
+        let mut known = &self.first;
+        while known.id.load(Ordering::Acquire) != id {
+            // It is null, or an event that is never freed. Pairs with the store in make().
+            known = unsafe { known.next.load(Ordering::Acquire).as_ref() }?;
         }
+        Some(known)
+    }
+
+    #[cold]
+    fn make(&self, id: u64, kinds: &[Kind]) -> &Known {
+        let _held = self.making.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // Another thread may have made it meanwhile.
+        if let Some(known) = self.find(id) {
+            return known;
+        }
+        if self.first.id.load(Ordering::Relaxed) == 0 {
+            self.first.set(id, self.define(kinds));
+            return &self.first;
+        }
+        let known = Box::leak(Box::new(Known::new()));
+        known.set(id, self.define(kinds));
+        known.next.store(self.first.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        // Pairs with the load in find().
+        self.first.next.store(known, Ordering::Release);
+        known
     }
 
     fn define(&self, kinds: &[Kind]) -> Result<Raw, i32> {
