@@ -10,6 +10,7 @@
 import ctypes
 import functools
 import logging
+import os
 import re
 import threading
 
@@ -19,6 +20,7 @@ __all__ = ["Event", "Handler"]
 EMERG, ALERT, CRIT, ERR, WARNING, NOTICE, INFO = range(7)
 DEBUG_LINE, DEBUG = 13, 14
 
+_EXTRA_MAX = 60  # fields of one event, beside those of _BASE
 _LAYOUTS_MAX = 96  # of TRAIL_EVENTS_MAX, 128: programs may have events of their own
 _LEAST, _MOST = -1 << 63, (1 << 63) - 1  # of a field of type int
 
@@ -36,8 +38,9 @@ class _Value(ctypes.Structure):
     _fields_ = [("type", ctypes.c_int), ("u", _Union)]
 
 
-# What a Python type is: enum trail_value_type, the member of the union
-_TYPES = {bool: (2, "i"), int: (1, "i"), float: (3, "d"), str: (4, "s")}
+# What a Python type is: enum trail_value_type, the member of the union, least and most
+_TYPES = {bool: (2, "i", 0, 1), int: (1, "i", _LEAST, _MOST), float: (3, "d", 0, 0),
+          str: (4, "s", 0, 0)}
 
 _lib = ctypes.CDLL("libtrail.so.0")
 _lib.trail_event_create.argtypes = [
@@ -82,7 +85,7 @@ class Event:
         if error:
             raise OSError(-error, "%s:%s cannot be an event" % (provider, name))
         self._event = event
-        self._members = [kind[1] for kind in kinds]
+        self._members = [kind[1:] for kind in kinds]
         self._values = _Value * len(fields)
         self._state = _lib.trail_event_state(event)
 
@@ -102,21 +105,37 @@ class Event:
             return
         out = self._values()
         try:
-            for slot, member, value in zip(out, self._members, values):
+            for slot, (member, least, most), value in zip(out, self._members, values):
                 if member == "s":
                     value = _bytes(str(value))
-                elif member == "i" and not _LEAST <= value <= _MOST:
+                elif member == "i" and not least <= value <= most:
                     raise OverflowError
                 setattr(slot, member, value)
         except Exception:
             out = None
         _lib.trail_event_record(self._event, out)
 
+    def _lose(self):
+        """Counts it as lost; it has fields."""
+        _lib.trail_event_record(self._event, None)
+
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 _BASE = (("level", int), ("logger", str), ("message", str))
-_lock = threading.Lock()
 _events = {}  # by (name, level, fields); guarded by _lock for changes
+_shared = {}  # by level, for records without an event of their own; guarded likewise
+
+
+def _new_lock():
+    # What a signal handler or a finalizer logs comes while this thread holds the lock.
+    global _lock
+    _lock = threading.RLock()
+
+
+_new_lock()
+# Another thread of the parent may have held it, which the child does not have.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 def _level_of(number):
@@ -129,29 +148,31 @@ def _level_of(number):
 
 
 def _field_of(key, value):
-    """The field of an item of `extra`: its name, type and value."""
+    """The field of an item of `extra`: its name and type."""
     kind = type(value)
     if kind not in _TYPES or (kind is int and not _LEAST <= value <= _MOST):
-        kind, value = str, str(value)
-    return re.sub(r"\W", "_", str(key), flags=re.ASCII)[:100], kind, value
+        kind = str
+    return re.sub(r"\W", "_", str(key), flags=re.ASCII)[:100], kind
 
 
 def _extra_of(record):
-    """The items of `extra` as (name, type) and values; each name once."""
+    """The items of `extra`: keys and values."""
     # Nearly no record has any, and then it has no further keys.
     if record.__dict__.keys() <= _STANDARD:
-        return (), ()
-    fields, values, names = [], [], {"level", "logger", "message"}
-    for key, value in record.__dict__.items():
-        if key in _STANDARD or len(fields) == 60:
-            continue
-        name, kind, value = _field_of(key, value)
+        return ()
+    return [item for item in record.__dict__.items() if item[0] not in _STANDARD]
+
+
+def _fields_of(extra):
+    """The fields of these items; each name once."""
+    fields, names = [], {"level", "logger", "message"}
+    for key, value in extra:
+        name, kind = _field_of(key, value)
         while name in names or not name:
             name += "_"
         names.add(name)
         fields.append((name, kind))
-        values.append(value)
-    return tuple(fields), values
+    return tuple(fields)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -164,7 +185,7 @@ def _event_of(name, level, fields):
     """The event of a logger with these extra fields; None: there are too many, or it failed."""
     key = (name, level, fields)
     event = _events.get(key)
-    if event is None and (len(_events) < _LAYOUTS_MAX or name == "logging"):
+    if event is None and len(_events) < _LAYOUTS_MAX:
         with _lock:
             try:
                 event = _events.get(key) or Event("python", name, _BASE + fields, level)
@@ -181,21 +202,41 @@ class Handler(logging.Handler):
     the items of `extra`: int, float, str and bool as such, others as str() has them. The level of
     the event follows from the record's. A logger has an event for each combination of level and
     names and types of extra items; after 96 combinations, further ones are python:logging, with
-    the extra items in one string.
+    the extra items in one string, as are records with more than 60 extra items.
+
+    A record whose message or items cannot be made a string, such as one with wrong arguments for
+    %, counts as a lost event: a program neither fails nor prints because it is traced.
     """
 
+    def __init__(self, level=logging.NOTSET):
+        super().__init__(level)
+        # Now, as later the program may have used all events itself.
+        with _lock:
+            for number in {CRIT, ERR, WARNING, INFO, DEBUG} - _shared.keys():
+                try:
+                    _shared[number] = Event("python", "logging", _BASE + (("extra", str),), number)
+                except OSError:
+                    break
+
     def emit(self, record):
+        event = None
         try:
-            fields, values = _extra_of(record)
             level = _level_of(record.levelno)
-            event = _event_of(_name_of(record.name), level, fields)
-            if event is None:
-                text = " ".join("%s=%r" % (f[0], v) for f, v in zip(fields, values))
-                event, values = _event_of("logging", level, (("extra", str),)), [text]
-            if event is not None and event.enabled:
-                event(record.levelno, record.name, self._message(record), *values)
-        except Exception:  # as the handlers of the standard library do
-            self.handleError(record)
+            event = shared = _shared.get(level)
+            extra = _extra_of(record)
+            if len(extra) <= _EXTRA_MAX:
+                name = _name_of(record.name)
+                event = _event_of(name, level, _fields_of(extra) if extra else ()) or shared
+            if event is None or not event.enabled:
+                return
+            if event is shared:
+                values = [" ".join("%s=%r" % item for item in extra)]
+            else:
+                values = [item[1] for item in extra]
+            event(record.levelno, record.name, self._message(record), *values)
+        except Exception:
+            if event is not None:
+                event._lose()
 
     def _message(self, record):
         if self.formatter or record.exc_info or record.stack_info:
