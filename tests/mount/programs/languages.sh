@@ -5,6 +5,7 @@
 # Rust's crate (ustlib/rust) and Go's package (ustlib/go): what their programs record; with the crate
 # `tracing` and the package log/slog where the distribution has them.
 . "$(dirname "$0")/../../lib/mount.sh"
+. "$top/tests/lib/languages.sh"
 # Of the distribution, if there are several
 PATH=/usr/bin:$PATH
 mount_tree
@@ -12,38 +13,7 @@ mkdir "$S/s" && printf '%s\n' 'rusty:*' 'rust:*' 'my_app:*' 'gopher:*' 'go:*' >"
 	put start "$S/s/control" || fail "session"
 : >"$work/want"
 
-# (rustup's cargo is a link that looks below HOME for the real one, which the test makes private.)
-RUSTUP_HOME=${RUSTUP_HOME:-${HOME:-/root}/.rustup}
-export RUSTUP_HOME
-# build_rust NAME SOURCE FEATURES DEPENDENCIES: "$work/target/debug/NAME"
-build_rust() {
-	mkdir -p "$work/$1/src" "$work/$1/.cargo"
-	cp "$2" "$work/$1/src/main.rs"
-	cat >"$work/$1/Cargo.toml" <<END
-[package]
-name = "$1"
-version = "0.1.0"
-edition = "2018"
-[dependencies]
-trail = { path = "$top/ustlib/rust", features = [$3] }
-$4
-END
-	cat >"$work/$1/.cargo/config.toml" <<END
-[source.crates-io]
-replace-with = "distribution"
-[source.distribution]
-directory = "$registry"
-END
-	(cd "$work/$1" && HOME=$work CARGO_HOME=$work/cargo CARGO_TARGET_DIR=$work/target \
-		RUSTFLAGS="-D warnings -L native=$BUILD -C link-arg=-Wl,-rpath,$BUILD" \
-		timeout 900 cargo build --offline >"$work/cargo.out" 2>&1) ||
-			fail "cargo: $(tail -n 20 "$work/cargo.out")"
-	timeout 100 "$work/target/debug/$1" || fail "the program $1 in Rust: exit status $?"
-}
 if cargo --version >/dev/null 2>&1 && rustc --version >/dev/null 2>&1; then
-	registry=/usr/share/cargo/registry
-	[ -d $registry ] || registry=$work/registry
-	mkdir -p "$registry"
 	long=$(printf 'long%.0s' $(seq 1000))
 	# (crates that are not used are looked for as well)
 	if ls -d $registry/tracing-subscriber-0.3* >/dev/null 2>&1; then
@@ -98,15 +68,6 @@ END
 		languages="$languages (with tracing)"
 	fi
 fi
-# build_go DIRECTORY: "$work/gopher"
-build_go() {
-	(cd "$1" && unset GOFLAGS && HOME=$work GOCACHE=$work/gocache GOPROXY=off \
-		CGO_CFLAGS="-I$top/ustlib" CGO_LDFLAGS="-L$BUILD -Wl,-rpath,$BUILD" &&
-		export HOME GOCACHE GOPROXY CGO_CFLAGS CGO_LDFLAGS && go mod init example &&
-		go mod edit -require=trail@v0.0.0 "-replace=trail@v0.0.0=$top/ustlib/go" &&
-		timeout 500 go build -o "$work/gopher" .) >"$work/go.out" 2>&1 ||
-		fail "go: $(tail -n 20 "$work/go.out")"
-}
 if command -v go >/dev/null; then
 	mkdir "$work/example" "$work/all"
 	cp "$top/docs/examples/trail.go" "$work/example/"

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt::{Debug, Write};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, RwLock};
 
 use tracing_core::callsite::Identifier;
@@ -26,17 +27,23 @@ use crate::{Event, Field, Kind};
 /// are logged with, `bool` is 0 or 1, and what is logged by its `Debug` form is a string. A span
 /// has the events `rust:TARGET.NAME_begin`, with the span's fields, and `rust:TARGET.NAME_end` each
 /// time that a thread enters and leaves it. Levels are `err`, `warning`, `info`, `debug_line` (of
-/// `DEBUG`) and `debug` (of `TRACE`). After 120 combinations of names, levels and types further
-/// ones are `rust:tracing`, with the target and all fields in strings.
-#[derive(Default)]
-pub struct Layer {
-    /// Of each place in the program, what it logged until now.
-    places: RwLock<HashMap<(Identifier, Part), Vec<Arc<Logged>>>>,
-    /// By all that they consist of; guarded by the lock of `places` as well for changes.
-    events: RwLock<HashMap<Shape, Arc<Logged>>>,
+/// `DEBUG`) and `debug` (of `TRACE`). After 96 combinations of names, levels and types in a process
+/// further ones are `rust:tracing`, of the same level, with the target and all fields in strings.
+pub struct Layer(());
+
+/// What all layers of a process share, as do its events.
+struct Table {
+    /// What each place in the program logged until now.
+    places: HashMap<Place, Arc<Logged>>,
+    events: HashMap<Shape, Arc<Logged>>,
+    /// By level: for what has no event of its own.
+    shared: Vec<Arc<Logged>>,
 }
 
-const EVENTS_MAX: usize = 120;
+static TABLE: RwLock<Option<Table>> = RwLock::new(None);
+
+const EVENTS_MAX: usize = 96;
+const FIELDS_MAX: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
@@ -44,6 +51,10 @@ enum Part {
     Begin,
     End,
 }
+
+/// A place in the program, and the names and types of what it logs, which differ from time to time
+/// in a generic function, or if a span gets values later.
+type Place = (Identifier, Part, u64);
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Shape {
@@ -53,15 +64,52 @@ struct Shape {
 }
 
 struct Logged {
-    shape: Shape,
     event: Option<Event>,
-    /// It is the one event for what has none of its own.
-    shared: bool,
+    /// The level for which it is the one event for what has none of its own.
+    shared: Option<u32>,
 }
 
 impl Logged {
     fn is_wanted(&self) -> bool {
         self.event.as_ref().map_or(false, Event::enabled)
+    }
+}
+
+/// Computes a number that only these names and types have, and makes no value.
+struct Kinds(u64);
+
+impl Kinds {
+    fn put(&mut self, name: &'static str, kind: Kind) {
+        for part in [name.as_ptr() as u64, kind as u64] {
+            self.0 = (self.0 ^ part).wrapping_mul(0x100_0000_01b3).rotate_left(29);
+        }
+    }
+
+    fn of(values: &Values) -> u64 {
+        let mut kinds = Kinds(0);
+        values.0.iter().for_each(|v| kinds.put(v.0, v.1.kind()));
+        kinds.0
+    }
+}
+
+impl Visit for Kinds {
+    fn record_i64(&mut self, name: &Name, _: i64) {
+        self.put(name.name(), Kind::Signed);
+    }
+    fn record_u64(&mut self, name: &Name, _: u64) {
+        self.put(name.name(), Kind::Unsigned);
+    }
+    fn record_f64(&mut self, name: &Name, _: f64) {
+        self.put(name.name(), Kind::Float);
+    }
+    fn record_bool(&mut self, name: &Name, _: bool) {
+        self.put(name.name(), Kind::Unsigned);
+    }
+    fn record_str(&mut self, name: &Name, _: &str) {
+        self.put(name.name(), Kind::Text);
+    }
+    fn record_debug(&mut self, name: &Name, _: &dyn Debug) {
+        self.put(name.name(), Kind::Text);
     }
 }
 
@@ -94,9 +142,13 @@ struct Values(Vec<(&'static str, Value)>);
 
 impl Values {
     fn put(&mut self, name: &Name, value: Value) {
-        match self.0.iter_mut().find(|v| v.0 == name.name()) {
+        self.set(name.name(), value);
+    }
+
+    fn set(&mut self, name: &'static str, value: Value) {
+        match self.0.iter_mut().find(|v| v.0 == name) {
             Some(slot) => slot.1 = value,
-            None => self.0.push((name.name(), value)),
+            None => self.0.push((name, value)),
         }
     }
 
@@ -130,10 +182,22 @@ impl Visit for Values {
         self.put(name, Value::Unsigned(value.into()));
     }
     fn record_str(&mut self, name: &Name, value: &str) {
-        self.put(name, Value::Text(value.into()));
+        self.put(name, Value::Text(shown(value.into())));
     }
     fn record_debug(&mut self, name: &Name, value: &dyn Debug) {
-        self.put(name, Value::Text(format!("{:?}", value)));
+        let mut text = String::new();
+        // A value that cannot be printed does not end the program because it is traced.
+        let _ = catch_unwind(AssertUnwindSafe(|| write!(text, "{:?}", value)));
+        self.put(name, Value::Text(shown(text)));
+    }
+}
+
+/// A field's string ends at its first NUL.
+fn shown(text: String) -> String {
+    if text.contains('\0') {
+        text.replace('\0', "\\x00")
+    } else {
+        text
     }
 }
 
@@ -149,8 +213,9 @@ fn level_of(level: &Level) -> u32 {
 
 /// What a name may consist of.
 fn spell(text: &str, most: usize) -> String {
-    let text = text.replace("::", ".");
+    let text = text.strip_prefix("r#").unwrap_or(text).replace("::", ".");
     let is_good = |c: char| c.is_ascii_alphanumeric() || "_.:@+-".contains(c);
+    let text = if text.is_empty() { "_" } else { &text };
     text.chars().take(most).map(|c| if is_good(c) { c } else { '_' }).collect()
 }
 
@@ -163,8 +228,15 @@ fn name_of(metadata: &Metadata<'_>, part: Part) -> String {
     }
 }
 
-fn define(shape: Shape) -> Logged {
-    let names: Vec<String> = shape.fields.iter().map(|f| spell(f.0, 200)).collect();
+fn define(shape: &Shape) -> Option<Logged> {
+    let mut names: Vec<String> = Vec::new();
+    for field in &shape.fields {
+        let mut name = spell(field.0, 200);
+        while names.contains(&name) {
+            name.push('_');
+        }
+        names.push(name);
+    }
     let kinds = [Kind::Signed, Kind::Unsigned, Kind::Float, Kind::Text];
     let fields: Vec<(&str, Kind)> = names
         .iter()
@@ -174,18 +246,50 @@ fn define(shape: Shape) -> Logged {
             (name.as_str(), *kind.unwrap_or(&Kind::Text))
         })
         .collect();
-    let event = Event::new("rust", &shape.name, shape.level, &fields).ok();
-    Logged { shape, event, shared: false }
+    let event = Event::new("rust", &shape.name, shape.level, &fields).ok()?;
+    Some(Logged { event: Some(event), shared: None })
 }
 
-fn define_shared() -> Logged {
-    let text = Kind::Text as u8;
-    let shape = Shape {
-        name: "tracing".into(),
-        level: 14,
-        fields: vec![("target", text), ("level", text), ("fields", text)],
-    };
-    Logged { shared: true, ..define(shape) }
+const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
+
+impl Table {
+    fn new() -> Table {
+        let text = Kind::Text as u8;
+        let fields = vec![("target", text), ("level", text), ("fields", text)];
+        let shared = LEVELS.iter().map(level_of).map(|level| {
+            let shape = Shape { name: "tracing".into(), level, fields: fields.clone() };
+            let event = define(&shape).and_then(|logged| logged.event);
+            Arc::new(Logged { event, shared: Some(level) })
+        });
+        Table { shared: shared.collect(), places: HashMap::new(), events: HashMap::new() }
+    }
+
+    fn make(&mut self, metadata: &Metadata<'_>, part: Part, values: &Values) -> Arc<Logged> {
+        let fields: Vec<_> = values.0.iter().map(|(n, v)| (*n, v.kind() as u8)).collect();
+        let level = level_of(metadata.level());
+        let shape = Shape { name: name_of(metadata, part), level, fields };
+        if let Some(found) = self.events.get(&shape) {
+            return found.clone();
+        }
+        if self.events.len() < EVENTS_MAX && shape.fields.len() <= FIELDS_MAX {
+            if let Some(made) = define(&shape).map(Arc::new) {
+                self.events.insert(shape, made.clone());
+                return made;
+            }
+        }
+        let shared = self.shared.iter().find(|l| l.shared == Some(level));
+        shared.unwrap_or(&self.shared[0]).clone()
+    }
+}
+
+impl Default for Layer {
+    fn default() -> Layer {
+        if let Ok(mut table) = TABLE.write() {
+            // Now, as later the program may have used all events itself.
+            table.get_or_insert_with(Table::new);
+        }
+        Layer(())
+    }
 }
 
 impl Layer {
@@ -193,56 +297,37 @@ impl Layer {
         Layer::default()
     }
 
-    /// Whether a session may want what this place in the program logs. A place that has logged
-    /// nothing yet has no event that could say it.
-    fn is_wanted(&self, metadata: &Metadata<'_>, part: Part) -> bool {
-        match self.places.read() {
-            Ok(places) => places
-                .get(&(metadata.callsite(), part))
-                .map_or(true, |all| all.iter().any(|l| l.is_wanted())),
-            Err(_) => false,
+    /// The event of a place that has logged this before.
+    fn known(place: &Place) -> Option<Arc<Logged>> {
+        TABLE.read().ok()?.as_ref()?.places.get(place).cloned()
+    }
+
+    /// Whether a session may want what this place in the program logs. One that has not logged it
+    /// yet has no event that could say it.
+    fn is_wanted(place: &Place) -> bool {
+        match TABLE.read().as_deref() {
+            Ok(Some(table)) => table.places.get(place).map_or(true, |l| l.is_wanted()),
+            _ => false,
         }
     }
 
-    fn find(&self, metadata: &Metadata<'_>, part: Part, values: &Values) -> Option<Arc<Logged>> {
-        let place = (metadata.callsite(), part);
-        let fields: Vec<_> = values.0.iter().map(|(n, v)| (*n, v.kind() as u8)).collect();
-        if let Some(all) = self.places.read().ok()?.get(&place) {
-            if let Some(found) = all.iter().find(|l| l.shared || l.shape.fields == fields) {
-                return Some(found.clone());
-            }
-        }
-        let (name, level) = (name_of(metadata, part), level_of(metadata.level()));
-        let shape = Shape { name, level, fields };
-        let mut places = self.places.write().ok()?;
-        let mut events = self.events.write().ok()?;
-        let found = match events.get(&shape) {
-            Some(found) => found.clone(),
-            None if events.len() < EVENTS_MAX => {
-                let made = Arc::new(define(shape.clone()));
-                events.insert(shape, made.clone());
-                made
-            }
-            None => {
-                let key = Shape { name: String::new(), level: 0, fields: Vec::new() };
-                events.entry(key).or_insert_with(|| Arc::new(define_shared())).clone()
-            }
-        };
-        let all = places.entry(place).or_default();
-        if !all.iter().any(|l| Arc::ptr_eq(l, &found)) {
-            all.push(found.clone());
-        }
-        Some(found)
+    fn make(metadata: &Metadata<'_>, place: Place, values: &Values) -> Option<Arc<Logged>> {
+        let mut table = TABLE.write().ok()?;
+        let table = table.as_mut()?;
+        let made = table.make(metadata, place.1, values);
+        Some(table.places.entry(place).or_insert(made).clone())
     }
 
-    fn record(&self, metadata: &Metadata<'_>, part: Part, values: &Values) {
-        let logged = match self.find(metadata, part, values) {
+    fn record(&self, metadata: &Metadata<'_>, place: Place, values: &Values) {
+        let part = place.1;
+        let logged = Self::known(&place).or_else(|| Self::make(metadata, place, values));
+        let logged = match logged {
             Some(logged) if logged.is_wanted() => logged,
             _ => return,
         };
         if let Some(event) = &logged.event {
             // The event was found by the kinds of the values: there is no error.
-            let _ = if logged.shared {
+            let _ = if logged.shared.is_some() {
                 event.record(&[
                     Field::Text(&name_of(metadata, part)),
                     Field::Text(metadata.level().as_str()),
@@ -261,10 +346,13 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
     fn on_event(&self, event: &tracing_core::Event<'_>, _: Context<'_, S>) {
-        if self.is_wanted(event.metadata(), Part::Event) {
+        let mut kinds = Kinds(0);
+        event.record(&mut kinds);
+        let place = (event.metadata().callsite(), Part::Event, kinds.0);
+        if Self::is_wanted(&place) {
             let mut values = Values::default();
             event.record(&mut values);
-            self.record(event.metadata(), Part::Event, &values);
+            self.record(event.metadata(), place, &values);
         }
     }
 
@@ -279,17 +367,21 @@ where
 
     fn on_record(&self, id: &Id, record: &Record<'_>, context: Context<'_, S>) {
         if let Some(span) = context.span(id) {
+            // Printing a value may log, and may use the span, so nothing is locked meanwhile.
+            let mut more = Values::default();
+            record.record(&mut more);
             if let Some(values) = span.extensions_mut().get_mut::<Values>() {
-                record.record(values);
+                more.0.into_iter().for_each(|(name, value)| values.set(name, value));
             }
         }
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
         if let Some(span) = context.span(id) {
-            if self.is_wanted(span.metadata(), Part::Begin) {
-                if let Some(values) = span.extensions().get::<Values>() {
-                    self.record(span.metadata(), Part::Begin, values);
+            if let Some(values) = span.extensions().get::<Values>() {
+                let place = (span.metadata().callsite(), Part::Begin, Kinds::of(values));
+                if Self::is_wanted(&place) {
+                    self.record(span.metadata(), place, values);
                 }
             }
         }
@@ -297,8 +389,9 @@ where
 
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
         if let Some(span) = context.span(id) {
-            if self.is_wanted(span.metadata(), Part::End) {
-                self.record(span.metadata(), Part::End, &Values::default());
+            let place = (span.metadata().callsite(), Part::End, 0);
+            if Self::is_wanted(&place) {
+                self.record(span.metadata(), place, &Values::default());
             }
         }
     }

@@ -273,11 +273,13 @@ impl Site {
 
     fn define(&self, kinds: &[Kind]) -> Result<Raw, i32> {
         let pointer = |name: &str| name.as_ptr() as *const c_char;
+        // A field's name that is a keyword is spelled r#NAME.
+        let plain = |name: &'static str| name.strip_prefix("r#").unwrap_or(name);
         let fields: Vec<RawField> = self
             .fields
             .iter()
             .zip(kinds)
-            .map(|(name, &kind)| RawField { name: pointer(name), kind: kind as c_uint })
+            .map(|(name, &kind)| RawField { name: pointer(plain(name)), kind: kind as c_uint })
             .collect();
         Raw::create(pointer(self.provider), pointer(self.name), self.level, &fields)
     }
