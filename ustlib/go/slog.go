@@ -8,22 +8,35 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync"
 )
 
-const layoutsMax = 96
+const (
+	layoutsMax = 96
+	fieldsMax  = 64 // of one event
+)
 
 // NewHandler returns a handler for log/slog that records each log record as the event go:PACKAGE of
 // the package that logs, in which "." replaces "/". Its fields are message and the attributes, in
 // groups as GROUP_NAME and with "_" for what an identifier has not, with types as for Record; what
 // is none of these is a string, as fmt.Sprint has it. Levels are err, warning, info and debug.
 // After 96 combinations of package, level, and names and types of attributes, further ones are
-// go:slog, with all attributes in one string.
+// go:slog of the same level, with all attributes in one string, as are more than 63 attributes.
 //
 //	slog.SetDefault(slog.New(trail.NewHandler()))
 func NewHandler() slog.Handler {
+	layoutsMutex.Lock()
+	defer layoutsMutex.Unlock()
+	// Now, as later the program may have used all events itself.
+	for _, level := range []int{Err, Warning, Info, Debug} {
+		if shared[level] == nil {
+			shared[level], _ = NewEvent("go", "slog", level, Field{"package", String},
+				Field{"message", String}, Field{"attributes", String})
+		}
+	}
 	return &handler{}
 }
 
@@ -40,7 +53,8 @@ type layout struct {
 
 var (
 	layouts      = map[layout]*Event{}
-	layoutsMutex sync.RWMutex // guards layouts
+	shared       = map[int]*Event{} // by level: for what has no event of its own
+	layoutsMutex sync.RWMutex       // guards layouts and shared
 )
 
 func (h *handler) Enabled(context.Context, slog.Level) bool { return true }
@@ -64,7 +78,7 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 func flatten(to []slog.Attr, prefix string, a slog.Attr) []slog.Attr {
 	value := a.Value.Resolve()
 	if value.Kind() != slog.KindGroup {
-		if a.Key == "" {
+		if a.Equal(slog.Attr{}) {
 			return to
 		}
 		return append(to, slog.Attr{Key: prefix + a.Key, Value: value})
@@ -103,6 +117,9 @@ func spell(text, others string) string {
 	if len(text) > 200 {
 		text = text[:200]
 	}
+	if text == "" {
+		text = "_"
+	}
 	return text
 }
 
@@ -116,6 +133,10 @@ func packageOf(pc uintptr) string {
 	}
 	if name == "" {
 		name = "slog"
+	}
+	// The linker writes a dot of a path's last element, and some other bytes, as %2e.
+	if path, err := url.PathUnescape(name); err == nil {
+		name = path
 	}
 	return spell(strings.ReplaceAll(name, "/", "."), ".:@+-")
 }
@@ -131,7 +152,12 @@ func valueOf(v slog.Value) (Kind, interface{}) {
 	case slog.KindFloat64:
 		return Float, v.Float64()
 	}
-	return String, v.String()
+	return String, shown(v.String())
+}
+
+// shown has no NUL, where a field's string would end.
+func shown(text string) string {
+	return strings.ReplaceAll(text, "\x00", "\\x00")
 }
 
 func (h *handler) Handle(_ context.Context, r slog.Record) error {
@@ -141,44 +167,47 @@ func (h *handler) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	fields := []Field{{"message", String}}
-	values := []interface{}{r.Message}
+	values := []interface{}{shown(r.Message)}
 	seen := map[string]bool{"message": true}
 	shape := ""
 	for _, a := range attrs {
+		if len(fields) > fieldsMax {
+			break
+		}
 		kind, value := valueOf(a.Value)
 		name := spell(a.Key, "")
 		for seen[name] {
 			name += "_"
 		}
-		if len(fields) == 64 {
-			break
-		}
 		seen[name] = true
 		fields, values = append(fields, Field{name, kind}), append(values, value)
 		shape += name + string(rune('0'+kind)) + ","
 	}
-	e, shared := eventOf(layout{packageOf(r.PC), levelOf(r.Level), shape}, fields)
+	e, isShared := eventOf(layout{packageOf(r.PC), levelOf(r.Level), shape}, fields)
 	if e == nil || !e.Enabled() {
 		return nil
 	}
-	if !shared {
+	if !isShared {
 		return e.Record(values...)
 	}
 	texts := make([]string, 0, len(attrs))
 	for _, a := range attrs {
 		texts = append(texts, fmt.Sprintf("%s=%v", a.Key, a.Value))
 	}
-	return e.Record(packageOf(r.PC), r.Message, strings.Join(texts, " "))
+	return e.Record(packageOf(r.PC), values[0], shown(strings.Join(texts, " ")))
 }
 
-// eventOf finds or makes the event; shared: the one for what has none of its own. nil: there is
-// no room for it.
-func eventOf(l layout, fields []Field) (e *Event, shared bool) {
+// eventOf finds or makes the event; isShared: it is for what has none of its own. nil: there was no
+// room for that.
+func eventOf(l layout, fields []Field) (e *Event, isShared bool) {
 	layoutsMutex.RLock()
-	e = layouts[l]
+	e, common, room := layouts[l], shared[l.level], len(layouts) < layoutsMax
 	layoutsMutex.RUnlock()
 	if e != nil {
 		return e, false
+	}
+	if !room || len(fields) > fieldsMax {
+		return common, true
 	}
 	layoutsMutex.Lock()
 	defer layoutsMutex.Unlock()
@@ -191,10 +220,5 @@ func eventOf(l layout, fields []Field) (e *Event, shared bool) {
 			return made, false
 		}
 	}
-	if e = layouts[layout{}]; e == nil {
-		e, _ = NewEvent("go", "slog", Debug, Field{"package", String},
-			Field{"message", String}, Field{"attributes", String})
-		layouts[layout{}] = e
-	}
-	return e, true
+	return common, true
 }
