@@ -71,7 +71,9 @@ checks=$((checks + 2))
 
 if command -v groff >/dev/null; then
 	for f in docs/*.[1348]; do
-		groff -mdoc -Tutf8 -ww "$f" 2>&1 >"$work/page" | grep . && fail "$f has errors"
+		# (groff 1.24 says where long words leave a line short.)
+		groff -mdoc -Tutf8 -ww "$f" 2>&1 >"$work/page" | grep -v ': cannot adjust line' &&
+			fail "$f has errors"
 		[ "$(wc -l <"$work/page")" -gt 30 ] || fail "$f is empty"
 		checks=$((checks + 1))
 	done
