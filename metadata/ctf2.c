@@ -425,5 +425,11 @@ int md_ctf2_print(const struct md_trace *t, bool sealed, struct md_buf *out)
 		md_ctf2_print_stream(t, t->streams[i], sealed, out);
 		put_events(t->streams[i], out);
 	}
+	/* babeltrace2 2.1 reads no metadata without such a class. No stream has this id. */
+	if (!t->stream_count) {
+		open_fragment("data-stream-class", out);
+		md_buf_printf(out, ",\"id\":%" PRIu32, UINT32_MAX);
+		close_fragment(out);
+	}
 	return out->failed ? -ENOMEM : 0;
 }

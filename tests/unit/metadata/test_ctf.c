@@ -198,6 +198,25 @@ static void application_context(void)
 	md_trace_destroy(t);
 }
 
+/* Readers of CTF 2 refuse metadata without a stream class, as of a session without a program. */
+static void ctf2_has_a_stream_class(void)
+{
+	static const char class[] = "\"data-stream-class\"";
+	struct md_trace *t = md_trace_create(uuid);
+	struct md_buf b = MD_BUF_INIT;
+	const char *first;
+
+	for (int i = 0; i < 2; i++) {
+		md_buf_reset(&b);
+		CHECK(md_ctf2_print(t, false, &b) == 0);
+		first = strstr(md_buf_str(&b), class);
+		CHECK(first && !strstr(first + 1, class));
+		CHECK(i || md_trace_add(t, md_stream_create(0, MD_HEADER_LARGE)) == 0);
+	}
+	md_buf_deinit(&b);
+	md_trace_destroy(t);
+}
+
 static void index_is_big_endian(void)
 {
 	struct md_packet p = { .packet_size = 8,
@@ -229,6 +248,7 @@ int main(void)
 	CASE(hostile_names);
 	CASE(whole_text);
 	CASE(application_context);
+	CASE(ctf2_has_a_stream_class);
 	CASE(index_is_big_endian);
 	return test_summary();
 }
