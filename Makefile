@@ -561,7 +561,7 @@ uninstall:				## remove what install installed
 		$(DESTDIR)$(SYSUSERSDIR)/trailfs.conf $(DESTDIR)$(UNITDIR)/trailfs.service
 	rm -f $(DESTDIR)$(BINDIR)/trail-recover $(DESTDIR)$(MANDIR)/man1/trail-recover.1
 	rm -f $(DESTDIR)$(BINDIR)/trail-gen-tp $(DESTDIR)$(MANDIR)/man3/trail-lttng.3
-	rm -f $(DESTDIR)$(PYTHONDIR)/trail.py $(addprefix $(DESTDIR)$(MANDIR)/man3/,trail-python.3 trail_event_create.3) $(DESTDIR)$(JAVADIR)/trail-log4j2.jar
+	rm -f $(DESTDIR)$(PYTHONDIR)/trail.py $(DESTDIR)$(PYTHONDIR)/__pycache__/trail.*.pyc $(addprefix $(DESTDIR)$(MANDIR)/man3/,trail-python.3 trail_event_create.3) $(DESTDIR)$(JAVADIR)/trail-log4j2.jar
 	for h in $(LTTNG_HELPERS); do \
 		l=$(DESTDIR)$(LIBDIR)/liblttng-ust-$${h%%=*}.so; \
 		[ "$$(readlink $$l)" != $${h#*=} ] || rm -f $$l; \
