@@ -61,6 +61,12 @@ fail() {
 	exit 1
 }
 
+# (What it mounts on files of the machine would change them for all.)
+has_own_mounts() {
+	[ "$(readlink /proc/self/ns/mnt)" != "$(readlink "/proc/${RUNNER:-$$}/ns/mnt")" ] ||
+		skip "this test has no mount namespace of its own"
+}
+
 mounted() {
 	grep -qs " $MNT fuse" /proc/self/mounts
 }

@@ -103,8 +103,7 @@ trap 'code=$?; end_proxy; stop_relay; umount -l /etc/hosts /etc/resolv.conf 2>/d
 # Names are looked up in files of this test; no server is asked.
 printf '127.0.0.1 localhost\n' >"$work/hosts"
 printf 'nameserver 127.0.0.1\noptions timeout:1 attempts:1\n' >"$work/resolv"
-[ "$(readlink /proc/self/ns/mnt)" != "$(readlink "/proc/${RUNNER:-$$}/ns/mnt")" ] ||
-	skip "this test has no mount namespace of its own"
+has_own_mounts
 mount --bind "$work/hosts" /etc/hosts 2>/dev/null &&
 	mount --bind "$work/resolv" /etc/resolv.conf 2>/dev/null ||
 	skip "cannot mount a file"

@@ -11,6 +11,7 @@ command -v setpriv >/dev/null || skip "there is no setpriv"
 alice=12345 gid=54321 shared=54322
 # A group that the user is no member of, in a database that is only seen here
 { grep -v '^tracing:' /etc/group; echo "tracing:x:$gid:"; } >"$work/group"
+has_own_mounts
 mount --bind "$work/group" /etc/group || skip "mount --bind is not possible here"
 in_group() { # GROUPS COMMAND…
 	g=$1
