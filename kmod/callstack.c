@@ -4,6 +4,7 @@
  * first written to memory of this CPU, which has a place for each level of nesting (task,
  * interrupt, NMI, and faults in them).
  */
+#include <linux/compat.h>
 #include <linux/percpu.h>
 #include <linux/ptrace.h>
 #include <linux/stacktrace.h>
@@ -45,21 +46,45 @@ static noinline void save_kernel_stack(struct trail_stack *s, struct trail_site 
 }
 
 #ifdef TRAIL_USER_STACKS
+static bool read_user(void *to, unsigned long from, size_t size)
+{
+	return !copy_from_user_nofault(to, (const void __user *)from, size);
+}
+
+#ifdef CONFIG_S390
 /*
- * What a function that was compiled with frame pointers has on the stack, on x86 and arm64: the
- * caller's, and where it returns to.
+ * A function that was compiled with -mbackchain has its caller's stack pointer where its own
+ * points to, and has stored where it returns to in its caller's frame.
+ */
+#define RETURN_AT 112
+
+static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigned long *address)
+{
+	return !(at & 7) && read_user(next, at, sizeof(*next)) && *next && !(*next & 7) &&
+	       read_user(address, *next + RETURN_AT, sizeof(*address));
+}
+
+static unsigned long first_frame(struct pt_regs *regs, bool *wide)
+{
+	/* Programs of 31 bits have other frames. */
+	return is_compat_task() ? 0 : user_stack_pointer(regs);
+}
+#else
+/*
+ * What a function that was compiled with frame pointers has on the stack: the caller's, and where
+ * it returns to. On riscv64, the frame pointer is the end of these.
  */
 static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigned long *address)
 {
 	unsigned long frame[2];
 	u32 narrow[2];
+	size_t size = wide ? sizeof(frame) : sizeof(narrow);
 
-	if (wide) {
-		if (copy_from_user_nofault(frame, (const void __user *)at, sizeof(frame)))
-			return false;
-	} else {
-		if (copy_from_user_nofault(narrow, (const void __user *)at, sizeof(narrow)))
-			return false;
+	if (IS_ENABLED(CONFIG_RISCV))
+		at -= size;
+	if (!read_user(wide ? (void *)frame : narrow, at, size))
+		return false;
+	if (!wide) {
 		frame[0] = narrow[0];
 		frame[1] = narrow[1];
 	}
@@ -68,19 +93,27 @@ static bool next_frame(unsigned long at, bool wide, unsigned long *next, unsigne
 	return true;
 }
 
-static void walk_user_stack(struct trail_stack *s)
+static unsigned long first_frame(struct pt_regs *regs, bool *wide)
 {
-	struct pt_regs *regs = task_pt_regs(current);
-	unsigned long at = frame_pointer(regs), next, address;
-	bool wide = true;
-
-#ifdef CONFIG_X86_64
-	wide = user_64bit_mode(regs);
+#if defined(CONFIG_X86_64)
+	*wide = user_64bit_mode(regs);
+#elif defined(CONFIG_RISCV)
+	*wide = !is_compat_task();
 #else
 	/* 32-bit programs for ARM have no such frames. */
 	if (compat_user_mode(regs))
-		at = 0;
+		return 0;
 #endif
+	return frame_pointer(regs);
+}
+#endif
+
+static void walk_user_stack(struct trail_stack *s)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+	bool wide = true;
+	unsigned long at = first_frame(regs, &wide), next, address;
+
 	s->addresses[s->count++] = instruction_pointer(regs);
 	while (s->count < TRAIL_STACK_ADDRESSES && at && next_frame(at, wide, &next, &address) &&
 	       address) {

@@ -8,7 +8,8 @@
 #define TRAIL_STACK_ADDRESSES 128       /* if there are more, a last address of all ones says so */
 
 /* Frames of user space are known here. */
-#if defined(CONFIG_X86_64) || defined(CONFIG_ARM64)
+#if defined(CONFIG_X86_64) || defined(CONFIG_ARM64) || defined(CONFIG_S390) || \
+	(defined(CONFIG_RISCV) && defined(CONFIG_64BIT))
 #define TRAIL_USER_STACKS 1
 #endif
 

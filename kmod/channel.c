@@ -11,7 +11,8 @@
 
 #include "kmod/trail.h"
 
-#define BYTES_MAX (1ull << 36)          /* of all rings of a channel */
+/* of all rings of a channel */
+#define BYTES_MAX (IS_ENABLED(CONFIG_64BIT) ? 1ull << 36 : 1ull << 30)
 #define CHANNELS_MAX 1024
 
 DEFINE_MUTEX(trail_lock);
@@ -136,7 +137,7 @@ static int check(const struct modabi_channel *m)
 	if (m->reserved || m->overwrite > 1 || m->tsc > 1 || !is_power_of_2(m->subbuf_size) ||
 	    !is_power_of_2(m->subbuf_count) || m->subbuf_size < KRING_SUBBUF_MIN ||
 	    m->subbuf_size > KRING_SUBBUF_MAX || m->subbuf_count < 2 ||
-	    m->subbuf_count > KRING_SUBBUF_COUNT_MAX || bytes > BYTES_MAX / num_possible_cpus())
+	    m->subbuf_count > KRING_SUBBUF_COUNT_MAX || bytes * num_possible_cpus() > BYTES_MAX)
 		return -EINVAL;
 	if (!m->name[0] || strnlen(m->name, sizeof(m->name)) == sizeof(m->name))
 		return -EINVAL;
@@ -257,7 +258,7 @@ static int close_channel(struct inode *inode, struct file *file)
 static int map(struct file *file, struct vm_area_struct *vma)
 {
 	struct trail_channel *c = file->private_data;
-	u64 pages = c->stride >> PAGE_SHIFT, cpu = vma->vm_pgoff / pages;
+	unsigned long pages = c->stride >> PAGE_SHIFT, cpu = vma->vm_pgoff / pages;
 
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EACCES;
@@ -275,13 +276,16 @@ static int consume(struct trail_channel *c, const struct modabi_consume *m)
 	if (m->reserved || m->cpu >= nr_cpu_ids || !cpu_possible(m->cpu))
 		return -EINVAL;
 	r = per_cpu_ptr(c->rings, m->cpu)->control;
-	if (m->consumed < r->consumed || m->consumed > smp_load_acquire(&r->head) ||
-	    m->consumed & 7)
+	if (m->consumed < r->consumed || m->consumed & 7 ||
+	    m->consumed > __atomic_load_n(&r->head, __ATOMIC_ACQUIRE))
 		return -EINVAL;
 	r->consumed_events = m->events;
 	r->overwritten = m->overwritten;
-	/* The reader has finished with what the writer may use now. */
-	smp_store_release(&r->consumed, m->consumed);
+	/*
+	 * The reader has finished with what the writer may use now. (smp_store_release is for 32
+	 * bits only on a kernel of these.)
+	 */
+	__atomic_store_n(&r->consumed, m->consumed, __ATOMIC_RELEASE);
 	return 0;
 }
 

@@ -17,8 +17,9 @@
 #include <asm/pointer_auth.h>
 #endif
 
-#ifndef CONFIG_64BIT
-#error "trail.ko is for 64-bit kernels"
+#if !defined(CONFIG_64BIT) && \
+	!(defined(CONFIG_ARM) && defined(__GCC_HAVE_SYNC_COMPARE_AND_SWAP_8))
+#error "of 32-bit kernels trail.ko is for ARMv7 alone: its rings exchange 64 bits at once"
 #endif
 #if PAGE_SHIFT != 12
 #error "trail.ko is for kernels with pages of 4096 bytes, as its rings begin with one"

@@ -193,8 +193,18 @@ static u64 cgroup_number(void)
 static u8 *put_stack(u8 *to, const struct trail_stack *s)
 {
 	memcpy(to, &s->count, sizeof(s->count));
-	memcpy(to + sizeof(s->count), s->addresses, s->count * sizeof(*s->addresses));
-	return to + sizeof(s->count) + s->count * sizeof(*s->addresses);
+	to += sizeof(s->count);
+#ifdef CONFIG_64BIT
+	memcpy(to, s->addresses, s->count * sizeof(u64));
+#else
+	for (u32 i = 0; i < s->count; i++) {
+		/* All ones stay so. */
+		u64 address = s->addresses[i] == ULONG_MAX ? U64_MAX : s->addresses[i];
+
+		memcpy(to + i * sizeof(u64), &address, sizeof(address));
+	}
+#endif
+	return to + s->count * sizeof(u64);
 }
 
 static bool is_stack(u32 kind)
@@ -294,7 +304,7 @@ void *trail_enter_contexts(struct trail_channel *c, struct cpu_ring *ring, u32 l
 
 	if (x->stacks) {
 		stacks = trail_stacks_save(x->stacks, site);
-		size += (stacks.kernel->count + stacks.user->count) * sizeof(unsigned long);
+		size += (stacks.kernel->count + stacks.user->count) * sizeof(u64);
 	}
 	front = ALIGN(sizeof(size) + size, 8);
 	at = kring_enter(ring->control, ring->data, &c->geometry, front + len);

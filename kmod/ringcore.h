@@ -40,6 +40,8 @@ struct kring_geometry {                 /* the writer's own copy; constant */
 #define KRING_COLD __attribute__((__noinline__, __cold__, __unused__))
 #define kring_barrier() __asm__ __volatile__("" ::: "memory")
 #define KRING_ONCE(x) (*(volatile __typeof__(x) *)&(x))
+/* Of 64 bits, at once: nothing comes in between on a processor of 32 bits either. */
+#define kring_load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
 
 /*
  * True if *p was `from` and is `to` now. Against interrupts of this CPU, not against others. A
@@ -75,7 +77,7 @@ static inline void kring_increment(__u64 *p)
 static inline __u64 kring_time(struct kring *r, __u64 ts)
 {
 	for (;;) {
-		__u64 last = KRING_ONCE(r->last_ts);
+		__u64 last = kring_load(&r->last_ts);
 
 		if (ts <= last)
 			return last;
@@ -99,17 +101,17 @@ static inline __u64 kring_tsc(void)
 /* No position from here on may be claimed: it would overwrite what is needed. */
 static inline __u64 kring_limit(const struct kring *r, const struct kring_geometry *g)
 {
-	__u64 from = g->overwrite ? KRING_ONCE(r->head) : KRING_ONCE(r->consumed);
+	__u64 from = g->overwrite ? kring_load(&r->head) : kring_load(&r->consumed);
 
 	return (from & ~(__u64)(g->size - 1)) + g->total;
 }
 
 static KRING_COLD void kring_leave_again(struct kring *r)
 {
-	while (KRING_ONCE(r->head) != kring_position(KRING_ONCE(r->reserve))) {
+	while (kring_load(&r->head) != kring_position(kring_load(&r->reserve))) {
 		KRING_ONCE(r->nest) = 1;
 		kring_barrier();
-		__atomic_store_n(&r->head, kring_position(KRING_ONCE(r->reserve)),
+		__atomic_store_n(&r->head, kring_position(kring_load(&r->reserve)),
 				 __ATOMIC_RELEASE);
 		kring_barrier();
 		KRING_ONCE(r->nest) = 0;
@@ -126,12 +128,12 @@ static inline void kring_leave(struct kring *r)
 		KRING_ONCE(r->nest) = KRING_ONCE(r->nest) - 1;
 		return;
 	}
-	word = KRING_ONCE(r->reserve);
+	word = kring_load(&r->reserve);
 	__atomic_store_n(&r->head, kring_position(word), __ATOMIC_RELEASE);
 	kring_barrier();
 	KRING_ONCE(r->nest) = 0;
 	kring_barrier();
-	if (__builtin_expect(KRING_ONCE(r->reserve) != word, 0))
+	if (__builtin_expect(kring_load(&r->reserve) != word, 0))
 		kring_leave_again(r);
 }
 
@@ -182,9 +184,9 @@ static KRING_COLD void *kring_enter_slow(struct kring *r, __u8 *data,
 	int tries = KRING_TRIES;
 
 	do {
-		word = KRING_ONCE(r->reserve);
+		word = kring_load(&r->reserve);
 		pos = at = kring_position(word);
-		events = kring_events(KRING_ONCE(r->events), word);
+		events = kring_events(kring_load(&r->events), word);
 		ts = g->clock ? kring_time(r, g->clock()) : kring_tsc();
 		next = 0;
 		if (!(pos & (g->size - 1)) || (pos & (g->size - 1)) + need > g->size) {
@@ -223,7 +225,7 @@ static inline void *kring_enter(struct kring *r, __u8 *data, const struct kring_
 
 	KRING_ONCE(r->nest) = KRING_ONCE(r->nest) + 1;
 	kring_barrier();
-	word = KRING_ONCE(r->reserve);
+	word = kring_load(&r->reserve);
 	inside = word << 3 & (g->size - 1);
 	if (__builtin_expect(!inside || inside + need > g->size || g->clock, 0))
 		return kring_enter_slow(r, data, g, len);

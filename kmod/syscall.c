@@ -29,11 +29,11 @@ struct trail_syscalls {
 struct record {
 	struct trace_entry ent;
 	int nr;
-	unsigned long words[];          /* arguments, or the result */
+	u64 words[];                    /* arguments, or the result; also on a kernel of 32 bits */
 };
 
 #define FIXED_MAX \
-	(offsetof(struct record, words) + ARGUMENTS * 8 + MODABI_CAPTURES_MAX * sizeof(u32))
+	(sizeof(struct record) + ARGUMENTS * sizeof(u64) + MODABI_CAPTURES_MAX * sizeof(u32))
 
 /* with preemption off; nothing that interrupts makes system calls */
 struct scratch {
@@ -102,6 +102,24 @@ static u32 bytes_of(const struct modabi_capture *c, const unsigned long *args, l
 	return n <= 0 ? 0 : n >= U16_MAX ? U16_MAX : n * c->size;
 }
 
+/*
+ * Bits that are counted in words: byte i has the bits from 8 * i on. (A processor whose bytes are
+ * in the other order has the first bits of a word in its last byte.)
+ */
+static bool copy_bits(u8 *to, const u8 __user *from, u32 n)
+{
+#ifdef __BIG_ENDIAN
+	u32 last = (is_compat() ? sizeof(u32) : sizeof(long)) - 1;
+
+	for (u32 i = 0; i < n; i++)
+		if (copy_from_user_nofault(to + i, from + (i ^ last), 1))
+			return false;
+	return true;
+#else
+	return !copy_from_user_nofault(to, from, n);
+#endif
+}
+
 static u32 capture(const struct modabi_capture *c, const unsigned long *args, long ret, u8 *to,
 		   u32 room)
 {
@@ -116,7 +134,22 @@ static u32 capture(const struct modabi_capture *c, const unsigned long *args, lo
 	n = bytes_of(c, args, ret);
 	if (n > max)
 		n = max - max % c->size;
+	if (c->flags & MODABI_COUNT_BITS)
+		return n && copy_bits(to, from, n) ? n : 0;
 	return n && !copy_from_user_nofault(to, from, n) ? n : 0;
+}
+
+static __always_inline void put_arguments(u64 *to, struct pt_regs *regs)
+{
+#ifdef CONFIG_64BIT
+	syscall_get_arguments(current, regs, (unsigned long *)to);
+#else
+	unsigned long args[ARGUMENTS];
+
+	syscall_get_arguments(current, regs, args);
+	for (int i = 0; i < ARGUMENTS; i++)
+		to[i] = args[i];
+#endif
 }
 
 static __always_inline void put_fixed(struct record *r, const struct trail_attach *a,
@@ -125,14 +158,14 @@ static __always_inline void put_fixed(struct record *r, const struct trail_attac
 	trail_common(&r->ent, a->id);
 	r->nr = nr;
 	if (exit)
-		r->words[0] = ret;
+		r->words[0] = (s64)ret;
 	else
-		syscall_get_arguments(current, regs, r->words);
+		put_arguments(r->words, regs);
 }
 
 static __always_inline u32 fixed_size(bool exit)
 {
-	return offsetof(struct record, words) + 8 * (exit ? 1 : ARGUMENTS);
+	return sizeof(struct record) + sizeof(u64) * (exit ? 1 : ARGUMENTS);
 }
 
 /* The whole record, in memory of this CPU; its length. */

@@ -175,7 +175,11 @@ static __always_inline void trail_common(struct trace_entry *ent, u32 id)
 	BUILD_BUG_ON(sizeof(*ent) != sizeof(u64) ||
 		     offsetof(struct trace_entry, preempt_count) != 3 ||
 		     offsetof(struct trace_entry, pid) != 4);
+#ifdef __BIG_ENDIAN
+	WRITE_ONCE(*(u64 *)ent, (u64)id << 48 | (u64)(preempt_count() & 0xff) << 32 | current->pid);
+#else
 	WRITE_ONCE(*(u64 *)ent, id | (u64)(preempt_count() & 0xff) << 24 | (u64)current->pid << 32);
+#endif
 }
 
 bool trail_is_tracked(const struct trail_tracked *t);  /* the current task */

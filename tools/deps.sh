@@ -110,7 +110,7 @@ for group in "$@"; do
 		need opensbi - opensbi - test -e /usr/lib/riscv64-linux-gnu/opensbi
 		need clang clang clang clang has clang
 		need lld lld lld lld has ld.lld
-		# (tests/vm/arm64.sh builds trail.ko with it.)
+		# (tests/vm/arm64.sh builds trail.ko with it, the other ones with those below.)
 		need gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu - aarch64-linux-gnu-gcc \
 			has aarch64-linux-gnu-gcc
 		need gcc-s390x-linux-gnu gcc-s390x-linux-gnu gcc-s390x-linux-gnu \
@@ -118,6 +118,7 @@ for group in "$@"; do
 		need libc6-dev-s390x-cross glibc-devel musl-dev glibc test -e \
 			/usr/s390x-linux-gnu/include/stdio.h
 		need gcc-riscv64-linux-gnu gcc-riscv64-linux-gnu - - has riscv64-linux-gnu-gcc
+		need gcc-arm-linux-gnueabihf - - - has arm-linux-gnueabihf-gcc
 		need libc6-dev-riscv64-cross - - - test -e /usr/riscv64-linux-gnu/include/stdio.h
 		;;
 	programs)

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 96, VALUES = 64 };
+enum { WORDS = 96, VALUES = 200 };
 
 typedef struct { uint8_t at[WORDS]; } view;
 struct value { uint64_t word[2]; view seen; };

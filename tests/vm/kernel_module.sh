@@ -8,8 +8,14 @@
 [ -n "${VM_KERNEL-}${SOAK-}${VM-}" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
 . "$(dirname "$0")/modlib.sh"
 
-probed=__x64_sys_getppid
-on_x86 || probed=__arm64_sys_getppid
+case $(uname -m) in
+x86_64) probed=kretprobe:__x64_sys_getppid ;;
+aarch64) probed=kretprobe:__arm64_sys_getppid ;;
+s390x) probed=kretprobe:__s390x_sys_getppid ;;
+# (Debian's kernel permits no probe at the beginning of a function.)
+riscv64) probed=kprobe:__riscv_sys_getppid+8 ;;
+*) probed=kretprobe:sys_getppid ;;
+esac
 # --- a killed daemon that had tracefs, and one that has the module
 calls=$BUILD/tests/lib/calls
 [ -x "$calls" ] || skip "there is no $calls"
@@ -17,7 +23,7 @@ mount_tree
 has "$(cat "$MNT/version")" '^kernel tracefs'
 s=$S/over
 mkdir "$s" "$s/kernel/channels/f"
-printf '%s\n' syscall:entry:getppid kretprobe:$probed >"$s/kernel/events" ||
+printf '%s\n' syscall:entry:getppid "$probed" >"$s/kernel/events" ||
 	fail "$(cat "$s/error")"
 echo 'function:vfs_readlink' >"$s/kernel/channels/f/events" || fail "$(cat "$s/error")"
 echo tid >"$s/kernel/contexts"
@@ -36,7 +42,7 @@ pid=$("$calls" 30)
 echo stop >"$s/control"
 same_text "$s"
 is "calls" 30 "$(grep -c " syscall_entry_getppid: .*{ tid = $pid }" "$work/text")"
-is "by a probe" 30 "$(grep -c " kretprobe:$probed: .*{ tid = $pid }" "$work/text")"
+is "by a probe" 30 "$(grep -c " $probed: .*{ tid = $pid }" "$work/text")"
 rmdir "$s"
 fusermount3 -u "$MNT" 2>/dev/null || umount "$MNT"
 within 20 daemon_ended

@@ -192,16 +192,16 @@ static void selecting(int p, int q)
 static void epolling(int q)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.u64 = 0x1122334455667788 }, got[4];
-	int ep;
+	int ep, fd = e.data.fd;
 
 	ep = (int)syscall(SYS_epoll_create1, 0);
 	syscall(SYS_epoll_ctl, ep, EPOLL_CTL_ADD, q, &e);
 	EXPECT("entry_epoll_ctl: { epfd = %d, op_enum = ( \"EPOLL_CTL_ADD\" : container = 1 ), fd "
 	       "= %d, event = { data_union = { "
-	       "u64 = 0x1122334455667788, fd = 1432778632 }, raw_events = 0x1, events = { EPOLLIN "
+	       "u64 = 0x1122334455667788, fd = %d }, raw_events = 0x1, events = { EPOLLIN "
 	       "= 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = 0, "
 	       "EPOLLHUP = 0 } } }",
-	       ep, q);
+	       ep, q, fd);
 #ifdef OLD_CALLS
 #define EPOLL_WAIT "epoll_wait"
 	syscall(SYS_epoll_wait, ep, got, 4, 0);
@@ -211,10 +211,10 @@ static void epolling(int q)
 #endif
 	EXPECT("exit_" EPOLL_WAIT
 	       ": { ret = %d, _fds_length = 1, fds = [ [0] = { data_union = { u64 = "
-	       "0x1122334455667788, fd = 1432778632 }, "
+	       "0x1122334455667788, fd = %d }, "
 	       "raw_events = 0x1, events = { EPOLLIN = 1, EPOLLPRI = 0, EPOLLOUT = 0, EPOLLERR = "
 	       "0, EPOLLHUP = 0 } } ] }",
-	       1);
+	       1, fd);
 }
 
 static void waiting(void)

@@ -32,7 +32,11 @@ built || [ -n "${or_without-}" ] || skip "$VM: no modules were built"
 on_x86() { [ "$(uname -m)" = x86_64 ]; }
 # The numbers of a few system calls
 getppid=110 kill=62 openat=257
-on_x86 || getppid=173 kill=129 openat=56
+case $(uname -m) in
+aarch64 | riscv64) getppid=173 kill=129 openat=56 ;;
+s390x) getppid=64 kill=37 openat=288 ;;
+arm*) getppid=64 kill=37 openat=322 ;;
+esac
 
 load() {
 	# Kernels before 5.18 have no compiled probes.

@@ -7,7 +7,10 @@
 # For SOAK=1 only, as it takes a guest for minutes.
 [ -n "${VM_KERNEL-}${SOAK-}${VM-}" ] || { echo "only when asked: VM_KERNEL=... or SOAK=1"; exit 77; }
 prepare() {
-	${CC:-cc} -D_GNU_SOURCE -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+	# (s390x has frames by another option.)
+	frames=-fno-omit-frame-pointer
+	case ${CC-} in *s390x*) frames=-mbackchain ;; esac
+	${CC:-cc} -D_GNU_SOURCE -O1 $frames -fno-optimize-sibling-calls \
 		-o "$1/self" "${0%/*}/self.c"
 }
 . "$(dirname "$0")/modlib.sh"
@@ -72,8 +75,13 @@ faults=$("$self" faults 300 0)
 echo stop >"$s/control"
 cat "$s/text" >"$work/events"
 read -r in_outer in_main <"$work/stack"
-entry=do_syscall_64
-on_x86 || entry=el0_svc
+case $(uname -m) in
+x86_64) entry=do_syscall_64 ;;
+aarch64) entry=el0_svc ;;
+riscv64) entry=do_trap_ecall_u ;;
+s390x) entry=__do_syscall ;;
+*) entry=__sys_trace ;;
+esac
 upper() {
 	echo "$1" | sed 's/^0x//' | tr a-f A-F
 }

@@ -151,6 +151,14 @@ static void __attribute__((noinline)) inner(void)
 	register long number __asm__("x8") = SYS_getppid, ret __asm__("x0");
 
 	__asm__ volatile("svc 0" : "=r" (ret) : "r" (number) : "memory");
+#elif defined(__riscv)
+	register long number __asm__("a7") = SYS_getppid, ret __asm__("a0");
+
+	__asm__ volatile("ecall" : "=r" (ret) : "r" (number) : "memory");
+#elif defined(__s390x__)
+	register long number __asm__("r1") = SYS_getppid, ret __asm__("r2");
+
+	__asm__ volatile("svc 0" : "=r" (ret) : "r" (number) : "memory");
 #else
 	long ret = syscall(SYS_getppid);
 #endif

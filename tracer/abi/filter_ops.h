@@ -17,13 +17,20 @@ enum filter_outcome {
 
 /* Numbers are in the host's byte order, or, if `big`, in network byte order. */
 #define FILTER_HOST_IS_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+/* (For riscv64, the compiler calls functions for its own ones that the kernel lacks.) */
+#ifdef __KERNEL__
+#include <linux/swab.h>
+#define FILTER_SWAP(bits, v) __swab##bits(v)
+#else
+#define FILTER_SWAP(bits, v) __builtin_bswap##bits(v)
+#endif
 
 static inline uint16_t filter_load16(const uint8_t *p, bool big)
 {
 	uint16_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big && FILTER_HOST_IS_LITTLE ? __builtin_bswap16(v) : v;
+	return big && FILTER_HOST_IS_LITTLE ? FILTER_SWAP(16, v) : v;
 }
 
 static inline uint32_t filter_load32(const uint8_t *p, bool big)
@@ -31,7 +38,7 @@ static inline uint32_t filter_load32(const uint8_t *p, bool big)
 	uint32_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big && FILTER_HOST_IS_LITTLE ? __builtin_bswap32(v) : v;
+	return big && FILTER_HOST_IS_LITTLE ? FILTER_SWAP(32, v) : v;
 }
 
 static inline uint64_t filter_load64(const uint8_t *p, bool big)
@@ -39,7 +46,7 @@ static inline uint64_t filter_load64(const uint8_t *p, bool big)
 	uint64_t v;
 
 	memcpy(&v, p, sizeof(v));
-	return big && FILTER_HOST_IS_LITTLE ? __builtin_bswap64(v) : v;
+	return big && FILTER_HOST_IS_LITTLE ? FILTER_SWAP(64, v) : v;
 }
 
 /* size: 1, 2, 4 or 8 */

@@ -46,10 +46,12 @@ static const struct {
 /* An argument of a system call; other fields of its record are left out. */
 static void add_argument(struct modcall *c, const struct event_field *f)
 {
+	/* The kernel's own record has words of its size, which follow a number of four bytes. */
+	size_t size = f->size == 4 ? 4 : 8, first = size == 4 ? 12 : MODCALL_FIXED_AT;
 	struct modcall_argument *a;
 
-	if (c->count >= MODCALL_ARGUMENTS || f->offset != MODCALL_FIXED_AT + 8 * c->count ||
-	    f->size != 8)
+	if (c->count >= MODCALL_ARGUMENTS || f->offset != first + size * c->count ||
+	    f->size != size)
 		return;
 	a = &c->arguments[c->count++];
 	snprintf(a->name, sizeof(a->name), "%s", f->name);
