@@ -58,9 +58,11 @@ static void strings(const char *dir)
 	EXPECT("entry_unlink: { pathname = \"%s\" }", "");
 	EXPECT("exit_unlink: { ret = %d }", -EFAULT);
 #else
+#ifdef SYS_renameat
 	syscall(SYS_renameat, -100, name, -100, "to");
 	EXPECT("entry_renameat: { olddfd = -100, oldname = \"%s\", newdfd = -100, "
 	       "newname = \"to\" }", name);
+#endif
 	syscall(SYS_symlinkat, longer, -100, "");
 	EXPECT("entry_symlinkat: { oldname = \"%.4095s\", newdfd = -100, newname = \"\" }",
 	       longer);
