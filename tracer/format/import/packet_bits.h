@@ -60,7 +60,8 @@ static inline uint64_t reverse(uint64_t v, unsigned int size)
 }
 
 /* Not inline: only CTF 2 has these, and seldom. */
-static __attribute__((cold, noinline)) uint64_t change_int(const struct step *s, uint64_t v)
+static __attribute__((cold, noinline, unused)) uint64_t change_int(const struct step *s,
+								  uint64_t v)
 {
 	unsigned int unused = 64u - s->size;
 
