@@ -75,7 +75,7 @@ impl Logged {
     }
 }
 
-/// Computes a number that only these names and types have, and makes no value.
+/// A hash of names and types, which makes no value.
 struct Kinds(u64);
 
 impl Kinds {
