@@ -183,7 +183,7 @@ deps:
 # After deps, make begins anew: what pkg-config says may have changed.
 check:					## say and install what is missing, build, run all tests
 	@tools/deps.sh --announce build test $(if $(findstring clang,$(CC)),clang) multilib vm analyses
-	@echo 'make check: $(if $(TESTS),,all tests take 10 to 30 minutes on 2 CPUs$(if $(sanitize), without a sanitizer$(comma) and several times that with one); )make check-built installs nothing'
+	@echo 'make check: $(if $(TESTS),,all tests take about 10 to 30 minutes on 2 CPUs$(if $(sanitize), without a sanitizer$(comma) and several times that with one); )make check-built installs nothing'
 	@$(MAKE) deps
 	@tools/deps.sh --try multilib vm
 	@tools/deps.sh --try analyses
