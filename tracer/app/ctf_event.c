@@ -8,20 +8,35 @@
 #include "tracer/app/app.h"
 #include "tracer/app/parse.h"
 
+static bool is_joined(const char *whole, const char *name, const char *end)
+{
+	size_t n = strlen(name);
+
+	return !strncmp(whole, name, n) && !strcmp(whole + n, end);
+}
+
 /*
  * Whether it is the name of the hidden field before one of that kind and name: `_NAME_length` of a
  * sequence, `NAME_tag` of a variant.
  */
 static bool is_hidden(const char *hidden, const char *name, uint8_t kind)
 {
-	size_t n = strlen(name);
-
 	if (kind == MD_VARIANT)
-		return !strncmp(hidden, name, n) && !strcmp(hidden + n, "_tag");
-	return kind == MD_SEQUENCE && hidden[0] == '_' && !strncmp(hidden + 1, name, n) &&
-	       !strcmp(hidden + 1 + n, "_length");
+		return is_joined(hidden, name, "_tag");
+	return kind == MD_SEQUENCE && hidden[0] == '_' && is_joined(hidden + 1, name, "_length");
 }
 
+/* Whether a name, or its hidden one, is that of a field that is there, or of its hidden one. */
+static bool is_same(const struct md_field *f, const char *there, const char *name, uint8_t kind)
+{
+	return !strcmp(there, name) || is_hidden(there, name, kind) ||
+	       is_hidden(name, there, f->type.kind);
+}
+
+/*
+ * babeltrace2 refuses `x` after `_x`, and after a hidden `_x`: it compares the former with the `_`
+ * that the metadata puts before each name, the latter without.
+ */
 static bool is_taken(const struct md_field *fields, uint32_t before, const char *name,
 		     uint8_t kind)
 {
@@ -30,8 +45,10 @@ static bool is_taken(const struct md_field *fields, uint32_t before, const char 
 	for (i = 0; i < before; i++) {
 		const struct md_field *f = &fields[i];
 
-		if (!strcmp(f->name, name) || is_hidden(f->name, name, kind) ||
-		    is_hidden(name, f->name, f->type.kind))
+		if (is_same(f, f->name, name, kind) ||
+		    (f->name[0] == '_' && is_same(f, f->name + 1, name, kind)))
+			return true;
+		if (f->type.kind == MD_SEQUENCE && is_joined(name, f->name, "_length"))
 			return true;
 	}
 	return false;

@@ -22,6 +22,7 @@ line() {
 	real=$n
 	case $1 in
 	names) echo "rich:names { id = $((n + 10)), parts = 2, twice = $((2 * n)), n = $n, n_2 = $n, index = 0, errno = $n }" ;;
+	alike) echo "rich:alike { _n = $n, n_2 = $n, _ids_length = 1, ids = [ [0] = $n ], ids_length_2 = 1 }" ;;
 	arrays)
 		echo "rich:arrays { ints = [ [0] = $n, [1] = -$n, [2] = 3 ], doubles = [ [0] = $n.5, [1] = -1e+09 ], floats = [ [0] = 0.25, [1] = 1.5 ], bytes = [ [0] = 0, [1] = 255 ], flags = [ [0] = 1, [1] = 0 ], wide = [ [0] = 18446744073709551615 ], phases = [ [0] = 0, [1] = -1 ], text = \"text\", full = \"full\", parts = [ [0] = 7, [1] = -8 ], addresses = [ [0] = 0x10, [1] = 0x0 ], words = [ [0] = 0x20 ], literal = \"abc\", _some_length = 2, some = [ [0] = $n.5, [1] = -1e+09 ], one = [ [0] = 0.25 ], n = $n }" |
 			sed 's/-0,/0,/' ;;
@@ -75,7 +76,7 @@ line() {
 	esac
 }
 for n in 0 1 2; do
-	for e in names arrays labels large bits large_bits last_bits variants large_variants; do line $e $n; done
+	for e in names alike arrays labels large bits large_bits last_bits variants large_variants; do line $e $n; done
 done >"$work/want"
 {
 	cat "$work/want"

@@ -383,6 +383,8 @@ static void field_names_are_made_unique(void)
 	static const char *const names[] = {
 		"a",    "a",     "a b", "a-b",       "a_2",       "",  "1x",
 		"Bool", "Bool_", "s",   "_s_length", "_t_length", "t",
+		/* These babeltrace2 would take for the same. */
+		"s_length", "_u", "u", "__w_length", "w",
 	};
 	struct registration *r = NULL;
 	const char *reason;
@@ -413,6 +415,9 @@ static void field_names_are_made_unique(void)
 	CHECK_STR(e->fields[7].name, "Bool__2");
 	CHECK_STR(e->fields[9].name, "_s_length_2");
 	CHECK_STR(e->fields[11].name, "t_2");
+	CHECK_STR(e->fields[12].name, "s_length_3");
+	CHECK_STR(e->fields[14].name, "u_2");
+	CHECK_STR(e->fields[16].name, "w_2");
 	CHECK(!md_stream_add(s, e));
 	md_stream_destroy(s);
 	registration_close(r);

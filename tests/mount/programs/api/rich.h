@@ -28,6 +28,15 @@ static void rich_names(int n)
 	      errno);
 }
 
+/* babeltrace2 takes a name for that of a field before it, without the `_` of this one. */
+static void rich_alike(int n)
+{
+	const int _n = n, ids[1] = { n };
+	const unsigned int ids_length = 1;
+
+	TRAIL(rich, alike, _n, n, TRAIL_SEQUENCE(ids, ids, ids_length), ids_length);
+}
+
 static void rich_arrays(int n)
 {
 	int ints[3] = { n, -n, 3 };
@@ -146,6 +155,7 @@ static void rich_fields(int step)
 {
 	for (int n = 0; n < 3; n += step) {
 		rich_names(n);
+		rich_alike(n);
 		rich_arrays(n);
 		rich_labels(n);
 		rich_large(n);
