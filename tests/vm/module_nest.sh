@@ -48,8 +48,8 @@ kernel_in_check=backports
 beside=nest
 . "$(dirname "$0")/modlib.sh"
 run=/sys/module/nest/parameters/run
-seconds=1 size=128k
-[ -z "${SOAK-}" ] || seconds=60 size=256k
+seconds=1 size=32k read=32k
+[ -z "${SOAK-}" ] || seconds=60 size=256k read=64k
 
 load
 busybox insmod "${modules%/kmod}/nest/nest.ko" || fail "nest.ko cannot be loaded"
@@ -125,7 +125,7 @@ in_mode() {
 
 # read_meanwhile: all that was not lost
 read_meanwhile() {
-	session read discard 64k
+	session read discard $read
 	cat "$s/pipe" >"$work/text" &
 	reader=$!
 	nest
