@@ -7,6 +7,7 @@
     request = trail.Event("my_app", "request", {"id": int, "path": str})
     request(42, "/index.html")
 """
+import copy
 import ctypes
 import functools
 import logging
@@ -71,6 +72,10 @@ class Event:
     it counts as a lost event: a program does not fail because it is traced.
     """
 
+    # When the interpreter ends, events may outlive what the module's names stand for.
+    _record = _lib.trail_event_record
+    _destroy = _lib.trail_event_destroy
+
     def __init__(self, provider, name, fields=(), level=DEBUG_LINE):
         fields = list(fields.items() if hasattr(fields, "items") else fields)
         for field, kind in fields:
@@ -91,7 +96,7 @@ class Event:
 
     def __del__(self):
         if hasattr(self, "_event"):
-            _lib.trail_event_destroy(self._event)
+            self._destroy(self._event)
 
     @property
     def enabled(self):
@@ -113,11 +118,11 @@ class Event:
                 setattr(slot, member, value)
         except Exception:
             out = None
-        _lib.trail_event_record(self._event, out)
+        self._record(self._event, out)
 
     def _lose(self):
         """Counts it as lost; it has fields."""
-        _lib.trail_event_record(self._event, None)
+        self._record(self._event, None)
 
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
@@ -240,5 +245,6 @@ class Handler(logging.Handler):
 
     def _message(self, record):
         if self.formatter or record.exc_info or record.stack_info:
-            return self.format(record)
+            # What a formatter keeps in the record, such as exc_text, other handlers would print.
+            return self.format(copy.copy(record))
         return record.getMessage()

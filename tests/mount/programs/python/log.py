@@ -8,12 +8,24 @@ import threading
 
 import trail
 
+
+class Other(logging.Handler):
+    """It finds records as they are without trail."""
+
+    def emit(self, record):
+        assert not record.exc_text and not hasattr(record, "asctime"), record
+
+
 log = logging.getLogger("shop.orders")
 log.setLevel(logging.DEBUG)
 log.propagate = False
 log.addHandler(trail.Handler())
+log.addHandler(Other())
 cart = trail.Event("my_app", "cart", {"items": list, "text": str})
 request = trail.Event("my_app", "request", {"id": int, "ms": float, "path": str, "ok": bool})
+# They are there until the interpreter ends: nothing is printed then.
+sys.kept = [request, log]
+sys.kept.append(sys.kept)
 
 
 def error_of(*args):
