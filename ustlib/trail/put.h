@@ -52,8 +52,12 @@ trail__put(unsigned char *at, unsigned char *end, const struct trail__piece *p, 
 		}
 		if (n)
 			memcpy(at, &p->count, 4);
-		if (p->count)
-			memcpy(at + n, p->data, p->count * size);
+		if (!p->count)
+			return at + n;
+		/* gcc warns if it knows that a vector is empty, as that has no address. */
+		if (!p->data)
+			__builtin_unreachable();
+		memcpy(at + n, p->data, p->count * size);
 		return at + n + p->count * size;
 	}
 }

@@ -88,6 +88,7 @@ done >"$work/want"
 	echo 'rich:in_template { value = "text" }'
 	echo 'rich:in_template { _value_length = 2, value = [ [0] = 1, [1] = 2 ] }'
 	echo 'rich:in_template { value = { x = 1, y = 2 } }'
+	echo 'rich:empty_vector { _v_length = 0, v = [ ] }'
 } >"$work/want.cxx"
 
 # csv_has_bits SESSION: the values of rich:bits are those of the text

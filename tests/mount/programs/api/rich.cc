@@ -74,6 +74,12 @@ static void structures(int n)
 	TRAIL(rich, large_structure, r, n);
 }
 
+/* gcc knows that it is empty. */
+static void empty_vector()
+{
+	TRAIL(rich, empty_vector, TRAIL_FIELD(v, std::vector<long long>()));
+}
+
 template <class T> static void in_template(const T &value)
 {
 	TRAIL(rich, in_template, value);
@@ -92,5 +98,6 @@ int main(int argc, char **)
 	in_template(std::string("text"));
 	in_template(std::vector<long>{ 1, 2 });
 	in_template(app::point{ 1, 2 });
+	empty_vector();
 	return 0;
 }
