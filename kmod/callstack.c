@@ -29,13 +29,22 @@ static void end_stack(struct trail_stack *s)
 		s->addresses[s->count++] = ULONG_MAX;
 }
 
-/* Leaves out the functions of this module, with which the stack begins. */
+/*
+ * Leaves out the functions of this module, with which the stack begins. On riscv64, the kernel's
+ * own are before them: it walks the stack in one function more than stack_trace_save leaves out.
+ */
+#define SAVING 4                /* functions of the kernel that save a stack: more than there are */
+
 static noinline void save_kernel_stack(struct trail_stack *s, struct trail_site site)
 {
 	u32 n = stack_trace_save(s->addresses, TRAIL_STACK_ADDRESSES, 0), from = 0;
 
 	s->count = n;
 	end_stack(s);
+	while (from < n && from < SAVING && !within_module(s->addresses[from], THIS_MODULE))
+		from++;
+	if (from == SAVING)
+		from = 0;
 	while (from < n && within_module(s->addresses[from], THIS_MODULE))
 		from++;
 	from += site.frames;
