@@ -46,24 +46,29 @@ static u32 parent(bool own)
 	return ns ? task_tgid_nr_ns(up, ns) : 0;        /* the task is ending */
 }
 
+/* NULL: the task is ending, or the kernel has no such name spaces, as armhf has none of time. */
+#define NS_NUMBER(all, name) ((all) && (all)->name ? (all)->name->ns.inum : 0)
+
 static u32 namespace(u32 kind)
 {
-	const struct nsproxy *all = current->nsproxy;   /* NULL: the task is ending */
+	const struct nsproxy *all = current->nsproxy;
+	const struct compat_mnt_namespace *mounts;
 	const struct pid_namespace *pids = task_active_pid_ns(current);
 
 	switch (kind) {
 	case TRAIL_CONTEXT_CGROUP_NS:
-		return all ? all->cgroup_ns->ns.inum : 0;
+		return NS_NUMBER(all, cgroup_ns);
 	case TRAIL_CONTEXT_IPC_NS:
-		return all ? all->ipc_ns->ns.inum : 0;
+		return NS_NUMBER(all, ipc_ns);
 	case TRAIL_CONTEXT_MNT_NS:
-		return all ? ((const struct compat_mnt_namespace *)all->mnt_ns)->ns.inum : 0;
+		mounts = all ? (const struct compat_mnt_namespace *)all->mnt_ns : NULL;
+		return mounts ? mounts->ns.inum : 0;
 	case TRAIL_CONTEXT_NET_NS:
-		return all ? all->net_ns->ns.inum : 0;
+		return NS_NUMBER(all, net_ns);
 	case TRAIL_CONTEXT_TIME_NS:
-		return all ? all->time_ns->ns.inum : 0;
+		return NS_NUMBER(all, time_ns);
 	case TRAIL_CONTEXT_UTS_NS:
-		return all ? all->uts_ns->ns.inum : 0;
+		return NS_NUMBER(all, uts_ns);
 	case TRAIL_CONTEXT_USER_NS:
 		return current_user_ns()->ns.inum;
 	default:

@@ -47,14 +47,18 @@ static int initial_pid(void)
 	return atoi(text);
 }
 
+/* 0: the kernel was built without them, as armhf's is without those of time. */
 static unsigned int space(const char *name)
 {
 	char path[64];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-	if (stat(path, &st))
-		die(path);
+	if (stat(path, &st)) {
+		if (errno != ENOENT || strcmp(name, "time"))
+			die(path);
+		return 0;
+	}
 	return (unsigned int)st.st_ino;
 }
 
@@ -125,7 +129,7 @@ static void in_spaces(void)
 	put("/proc/self/uid_map", "4711 0 1\n");
 	put("/proc/self/gid_map", "4712 0 1\n");
 	if (unshare(CLONE_NEWUTS | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
-		    CLONE_NEWCGROUP | CLONE_NEWTIME))
+		    CLONE_NEWCGROUP | (space("time") ? CLONE_NEWTIME : 0)))
 		die("name spaces");
 	up = initial_pid();
 	if (!fork()) {
