@@ -32,10 +32,14 @@ session() {
 	printf '%s\n' "$@" >"$s/kernel/events" || fail "$(cat "$s/error")"
 }
 
+# (trail.ko knows no stacks of processes on armhf.)
+user=callstack-user
+case $(uname -m) in arm*) user= ;; esac
+
 # --- each context is what the program itself says
 all='pid tid procname vpid vtid ppid vppid prio nice hostname uid euid suid gid egid sgid vuid veuid vsuid vgid vegid vsgid
 cgroup_ns ipc_ns mnt_ns net_ns pid_ns time_ns user_ns uts_ns preemptible interruptible migratable'
-for name in $all cpu_id need_reschedule callstack-kernel callstack-user perf:cpu:page-faults; do
+for name in $all cpu_id need_reschedule callstack-kernel $user perf:cpu:page-faults; do
 	grep -qx -e "$name" "$MNT/available/kernel/contexts" ||
 		fail "available/kernel/contexts has no $name"
 done
@@ -68,7 +72,8 @@ rmdir "$s"
 clean
 
 # --- callstacks, counters, and the state of the CPU
-session stack 'tid callstack-kernel callstack-user perf:cpu:page-faults perf:cpu:context-switches perf:cpu:cpu-clock' 'syscall:entry:getppid'
+session stack "tid callstack-kernel $user perf:cpu:page-faults perf:cpu:context-switches perf:cpu:cpu-clock" \
+	'syscall:entry:getppid'
 echo start >"$s/control"
 "$self" stack >"$work/stack"
 faults=$("$self" faults 300 0)
@@ -85,13 +90,14 @@ esac
 upper() {
 	echo "$1" | sed 's/^0x//' | tr a-f A-F
 }
-has "$(cat "$work/events")" "callstack_user = \[ \[0\] = 0x[0-9A-F]*, \[1\] = 0x$(upper "$in_outer"), \[2\] = 0x$(upper "$in_main"), "
+[ -z "$user" ] || has "$(cat "$work/events")" "callstack_user = \[ \[0\] = 0x[0-9A-F]*, \[1\] = 0x$(upper "$in_outer"), \[2\] = 0x$(upper "$in_main"), "
 # In the kernel, by way of $entry: it begins with what the tracepoint is in, and none of ours is in it.
 awk '$2 ~ /[tT]/ { print $1, $3, $4 }' /proc/kallsyms | sort >"$work/symbols"
 grep "{ tid = $faults, " "$work/events" | head -n 1 |
-	sed 's/.*callstack_kernel = \[ \(.*\) \], _callstack_user.*/\1/' | tr , '\n' |
+	sed 's/, _callstack_user.*//; s/, perf_cpu.*//; s/.*callstack_kernel = \[ \(.*\) \]$/\1/' | tr , '\n' |
 	sed 's/.*0x//' | tr A-F a-f >"$work/addresses"
-[ "$(wc -l <"$work/addresses")" -ge 3 ] || fail "kernel callstack: $(head -n 1 "$work/events")"
+# (armhf has two functions there.)
+[ "$(wc -l <"$work/addresses")" -ge 2 ] || fail "kernel callstack: $(head -n 1 "$work/events")"
 awk 'NR == FNR { at[NR] = $1; name[NR] = $2 $3; n = NR; next }
 	{ for (i = 1; i <= n && at[i] <= $1; i++) ; print name[i - 1] }' "$work/symbols" "$work/addresses" >"$work/functions"
 grep -qx $entry "$work/functions" || fail "no $entry in: $(cat "$work/functions")"
@@ -115,7 +121,7 @@ rmdir "$s"
 clean
 
 # --- names of callstacks: while the program runs, and by the state dump after it has ended
-session names 'pid callstack-kernel callstack-user' 'syscall:entry:getppid' \
+session names "pid callstack-kernel $user" 'syscall:entry:getppid' \
 	'lttng_statedump_process_mapping'
 mkfifo "$work/hold"
 : >"$work/stack"
@@ -137,15 +143,17 @@ within 20 test -s "$work/stack"
 cat "$s/text.symbols" >"$work/named"
 for of in $held $live; do
 	line=$(grep "syscall_entry_getppid: .*pid = $of," "$work/named")
-	has "$line" 'callstack_user = \[ \[0\] = "inner+0x[0-9a-f]* (self)", \[1\] = "outer+0x[0-9a-f]* (self)", \[2\] = "main+0x[0-9a-f]* (self)"'
+	[ -z "$user" ] || has "$line" 'callstack_user = \[ \[0\] = "inner+0x[0-9a-f]* (self)", \[1\] = "outer+0x[0-9a-f]* (self)", \[2\] = "main+0x[0-9a-f]* (self)"'
 	has "$line" "\"$entry+0x[0-9a-f]* (\[kernel\])\""
 done
-cat "$s/export/flame.svg" >"$work/flame" || fail "flame.svg: $(cat "$s/error")"
-has "$(cat "$work/flame")" '<title>inner&#10;total 2 events,'
-has "$(cat "$s/stats")" '^frame  *[0-9]* *2 outer self$'
+[ -z "$user" ] || {
+	cat "$s/export/flame.svg" >"$work/flame" || fail "flame.svg: $(cat "$s/error")"
+	has "$(cat "$work/flame")" '<title>inner&#10;total 2 events,'
+	has "$(cat "$s/stats")" '^frame  *[0-9]* *2 outer self$'
+}
 exec 5>&-
 wait $live
-has "$(grep "getppid: .*pid = $live," "$s/text.symbols")" '\[unknown\]'
+[ -z "$user" ] || has "$(grep "getppid: .*pid = $live," "$s/text.symbols")" '\[unknown\]'
 echo stop >"$s/control"
 rmdir "$s"
 clean
@@ -168,7 +176,7 @@ rmdir "$s"
 clean
 
 # --- in interrupts and NMIs, with faults inside of it
-session nested 'tid callstack-kernel callstack-user interruptible preemptible need_reschedule perf:cpu:cpu-clock procname' \
+session nested "tid callstack-kernel $user interruptible preemptible need_reschedule perf:cpu:cpu-clock procname" \
 	'timer:hrtimer_expire_entry' 'irq:softirq_entry' \
 		$(! on_x86 || echo 'nmi:nmi_handler' 'exceptions:*') \
 		'sched:sched_switch' 'syscall:entry:getppid'
