@@ -98,7 +98,7 @@ END
 fi
 [ -n "${languages-}" ] || skip "there is neither cargo and rustc nor go"
 put stop "$S/s/control"
-grep -v ' gopher:loop: ' "$S/s/text" >"$work/text"
+grep -v -e ' gopher:loop: ' -e ' rust:forks: ' "$S/s/text" >"$work/text"
 sed 's/^\[[^]]*\] ([^)]*) [^ ]* \([^ ]*\): { cpu_id = [0-9]* }, /\1 /' "$work/text" |
 	diff - "$work/want" >"$work/diff" || fail "$languages: $(cat "$work/diff")"
 checks=$((checks + $(wc -l <"$work/want")))

@@ -134,6 +134,11 @@ impl Raw {
         self.0
     }
 
+    /// Nothing uses it any more.
+    pub fn destroy(self) {
+        unsafe { trail_event_destroy(self.0) }
+    }
+
     /// Valid until the event is destroyed.
     pub fn state(self) -> *const AtomicU32 {
         unsafe { trail_event_state(self.0) }
@@ -223,6 +228,6 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        unsafe { trail_event_destroy(self.raw.pointer()) }
+        self.raw.destroy()
     }
 }

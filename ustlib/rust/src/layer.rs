@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt::{Debug, Write};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
 use tracing_core::callsite::Identifier;
 use tracing_core::field::{Field as Name, Visit};
@@ -13,7 +13,7 @@ use tracing_core::{Level, Metadata, Subscriber};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::{Event, Field, Kind};
+use crate::{fork, Event, Field, Kind};
 
 /// Records the events and spans of `tracing` while a session wants them:
 ///
@@ -32,7 +32,7 @@ use crate::{Event, Field, Kind};
 pub struct Layer(());
 
 /// What all layers of a process share, as do its events.
-struct Table {
+pub(crate) struct Table {
     /// What each place in the program logged until now.
     places: HashMap<Place, Arc<Logged>>,
     events: HashMap<Shape, Arc<Logged>>,
@@ -41,6 +41,13 @@ struct Table {
 }
 
 static TABLE: RwLock<Option<Table>> = RwLock::new(None);
+
+pub(crate) type Held = RwLockWriteGuard<'static, Option<Table>>;
+
+/// Nothing else uses the table until the result is dropped.
+pub(crate) fn hold() -> Held {
+    TABLE.write().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 const EVENTS_MAX: usize = 96;
 const FIELDS_MAX: usize = 64;
@@ -264,19 +271,16 @@ impl Table {
         Table { shared: shared.collect(), places: HashMap::new(), events: HashMap::new() }
     }
 
-    fn make(&mut self, metadata: &Metadata<'_>, part: Part, values: &Values) -> Arc<Logged> {
-        let fields: Vec<_> = values.0.iter().map(|(n, v)| (*n, v.kind() as u8)).collect();
-        let level = level_of(metadata.level());
-        let shape = Shape { name: name_of(metadata, part), level, fields };
-        if let Some(found) = self.events.get(&shape) {
-            return found.clone();
-        }
+    /// The event for what has this shape, if there is one already, or no room for another one.
+    fn find(&self, shape: &Shape) -> Option<Arc<Logged>> {
+        let found = self.events.get(shape).cloned();
         if self.events.len() < EVENTS_MAX && shape.fields.len() <= FIELDS_MAX {
-            if let Some(made) = define(&shape).map(Arc::new) {
-                self.events.insert(shape, made.clone());
-                return made;
-            }
+            return found;
         }
+        found.or_else(|| Some(self.shared(shape.level)))
+    }
+
+    fn shared(&self, level: u32) -> Arc<Logged> {
         let shared = self.shared.iter().find(|l| l.shared == Some(level));
         shared.unwrap_or(&self.shared[0]).clone()
     }
@@ -284,9 +288,16 @@ impl Table {
 
 impl Default for Layer {
     fn default() -> Layer {
-        if let Ok(mut table) = TABLE.write() {
-            // Now, as later the program may have used all events itself.
-            table.get_or_insert_with(Table::new);
+        fork::watch();
+        // Now, as later the program may have used all events itself.
+        if let Ok(true) = TABLE.read().map(|table| table.is_none()) {
+            let mut made = Some(Table::new());
+            if let Ok(mut table) = TABLE.write() {
+                // Another thread's stays; this one is dropped when the lock is free.
+                if table.is_none() {
+                    *table = made.take();
+                }
+            }
         }
         Layer(())
     }
@@ -312,10 +323,24 @@ impl Layer {
     }
 
     fn make(metadata: &Metadata<'_>, place: Place, values: &Values) -> Option<Arc<Logged>> {
+        let fields = values.0.iter().map(|(n, v)| (*n, v.kind() as u8)).collect();
+        let level = level_of(metadata.level());
+        let shape = Shape { name: name_of(metadata, place.1), level, fields };
+        let known = TABLE.read().ok()?.as_ref()?.find(&shape);
+        let made = if known.is_some() { None } else { define(&shape).map(Arc::new) };
         let mut table = TABLE.write().ok()?;
         let table = table.as_mut()?;
-        let made = table.make(metadata, place.1, values);
-        Some(table.places.entry(place).or_insert(made).clone())
+        // Another thread may have made it meanwhile. What is left over is dropped, and so is an
+        // event of the library destroyed, after the lock, as `made` is older.
+        let logged = match (known.or_else(|| table.find(&shape)), &made) {
+            (Some(logged), _) => logged,
+            (None, Some(made)) => {
+                table.events.insert(shape, made.clone());
+                made.clone()
+            }
+            (None, None) => table.shared(level),
+        };
+        Some(table.places.entry(place).or_insert(logged).clone())
     }
 
     fn record(&self, metadata: &Metadata<'_>, place: Place, values: &Values) {

@@ -13,9 +13,9 @@ use std::marker::PhantomData;
 use std::os::raw::{c_char, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::sync::Mutex;
 
 mod event;
+mod fork;
 #[cfg(feature = "tracing")]
 mod layer;
 
@@ -219,8 +219,6 @@ pub struct Site {
     level: c_uint,
     fields: &'static [&'static str],
     first: Known,
-    /// Held while an event is made; a hit whose event is known takes no lock.
-    making: Mutex<()>,
 }
 
 impl Site {
@@ -230,8 +228,7 @@ impl Site {
         level: c_uint,
         fields: &'static [&'static str],
     ) -> Site {
-        let first = Known::new();
-        Site { provider, name, level, fields, first, making: Mutex::new(()) }
+        Site { provider, name, level, fields, first: Known::new() }
     }
 
     #[inline]
@@ -254,17 +251,22 @@ impl Site {
 
     #[cold]
     fn make(&self, id: u64, kinds: &[Kind]) -> &Known {
-        let _held = self.making.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let event = self.define(kinds);
+        let held = fork::lock_making();
         // Another thread may have made it meanwhile.
         if let Some(known) = self.find(id) {
+            drop(held);
+            if let Ok(event) = event {
+                event.destroy();
+            }
             return known;
         }
         if self.first.id.load(Ordering::Relaxed) == 0 {
-            self.first.set(id, self.define(kinds));
+            self.first.set(id, event);
             return &self.first;
         }
         let known = Box::leak(Box::new(Known::new()));
-        known.set(id, self.define(kinds));
+        known.set(id, event);
         known.next.store(self.first.next.load(Ordering::Relaxed), Ordering::Relaxed);
         // Pairs with the load in find().
         self.first.next.store(known, Ordering::Release);
