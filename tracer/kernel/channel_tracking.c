@@ -138,6 +138,12 @@ static void set_members(struct kchannel *kc, uint32_t *tids, size_t count)
 	kc->member_count = count;
 }
 
+static bool is_member(const struct kchannel *kc, uint32_t tid)
+{
+	return kc->member_count && bsearch(&tid, kc->members, kc->member_count,
+					   sizeof(*kc->members), compare_tids);
+}
+
 static bool copy_set(struct kchannel *kc, int attr)
 {
 	struct track copy;
@@ -236,16 +242,14 @@ bool kchannel_follow_cgroups(struct kchannel *kc, struct kernel *k)
 		kc->groups = groups;
 		/* An apply finds the same, unless the kernel has them. */
 		for (size_t i = 0; i < count; i++)
-			n += !bsearch(&tids[i], kc->members, kc->member_count, sizeof(*tids),
-				      compare_tids);
+			n += !is_member(kc, tids[i]);
 		kc->track_again |= n > 0;
 		free(tids);
 		return n > 0;
 	}
 	more = calloc(count + 1, sizeof(*more));
 	for (size_t i = 0; more && i < count; i++)
-		if (!bsearch(&tids[i], kc->members, kc->member_count, sizeof(*tids),
-			     compare_tids))
+		if (!is_member(kc, tids[i]))
 			more[n++] = tids[i];
 	ret = !more ? -ENOMEM : n ? k->ops->track_more(kc->bc, more, n) : 0;
 	free(more);
