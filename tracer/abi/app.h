@@ -147,6 +147,16 @@ enum trail_kind {
 };
 
 /*
+ * Whether the name of an event may have this byte: it can be printed as it is, and the name is a
+ * word in a rule. Of the two parts of a name the provider has no colon. (Names are UTF-8, too.)
+ */
+static inline int trail_name_has(unsigned char byte, int colon)
+{
+	return byte > 0x20 && byte != 0x7f && byte != '"' && byte != '\'' && byte != '\\' &&
+	       (byte != ':' || colon);
+}
+
+/*
  * Bit fields share bytes with their neighbours: where a bit field begins in the byte in which the
  * fields before it end, whose first `used` bits are taken. 0: in a new byte, since used is 0 or the
  * field would lie in more than 8 bytes. Bits count from the least significant one on, on a

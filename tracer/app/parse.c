@@ -120,9 +120,7 @@ static bool is_printable(const char *s, size_t len, bool colon)
 	while (c < end) {
 		size_t n = md_utf8_char(c, (size_t)(end - c));
 
-		if (!n || *c <= 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0))
-			return false;
-		if (*c == '"' || *c == '\'' || *c == '\\' || (*c == ':' && !colon))
+		if (!n || !trail_name_has(*c, colon) || (*c == 0xc2 && c[1] < 0xa0))
 			return false;
 		c += n;
 	}

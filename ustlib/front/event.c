@@ -44,6 +44,14 @@ static bool is_name(const char *s)
 	return s && *s && strnlen(s, TRAIL_NAME_MAX + 1) <= TRAIL_NAME_MAX && spelled_alone(s);
 }
 
+static bool is_event_name(const char *s, bool colon)
+{
+	for (const char *c = s; c && *c; c++)
+		if (!trail_name_has((unsigned char)*c, colon))
+			return false;
+	return is_name(s);
+}
+
 static const char *put_name(char **at, const char *name)
 {
 	size_t n = strlen(name) + 1;
@@ -56,7 +64,7 @@ static const char *put_name(char **at, const char *name)
 static bool is_valid(const char *provider, const char *name, unsigned int level,
 		     const struct trail_event_field *fields, unsigned int count)
 {
-	if (!is_name(provider) || !is_name(name) ||
+	if (!is_event_name(provider, false) || !is_event_name(name, true) ||
 	    level > TRAIL__LEVEL_DEBUG || count > TRAIL_EVENT_FIELDS_MAX)
 		return false;
 	for (unsigned int i = 0; i < count; i++)

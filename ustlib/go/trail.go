@@ -100,8 +100,9 @@ type buffer struct {
 var buffers = sync.Pool{New: func() interface{} { return &buffer{texts: make([]byte, 1, 256)} }}
 
 // NewEvent defines an event with up to 64 fields and registers it, which may wait for the daemon's
-// answer; without a daemon it succeeds. Names have no blanks, quotes, commas and brackets. The
-// error is a syscall.Errno: EINVAL, ENOSPC (there are 128), ENOMEM.
+// answer; without a daemon it succeeds. Names have no blanks, quotes, commas and brackets; the
+// provider and the event's name have no control characters and backslashes either, the provider no
+// colon. The error is a syscall.Errno: EINVAL, ENOSPC (there are 128), ENOMEM.
 func NewEvent(provider, name string, level int, fields ...Field) (*Event, error) {
 	names := []string{provider, name}
 	for _, field := range fields {

@@ -37,8 +37,9 @@ struct trail_event_field {
 
 /*
  * Defines the event provider:name with `count` fields, 0 to 64, and registers it; stores it in
- * *event. Names have 1 to 255 bytes, without blanks, quotes, commas and brackets; they are
- * copied. level is a number from 0 (emerg) to 14 (debug). Several events may have one
+ * *event. Names have 1 to 255 bytes, without blanks, quotes, commas and brackets; the provider
+ * and the event's name have no control characters and backslashes either, the provider no colon.
+ * They are copied. level is a number from 0 (emerg) to 14 (debug). Several events may have one
  * name. It may wait for the daemon's answer, as the constructor of a library (trail(3)). Without
  * a daemon it succeeds. Thread-safe; not for signal handlers. 0, -EINVAL (a name, the level, the
  * number or the type of fields), -ENOSPC (there are TRAIL_EVENTS_MAX), -ENOMEM.

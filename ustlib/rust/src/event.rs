@@ -184,8 +184,9 @@ unsafe impl Sync for Event {}
 
 impl Event {
     /// Defines an event and registers it, which may wait for the daemon's answer. The level is a
-    /// number from 0 (emerg) to 14 (debug). Names have no blanks, quotes, commas and brackets. The
-    /// error is an errno: `EINVAL`, `ENOSPC` (there are 128), `ENOMEM`.
+    /// number from 0 (emerg) to 14 (debug). Names have no blanks, quotes, commas and brackets;
+    /// the provider and the event's name have no control characters and backslashes either, the
+    /// provider no colon. The error is an errno: `EINVAL`, `ENOSPC` (there are 128), `ENOMEM`.
     pub fn new(
         provider: &str,
         name: &str,

@@ -66,5 +66,8 @@ fn main() {
     let values = [Field::Signed(-5), Field::Unsigned(7), Field::Float(0.25), Field::Text("é\0x")];
     event.record(&values).unwrap();
     assert_eq!(event.record(&values[1..]), Err(22));
-    assert!(Event::new("rusty", "no name", 6, &[]).is_err());
+    for name in ["no name", "cut\u{1}off", "back\\slash"] {
+        assert!(Event::new("rusty", name, 6, &[]).is_err());
+    }
+    assert!(Event::new("rust:y", "name", 6, &[]).is_err());
 }

@@ -37,7 +37,8 @@ def error_of(*args):
 
 for bad in (("p", ""), ("p", "a,b"), ("p", "a b"), ("", "a"), ("p", "a", (), 15),
             ("p", "x" * 256), ("p", "a", [("f%d" % i, int) for i in range(65)]),
-            ("p", "a", {"": int}), ("my app", "a"), ("p", "a", {"x y": int})):
+            ("p", "a", {"": int}), ("my app", "a"), ("p", "a", {"x y": int}),
+            ("p:q", "a"), ("p", "a\x01b"), ("p", "a\x7fb"), ("p", "a\\b"), ("p\0q", "a")):
     assert error_of(*bad) == "EINVAL", bad
 many = [trail.Event("p", "n") for _ in range(121)]  # the handler has five
 assert error_of("p", "n") == "ENOSPC"
