@@ -98,8 +98,10 @@ grep "{ tid = $faults, " "$work/events" | head -n 1 |
 	sed 's/.*0x//' | tr A-F a-f >"$work/addresses"
 # (armhf has two functions there.)
 [ "$(wc -l <"$work/addresses")" -ge 2 ] || fail "kernel callstack: $(head -n 1 "$work/events")"
+# (Both are compared as strings of equal length: s390x has its kernel at low addresses.)
 awk 'NR == FNR { at[NR] = $1; name[NR] = $2 $3; n = NR; next }
-	{ for (i = 1; i <= n && at[i] <= $1; i++) ; print name[i - 1] }' "$work/symbols" "$work/addresses" >"$work/functions"
+	{ a = $1; while (length(a) < length(at[1])) a = "0" a
+	  for (i = 1; i <= n && at[i] "" <= a ""; i++) ; print name[i - 1] }' "$work/symbols" "$work/addresses" >"$work/functions"
 grep -qx $entry "$work/functions" || fail "no $entry in: $(cat "$work/functions")"
 grep -F '[trail' "$work/functions" && fail "our own functions are in a callstack"
 head -n 1 "$work/functions" | grep -Eq 'syscall|traceiter' ||
