@@ -10,8 +10,8 @@
 prepare() {
 	rm -f "$1/calls32"
 	${CC:-cc} -static -D_GNU_SOURCE -o "$1/calls64" "${0%/*}/known_calls.c" || return
-	# (clang for armhf takes -m32, too.)
-	case ${CC-} in *arm-linux*) return 0 ;; esac
+	# (clang for armhf and s390x takes -m32, and makes the same.)
+	case ${CC-} in *arm-linux* | *s390x*) return 0 ;; esac
 	${CC:-cc} -m32 -static -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o "$1/calls32" \
 		"${0%/*}/known_calls.c" 2>/dev/null || return 0
 }
